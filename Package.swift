@@ -1,0 +1,52 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "sheaf",
+    products: [
+        .executable(name: "sheaf", targets: ["SheafTool"]),
+        // The benchmarks are a package of their own and reach the engine through this product.
+        .library(name: "SheafStorage", targets: ["SheafStorage"]),
+    ],
+    targets: [
+        // Floor 0: system libraries.
+        .systemLibrary(
+            name: "CLZ4", pkgConfig: "liblz4",
+            providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+        .systemLibrary(
+            name: "CXXHash", pkgConfig: "libxxhash",
+            providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+
+        // Floor 1: bytes.
+        .target(
+            name: "SheafBytes", dependencies: ["CLZ4", "CXXHash"], swiftSettings: settings),
+
+        // Floor 2: the log, the tree, and the store of opaque bytes over both.
+        .target(name: "SheafStorage", dependencies: ["SheafBytes"], swiftSettings: settings),
+
+        // Floor 5: the tool.
+        .executableTarget(
+            name: "SheafTool", dependencies: ["SheafBytes", "SheafStorage"],
+            swiftSettings: settings),
+
+        // Tests.
+        .target(
+            name: "SheafTestSupport", dependencies: ["SheafBytes", "SheafStorage"],
+            path: "Tests/SheafTestSupport", swiftSettings: settings),
+        .testTarget(
+            name: "SheafBytesTests", dependencies: ["SheafBytes", "SheafTestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "SheafStorageTests", dependencies: ["SheafStorage", "SheafTestSupport"],
+            swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,85 @@
+/// Reads values from bytes that nobody vouches for: every read is checked, and throws.
+///
+/// The reader borrows its bytes: they must outlive it.
+package struct ByteReader {
+    private let bytes: UnsafeRawBufferPointer
+    /// Where the next read starts.
+    package private(set) var offset: Int
+
+    /// Starts reading `bytes` at `offset`.
+    package init(_ bytes: UnsafeRawBufferPointer, at offset: Int = 0) {
+        self.bytes = bytes
+        self.offset = min(max(offset, 0), bytes.count)
+    }
+
+    /// How many bytes are left.
+    package var remaining: Int { bytes.count - offset }
+
+    /// Reads one byte.
+    package mutating func readUInt8() throws(Malformed) -> UInt8 {
+        try readInteger()
+    }
+
+    /// Reads two bytes, the least significant first.
+    package mutating func readUInt16() throws(Malformed) -> UInt16 {
+        try readInteger()
+    }
+
+    /// Reads four bytes, the least significant first.
+    package mutating func readUInt32() throws(Malformed) -> UInt32 {
+        try readInteger()
+    }
+
+    /// Reads eight bytes, the least significant first.
+    package mutating func readUInt64() throws(Malformed) -> UInt64 {
+        try readInteger()
+    }
+
+    /// Reads the next `count` bytes without copying them.
+    package mutating func readBytes(_ count: Int) throws(Malformed) -> UnsafeRawBufferPointer {
+        guard count >= 0, count <= remaining else { throw .truncated(at: offset) }
+        defer { offset += count }
+        return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
+    }
+
+    /// Reads a varint length of at most `limit`, then that many bytes, without copying them.
+    package mutating func readLengthPrefixed(
+        limit: Int
+    ) throws(Malformed) -> UnsafeRawBufferPointer {
+        let start = offset
+        let length = try readVarint()
+        guard length <= UInt64(limit) else {
+            throw .tooLong(at: start, length: length, limit: UInt64(limit))
+        }
+        return try readBytes(Int(length))
+    }
+
+    /// Reads a variable-length integer in its shortest form.
+    package mutating func readVarint() throws(Malformed) -> UInt64 {
+        let start = offset
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while true {
+            guard offset < bytes.count else { throw .truncated(at: start) }
+            let byte = bytes[offset]
+            offset += 1
+            // The tenth byte holds only the highest bit.
+            guard shift < 63 || byte <= 1 else { throw .varint(at: start) }
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 {
+                guard byte != 0 || shift == 0 else { throw .varint(at: start) }
+                return value
+            }
+            shift += 7
+            guard shift <= 63 else { throw .varint(at: start) }
+        }
+    }
+
+    private mutating func readInteger<Integer: FixedWidthInteger>() throws(Malformed) -> Integer {
+        let size = MemoryLayout<Integer>.size
+        guard size <= remaining else { throw .truncated(at: offset) }
+        defer { offset += size }
+        return Integer(
+            littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Integer.self))
+    }
+}

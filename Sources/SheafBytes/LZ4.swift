@@ -1,0 +1,48 @@
+import CLZ4
+
+/// Blocks of LZ4: the raw length travels beside the block, so that a reader knows its bound.
+package enum LZ4 {
+    /// The longest run of bytes that one block may hold.
+    package static let maximumRawLength = 0x7E00_0000
+
+    /// Compresses `bytes` into one block; the block of no bytes is one byte long.
+    package static func compress(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        precondition(bytes.count <= maximumRawLength, "A block holds at most \(maximumRawLength).")
+        let bound = Int(LZ4_compressBound(Int32(bytes.count)))
+        return [UInt8](unsafeUninitializedCapacity: bound) { target, count in
+            let written = target.withMemoryRebound(to: CChar.self) { target in
+                LZ4_compress_default(
+                    bytes.assumingMemoryBound(to: CChar.self).baseAddress, target.baseAddress,
+                    Int32(bytes.count), Int32(bound))
+            }
+            count = Int(written)
+        }
+    }
+
+    /// Expands one block to exactly `rawLength` bytes, and never writes more.
+    package static func decompress(
+        _ block: UnsafeRawBufferPointer, rawLength: Int
+    ) throws(Malformed) -> [UInt8] {
+        guard rawLength >= 0, rawLength <= maximumRawLength else {
+            throw .tooLong(
+                at: 0, length: UInt64(max(rawLength, 0)), limit: UInt64(maximumRawLength))
+        }
+        // A block expands by less than 255 times: a larger announcement is a lie, refused before
+        // its memory is taken.
+        guard block.count <= Int(Int32.max), rawLength / 255 <= block.count else {
+            throw .compressed(at: 0)
+        }
+        var expanded = 0
+        let raw = [UInt8](unsafeUninitializedCapacity: max(rawLength, 1)) { target, count in
+            expanded = target.withMemoryRebound(to: CChar.self) { target in
+                Int(
+                    LZ4_decompress_safe(
+                        block.assumingMemoryBound(to: CChar.self).baseAddress, target.baseAddress,
+                        Int32(block.count), Int32(rawLength)))
+            }
+            count = max(0, min(expanded, rawLength))
+        }
+        guard expanded == rawLength else { throw .compressed(at: 0) }
+        return raw
+    }
+}

@@ -1,0 +1,46 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+extension VolumeError.Code {
+    package static let interrupted = Self(EINTR)
+    package static let inputOutput = Self(EIO)
+    package static let noSpace = Self(ENOSPC)
+    package static let noSuchFile = Self(ENOENT)
+    package static let exists = Self(EEXIST)
+    package static let tooManyFiles = Self(EMFILE)
+    package static let readOnlyFileSystem = Self(EROFS)
+    package static let permissionDenied = Self(EACCES)
+    package static let quotaExceeded = Self(EDQUOT)
+    package static let fileTooLarge = Self(EFBIG)
+
+    /// Whether the disk has no room, rather than a fault.
+    package var meansFull: Bool {
+        self == .noSpace || self == .quotaExceeded || self == .fileTooLarge
+    }
+
+    /// The error number that the last failed call on this thread left behind.
+    static var last: Self { Self(errno) }
+}
+
+extension VolumeError: CustomStringConvertible {
+    package var description: String {
+        "cannot \(operation.rawValue) \(file): \(code)"
+    }
+}
+
+extension VolumeError.Code: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unexpectedEnd: "the file ends too early"
+        case .noProgress: "the system wrote nothing"
+        case .tooLarge: "the file is larger than its format allows"
+        case .powerCut: "the power is off"
+        default: String(cString: strerror(rawValue))
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// A random sequence that its seed and its name fix: a new draw in one stream moves no other.
+public struct SeededRandom: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    /// Starts the stream called `name` of `seed`.
+    public init(seed: UInt64, _ name: StaticString = "") {
+        state = seed
+        name.withUTF8Buffer { bytes in
+            for byte in bytes { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        }
+    }
+
+    /// The next 64 random bits.
+    public mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// A number from zero up to, but without, `bound`.
+    public mutating func below(_ bound: Int) -> Int {
+        precondition(bound > 0, "There is no number below zero or one to draw.")
+        return Int(truncatingIfNeeded: next() % UInt64(bound))
+    }
+
+    /// True in `numerator` of `denominator` cases.
+    public mutating func chance(_ numerator: Int, in denominator: Int) -> Bool {
+        below(denominator) < numerator
+    }
+
+    /// `count` random bytes.
+    public mutating func bytes(_ count: Int) -> [UInt8] {
+        (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
+    }
+}
