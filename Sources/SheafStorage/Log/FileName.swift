@@ -1,0 +1,75 @@
+/// What the name of a file in a store's directory says (`format-spec/log.md`, table 1).
+package enum FileName: Equatable, Sendable {
+    case lock
+    /// `0000000007.log`
+    case segment(UInt32)
+    /// `0000000001-0000000006.base`
+    case base(ClosedRange<UInt32>)
+    /// `00000000000000000042.checkpoint`: the last commit it covers.
+    case checkpoint(CommitID)
+    /// `<random>.tmp`: whatever was being written when the power went.
+    case temporary
+    /// A file that is none of ours, left alone.
+    case foreign
+
+    package static let lockName = "LOCK"
+
+    package static func name(ofSegment number: UInt32) -> String {
+        padded(UInt64(number), to: 10) + ".log"
+    }
+
+    package static func name(ofBase segments: ClosedRange<UInt32>) -> String {
+        padded(UInt64(segments.lowerBound), to: 10) + "-"
+            + padded(UInt64(segments.upperBound), to: 10) + ".base"
+    }
+
+    package static func name(ofCheckpoint commit: CommitID) -> String {
+        padded(commit, to: 20) + ".checkpoint"
+    }
+
+    package static func temporaryName(_ random: UInt64) -> String {
+        String(random, radix: 16) + ".tmp"
+    }
+
+    /// Reads a file name; only the exact form that is written counts.
+    package init(_ name: String) {
+        self = Self.parse(name)
+    }
+
+    private static func parse(_ name: String) -> FileName {
+        if name == lockName { return .lock }
+        guard let dot = name.lastIndex(of: ".") else { return .foreign }
+        let stem = name[..<dot]
+        switch name[dot...] {
+        case ".log":
+            guard let number = number(stem, digits: 10), number >= 1 else { return .foreign }
+            return UInt32(exactly: number).map(FileName.segment) ?? .foreign
+        case ".base":
+            let halves = stem.split(separator: "-", omittingEmptySubsequences: false)
+            guard halves.count == 2,
+                let first = number(halves[0], digits: 10).flatMap(UInt32.init(exactly:)),
+                let last = number(halves[1], digits: 10).flatMap(UInt32.init(exactly:)),
+                first >= 1, first <= last
+            else { return .foreign }
+            return .base(first...last)
+        case ".checkpoint":
+            return number(stem, digits: 20).map(FileName.checkpoint) ?? .foreign
+        case ".tmp":
+            return UInt64(stem, radix: 16) == nil ? .foreign : .temporary
+        default:
+            return .foreign
+        }
+    }
+
+    private static func padded(_ number: UInt64, to width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+
+    private static func number(_ text: Substring, digits: Int) -> UInt64? {
+        guard text.utf8.count == digits, text.utf8.allSatisfy({ (48...57).contains($0) }) else {
+            return nil
+        }
+        return UInt64(text)
+    }
+}

@@ -1,0 +1,154 @@
+import SheafBytes
+
+/// The body of a record in a base file: operations of many commits, each with its position
+/// (`format-spec/log.md`, table 6).
+///
+///     entry:  0          8        16       20       24
+///             | position | commit | offset | length |
+///
+/// The entries come first, in order of their positions; `offset` counts from the record's start.
+struct FoldedRecord {
+    /// Where an operation was written first, by which commit, and where it stands now.
+    struct Entry: Equatable {
+        let position: LogPosition
+        let commit: CommitID
+        let offset: Int
+        let length: Int
+    }
+
+    static let entryLength = 24
+    /// Folded records are about this long: one is verified whole when its first byte is needed.
+    static let targetLength = 32 << 10
+
+    private let record: UnsafeRawBufferPointer
+    let count: Int
+
+    /// Reads a `folded` record and checks that its entries are in order and within it.
+    init(_ record: Record) throws(FormatError) {
+        let start = Record.headerLength
+        guard record.kind == .folded else {
+            throw FormatError(at: Record.Layout.kind, "the record is not a folded one")
+        }
+        guard record.operationCount >= 1,
+            record.operationCount <= record.body.count / Self.entryLength
+        else {
+            throw FormatError(
+                at: Record.Layout.operationCount, "the record counts more entries than it holds")
+        }
+        self.record = record.bytes
+        count = record.operationCount
+        var end = start + count * Self.entryLength
+        var last = LogPosition.none
+        for index in 0..<count {
+            let entry = self[index]
+            guard entry.position > last, entry.offset == end,
+                entry.length <= start + record.body.count - end
+            else {
+                throw FormatError(
+                    at: start + index * Self.entryLength, "an entry of the record is out of order")
+            }
+            let operation = try Operation(
+                decoding: record.bytes.slice(0..<entry.offset + entry.length), at: entry.offset)
+            guard operation.length == entry.length, operation.distance == entry.offset else {
+                throw FormatError(at: entry.offset, "an operation does not fill its entry")
+            }
+            last = entry.position
+            end += entry.length
+        }
+        guard end == start + record.body.count else {
+            throw FormatError(at: end, "the record holds more than its entries")
+        }
+    }
+
+    /// Reads a `folded` record that was checked before.
+    init(verified record: UnsafeRawBufferPointer) {
+        self.record = record
+        count = Int(record.loadInteger(Record.Layout.operationCount) as UInt32)
+    }
+
+    subscript(index: Int) -> Entry {
+        let offset = Record.headerLength + index * Self.entryLength
+        return Entry(
+            position: LogPosition(rawValue: record.loadInteger(offset)),
+            commit: record.loadInteger(offset + 8),
+            offset: Int(record.loadInteger(offset + 16) as UInt32),
+            length: Int(record.loadInteger(offset + 20) as UInt32))
+    }
+
+    /// The entry of an operation that was first written at `position`, if it was kept.
+    func entry(at position: LogPosition) -> Entry? {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            let found: UInt64 = record.loadInteger(
+                Record.headerLength + middle * Self.entryLength)
+            if found < position.rawValue { low = middle + 1 } else { high = middle }
+        }
+        guard low < count else { return nil }
+        let entry = self[low]
+        return entry.position == position ? entry : nil
+    }
+
+    /// The operation of an entry of this record.
+    func operation(_ entry: Entry) throws(FormatError) -> Operation {
+        try Operation(
+            decoding: record.slice(0..<entry.offset + entry.length), at: entry.offset)
+    }
+}
+
+/// Where the folded records of a base file are (`format-spec/log.md`, table 7).
+///
+///     entry:  0                8               12            16
+///             | first position | record offset | entry count |
+struct FoldedDirectory {
+    static let entryLength = 16
+
+    private let body: UnsafeRawBufferPointer
+
+    /// Reads a `directory` record; `limit` is the offset at which the directory itself starts.
+    init(_ record: Record, limit: Int) throws(FormatError) {
+        guard record.kind == .directory, record.body.count % Self.entryLength == 0,
+            record.operationCount == record.body.count / Self.entryLength
+        else {
+            throw FormatError(at: Record.Layout.kind, "the directory's length is wrong")
+        }
+        body = record.body
+        var last = LogPosition.none
+        var end = SegmentHeader.length
+        for index in 0..<count {
+            let offset = recordOffset(index)
+            guard firstPosition(index) > last, offset >= end, offset < limit else {
+                throw FormatError(
+                    at: Record.headerLength + index * Self.entryLength,
+                    "an entry of the directory is out of order")
+            }
+            last = firstPosition(index)
+            end = offset + Record.headerLength
+        }
+    }
+
+    /// How many folded records the file has.
+    var count: Int { body.count / Self.entryLength }
+
+    func firstPosition(_ index: Int) -> LogPosition {
+        LogPosition(rawValue: body.loadInteger(index * Self.entryLength))
+    }
+
+    func recordOffset(_ index: Int) -> Int {
+        Int(body.loadInteger(index * Self.entryLength + 8) as UInt32)
+    }
+
+    /// The offset of the only record that can hold `position`.
+    @inline(__always)
+    func record(for position: LogPosition) -> Int? {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            let first: UInt64 = body.loadInteger(middle * Self.entryLength)
+            if first <= position.rawValue { low = middle + 1 } else { high = middle }
+        }
+        return low == 0 ? nil : recordOffset(low - 1)
+    }
+}

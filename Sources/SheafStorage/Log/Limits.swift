@@ -1,0 +1,16 @@
+/// How large things may be; each limit has a name, and errors say it.
+package enum Limits {
+    /// The bytes of a key: at least 1, the first of them not zero, which is the store's own.
+    package static let maximumKeyLength = 1_024
+    /// The bytes of a payload.
+    package static let maximumPayloadLength = 32 << 20
+    /// The encoded bytes of one commit.
+    package static let maximumCommitLength = 1 << 30
+    /// The operations of one commit.
+    package static let maximumCommitOperations = 1 << 24
+    /// Commits that were appended and not yet written may take this many bytes; with relaxed
+    /// durability a writer then waits for the disk.
+    package static let maximumPendingLength = 64 << 20
+    /// A store has at most this many files; more in a directory are not looked at.
+    package static let maximumFiles = 1 << 22
+}

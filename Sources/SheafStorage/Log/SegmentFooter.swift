@@ -1,0 +1,110 @@
+import SheafBytes
+
+/// The last 80 bytes of a sealed segment (`format-spec/log.md`, table 4).
+package struct SegmentFooter: Equatable, Sendable {
+    /// How many bytes come before the footer.
+    package let contentLength: Int
+    package let recordCount: UInt64
+    /// The last complete commit up to the end of the segment.
+    package let lastCommit: CommitID
+    /// Milliseconds since 1970.
+    package let lastCommitAt: UInt64
+    /// The hash of the bytes before the footer.
+    package let hash: UInt64
+    /// What the header of the next segment must name: the hash, or in a base file the link of
+    /// the last segment that it replaces.
+    package let link: UInt64
+    /// Where a base file's directory record is; zero in a log segment.
+    package let directoryOffset: Int
+    /// How far the log was known to be synced when the footer was written.
+    package let synced: LogPosition
+
+    package init(
+        contentLength: Int, recordCount: UInt64, lastCommit: CommitID, lastCommitAt: UInt64,
+        hash: UInt64, link: UInt64, directoryOffset: Int = 0, synced: LogPosition
+    ) {
+        self.contentLength = contentLength
+        self.recordCount = recordCount
+        self.lastCommit = lastCommit
+        self.lastCommitAt = lastCommitAt
+        self.hash = hash
+        self.link = link
+        self.directoryOffset = directoryOffset
+        self.synced = synced
+    }
+
+    /// "SHEAFEND".
+    static let magic: UInt64 = 0x444E_4546_4145_4853
+    package static let length = 80
+
+    enum Layout {
+        static let magic = 0
+        static let contentLength = 8
+        static let recordCount = 16
+        static let lastCommit = 24
+        static let lastCommitAt = 32
+        static let hash = 40
+        static let link = 48
+        static let directoryOffset = 56
+        static let synced = 64
+        static let checksum = 72
+    }
+
+    /// The footer as bytes, for a segment of `store`.
+    package func encoded(store: StoreID) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: Self.length)
+        bytes.withUnsafeMutableBytes { target in
+            target.store(Self.magic, at: Layout.magic)
+            target.store(UInt64(contentLength), at: Layout.contentLength)
+            target.store(recordCount, at: Layout.recordCount)
+            target.store(lastCommit, at: Layout.lastCommit)
+            target.store(lastCommitAt, at: Layout.lastCommitAt)
+            target.store(hash, at: Layout.hash)
+            target.store(link, at: Layout.link)
+            target.store(UInt64(directoryOffset), at: Layout.directoryOffset)
+            target.store(synced.rawValue, at: Layout.synced)
+            let covered = UnsafeRawBufferPointer(rebasing: target[0..<Layout.checksum])
+            let checksum = XXH3.hash64(covered, seed: store.checksumSeed)
+            target.store(checksum, at: Layout.checksum)
+        }
+        return bytes
+    }
+
+    /// The footer at `offset`, if a whole and right one of `store` stands there.
+    package init?(decoding bytes: UnsafeRawBufferPointer, at offset: Int, store: StoreID) {
+        guard offset >= SegmentHeader.length, offset <= bytes.count - Self.length else {
+            return nil
+        }
+        let footer = bytes.slice(offset..<offset + Self.length)
+        guard footer.loadInteger(Layout.magic) as UInt64 == Self.magic else { return nil }
+        let checksum = XXH3.hash64(
+            footer.slice(0..<Layout.checksum), seed: store.checksumSeed)
+        guard footer.loadInteger(Layout.checksum) == checksum else { return nil }
+        guard footer.loadInteger(Layout.contentLength) == UInt64(offset) else { return nil }
+        let directoryOffset: UInt64 = footer.loadInteger(Layout.directoryOffset)
+        guard directoryOffset < UInt64(offset) else { return nil }
+        self.init(
+            contentLength: offset,
+            recordCount: footer.loadInteger(Layout.recordCount),
+            lastCommit: footer.loadInteger(Layout.lastCommit),
+            lastCommitAt: footer.loadInteger(Layout.lastCommitAt),
+            hash: footer.loadInteger(Layout.hash),
+            link: footer.loadInteger(Layout.link),
+            directoryOffset: Int(directoryOffset),
+            synced: LogPosition(rawValue: footer.loadInteger(Layout.synced)))
+    }
+
+    /// The footer at the end of a file, where zeros may follow it that nobody has cut off yet.
+    package static func last(in bytes: UnsafeRawBufferPointer, store: StoreID) -> SegmentFooter? {
+        var end = bytes.count & ~7
+        while end >= 8, bytes.loadInteger(end - 8) as UInt64 == 0 { end -= 8 }
+        // The checksum at the end of a footer may itself be zero.
+        for candidate in [end, end + 8] {
+            let offset = candidate - length
+            if let footer = SegmentFooter(decoding: bytes, at: offset, store: store) {
+                return footer
+            }
+        }
+        return nil
+    }
+}

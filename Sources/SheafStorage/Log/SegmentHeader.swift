@@ -1,0 +1,146 @@
+import SheafBytes
+
+/// The first 128 bytes of a segment file (`format-spec/log.md`, table 2).
+package struct SegmentHeader: Equatable, Sendable {
+    /// What a segment file holds.
+    package enum Kind: UInt32, Sendable {
+        /// Commits as they were written.
+        case log = 1
+        /// What compaction kept of a run of segments.
+        case base = 2
+    }
+
+    package let kind: Kind
+    package let store: StoreID
+    /// The segments whose positions this file holds: one, or for a base a run.
+    package let segments: ClosedRange<UInt32>
+    package let firstCommit: CommitID
+    /// Milliseconds since 1970.
+    package let createdAt: UInt64
+    /// The `link` of the footer of the segment before; zero in the first segment.
+    package let link: UInt64
+    /// The last removal that compaction forgot here; a checkpoint older than that would bring
+    /// back what was removed, so it must not be used.
+    package let removalsFoldedThrough: LogPosition
+
+    package init(
+        kind: Kind, store: StoreID, segments: ClosedRange<UInt32>, firstCommit: CommitID,
+        createdAt: UInt64, link: UInt64, removalsFoldedThrough: LogPosition = .none
+    ) {
+        self.kind = kind
+        self.store = store
+        self.segments = segments
+        self.firstCommit = firstCommit
+        self.createdAt = createdAt
+        self.link = link
+        self.removalsFoldedThrough = removalsFoldedThrough
+    }
+
+    /// "SHEAFLOG".
+    static let magic: UInt64 = 0x474F_4C46_4145_4853
+    package static let formatVersion: UInt32 = 1
+    package static let length = 128
+
+    enum Layout {
+        static let magic = 0
+        static let version = 8
+        static let length = 12
+        static let storeLow = 16
+        static let storeHigh = 24
+        static let firstSegment = 32
+        static let lastSegment = 36
+        static let firstCommit = 40
+        static let createdAt = 48
+        static let link = 56
+        static let cipher = 64
+        static let codec = 66
+        static let kind = 68
+        static let removals = 72
+        static let reserved = 80
+        static let checksum = 120
+    }
+
+    /// Writes the header over the first bytes of `target`.
+    func encode(into target: UnsafeMutableRawBufferPointer) {
+        precondition(target.count >= Self.length, "A header needs 128 bytes.")
+        target[0..<Self.length].update(repeating: 0)
+        target.store(Self.magic, at: Layout.magic)
+        target.store(Self.formatVersion, at: Layout.version)
+        target.store(UInt32(Self.length), at: Layout.length)
+        target.store(store.low, at: Layout.storeLow)
+        target.store(store.high, at: Layout.storeHigh)
+        target.store(segments.lowerBound, at: Layout.firstSegment)
+        target.store(segments.upperBound, at: Layout.lastSegment)
+        target.store(firstCommit, at: Layout.firstCommit)
+        target.store(createdAt, at: Layout.createdAt)
+        target.store(link, at: Layout.link)
+        target.store(kind.rawValue, at: Layout.kind)
+        target.store(removalsFoldedThrough.rawValue, at: Layout.removals)
+        let covered = UnsafeRawBufferPointer(rebasing: target[0..<Layout.checksum])
+        target.store(XXH3.hash64(covered), at: Layout.checksum)
+    }
+
+    /// The header as bytes of its own.
+    package func encoded() -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: Self.length)
+        bytes.withUnsafeMutableBytes { encode(into: $0) }
+        return bytes
+    }
+
+    /// Reads a header; what is wrong with it names the field.
+    package init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) {
+        guard bytes.count >= Self.length else {
+            throw FormatError(at: 0, "the file is shorter than a segment header")
+        }
+        guard bytes.loadInteger(Layout.magic) as UInt64 == Self.magic else {
+            throw FormatError(at: Layout.magic, "the file does not begin with SHEAFLOG")
+        }
+        let covered = UnsafeRawBufferPointer(rebasing: bytes[0..<Layout.checksum])
+        guard bytes.loadInteger(Layout.checksum) == XXH3.hash64(covered) else {
+            throw FormatError(at: Layout.checksum, "the header's checksum does not match")
+        }
+        let version: UInt32 = bytes.loadInteger(Layout.version)
+        guard version == Self.formatVersion else {
+            throw FormatError(
+                at: Layout.version,
+                "the format version is \(version); this program reads \(Self.formatVersion)",
+                isUnsupported: true)
+        }
+        guard bytes.loadInteger(Layout.length) as UInt32 == UInt32(Self.length) else {
+            throw FormatError(at: Layout.length, "the header is not 128 bytes long")
+        }
+        let cipher: UInt16 = bytes.loadInteger(Layout.cipher)
+        let codec: UInt16 = bytes.loadInteger(Layout.codec)
+        guard cipher == 0, codec == 0 else {
+            throw FormatError(
+                at: Layout.cipher,
+                "the segment uses cipher \(cipher) and codec \(codec); this program knows 0 and 0",
+                isUnsupported: true)
+        }
+        guard bytes.slice(Layout.reserved..<Layout.checksum).allSatisfy({ $0 == 0 }) else {
+            throw FormatError(at: Layout.reserved, "reserved bytes of the header are not zero")
+        }
+        let first: UInt32 = bytes.loadInteger(Layout.firstSegment)
+        let last: UInt32 = bytes.loadInteger(Layout.lastSegment)
+        guard let kind = Kind(rawValue: bytes.loadInteger(Layout.kind)) else {
+            throw FormatError(at: Layout.kind, "the segment is of no known kind")
+        }
+        guard first >= 1, first <= last, kind == .base || first == last else {
+            throw FormatError(at: Layout.firstSegment, "segments \(first)...\(last) are no run")
+        }
+        self.init(
+            kind: kind,
+            store: StoreID(
+                low: bytes.loadInteger(Layout.storeLow), high: bytes.loadInteger(Layout.storeHigh)),
+            segments: first...last,
+            firstCommit: bytes.loadInteger(Layout.firstCommit),
+            createdAt: bytes.loadInteger(Layout.createdAt),
+            link: bytes.loadInteger(Layout.link),
+            removalsFoldedThrough: LogPosition(rawValue: bytes.loadInteger(Layout.removals)))
+    }
+
+    /// The header's checksum: the first record of the file names it as its predecessor.
+    var checksum: UInt64 {
+        encoded().withUnsafeBytes { $0.loadInteger(Layout.checksum) }
+    }
+}

@@ -1,0 +1,88 @@
+import SheafBytes
+
+/// The changes of one commit, gathered and encoded before the log is asked for a place.
+package struct WriteBatch: Sendable {
+    private(set) var bytes: [UInt8] = []
+    /// How many operations the batch has.
+    package private(set) var count = 0
+
+    package init() {}
+
+    /// Makes room for `byteCount` bytes of operations.
+    package mutating func reserve(_ byteCount: Int) {
+        bytes.reserveCapacity(byteCount)
+    }
+
+    /// Gives `key` a payload; a later operation on the same key wins.
+    package mutating func put(
+        _ key: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
+    ) throws(StorageError) {
+        guard payload.count <= Limits.maximumPayloadLength else {
+            throw .limit(
+                name: "maximumPayloadLength", value: payload.count,
+                limit: Limits.maximumPayloadLength)
+        }
+        try append(.put, key, payload)
+    }
+
+    /// Takes `key` away.
+    package mutating func remove(_ key: UnsafeRawBufferPointer) throws(StorageError) {
+        try append(.remove, key, UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+
+    /// Gives `key` a payload; a later operation on the same key wins.
+    package mutating func put(_ key: [UInt8], _ payload: [UInt8]) throws(StorageError) {
+        try key.span.withUnsafeBytes { key throws(StorageError) in
+            try payload.span.withUnsafeBytes { payload throws(StorageError) in
+                try put(key, payload)
+            }
+        }
+    }
+
+    /// Takes `key` away.
+    package mutating func remove(_ key: [UInt8]) throws(StorageError) {
+        try key.span.withUnsafeBytes { key throws(StorageError) in try remove(key) }
+    }
+
+    /// Forgets all operations and keeps the memory.
+    package mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        count = 0
+    }
+
+    private mutating func append(
+        _ kind: Operation.Kind, _ key: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
+    ) throws(StorageError) {
+        guard let first = key.first, first != 0 else {
+            throw .invalidKey("a key has at least one byte, and its first byte is not zero")
+        }
+        guard key.count <= Limits.maximumKeyLength else {
+            throw .limit(
+                name: "maximumKeyLength", value: key.count, limit: Limits.maximumKeyLength)
+        }
+        let length = Operation.headerLength + key.count + payload.count
+        guard bytes.count + length <= Limits.maximumCommitLength else {
+            throw .limit(
+                name: "maximumCommitLength", value: bytes.count + length,
+                limit: Limits.maximumCommitLength)
+        }
+        guard count < Limits.maximumCommitOperations else {
+            throw .limit(
+                name: "maximumCommitOperations", value: count + 1,
+                limit: Limits.maximumCommitOperations)
+        }
+        // One append of the header instead of one for each field: this runs for every document.
+        withUnsafeTemporaryAllocation(
+            byteCount: Operation.headerLength, alignment: 8
+        ) { header in
+            header[0..<Operation.headerLength].update(repeating: 0)
+            header.store(kind.rawValue, at: Operation.Layout.kind)
+            header.store(UInt16(key.count), at: Operation.Layout.keyLength)
+            header.store(UInt32(payload.count), at: Operation.Layout.payloadLength)
+            bytes.append(contentsOf: UnsafeRawBufferPointer(header))
+        }
+        bytes.append(contentsOf: key)
+        bytes.append(contentsOf: payload)
+        count += 1
+    }
+}

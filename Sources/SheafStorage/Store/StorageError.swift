@@ -1,0 +1,100 @@
+/// What can go wrong with a store on a disk.
+package enum StorageError: Error, Equatable, Sendable {
+    /// The system refused a call on a file.
+    case io(VolumeError)
+    /// The disk has no room.
+    case full(VolumeError)
+    /// Bytes that had reached the disk are not what was written.
+    case corrupt(Damage)
+    /// The file may be right, but was written by a newer program.
+    case unsupported(Damage)
+    /// Another process, or another opening in this one, has the store.
+    case locked(path: String, holder: Int32?)
+    /// There is no store at this path, and none was to be made.
+    case notAStore(path: String)
+    /// The store was opened for reading only.
+    case readOnly
+    /// An earlier write or sync failed, so that nobody knows what the disk kept.
+    case poisoned(cause: String)
+    /// Something is larger than the store allows.
+    case limit(name: String, value: Int, limit: Int)
+    /// The key cannot be stored.
+    case invalidKey(String)
+    /// The store was closed.
+    case closed
+
+    /// Where bytes are damaged, and what gives them away.
+    package struct Damage: Equatable, Sendable {
+        package let file: String
+        package let offset: Int
+        package let reason: String
+
+        package init(file: String, offset: Int, reason: String) {
+            self.file = file
+            self.offset = offset
+            self.reason = reason
+        }
+    }
+
+    /// The error for a refused call: a full disk has a case of its own.
+    init(_ error: VolumeError) {
+        self = error.code.meansFull ? .full(error) : .io(error)
+    }
+
+    /// The error for wrong bytes in `file`.
+    init(_ error: FormatError, file: String) {
+        let damage = Damage(file: file, offset: error.offset, reason: error.reason)
+        self = error.isUnsupported ? .unsupported(damage) : .corrupt(damage)
+    }
+
+    /// The error for damage that no decoder reports by itself.
+    static func damaged(_ file: String, at offset: Int, _ reason: String) -> StorageError {
+        .corrupt(Damage(file: file, offset: offset, reason: reason))
+    }
+}
+
+extension StorageError.Damage: CustomStringConvertible {
+    package var description: String { "\(file):\(offset): \(reason)" }
+}
+
+extension StorageError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .io(let error):
+            return error.description
+        case .full(let error):
+            return "the disk is full: \(error)"
+        case .corrupt(let damage):
+            return "the store is damaged: \(damage)"
+        case .unsupported(let damage):
+            return "the store needs a newer program: \(damage)"
+        case .locked(let path, let holder):
+            let who = holder.map { "process \($0)" } ?? "another process"
+            return "\(path) is in use by \(who); close it there first"
+        case .notAStore(let path):
+            return "there is no store at \(path)"
+        case .readOnly:
+            return "the store was opened for reading only; open it for writing to change it"
+        case .poisoned(let cause):
+            return "the store accepts no more writes since: \(cause); open it again to go on"
+        case .limit(let name, let value, let limit):
+            return "\(value) is more than \(name) allows, which is \(limit)"
+        case .invalidKey(let reason):
+            return "the key is not valid: \(reason)"
+        case .closed:
+            return "the store was closed"
+        }
+    }
+}
+
+/// Runs calls on a volume and lets their refusals out as storage errors.
+@inline(__always)
+func translatingErrors<Value>(
+    _ body: () throws(VolumeError) -> Value
+) throws(StorageError) -> Value {
+    do throws(VolumeError) {
+        return try body()
+    } catch {
+        throw StorageError(error)
+    }
+}
