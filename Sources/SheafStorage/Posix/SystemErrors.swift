@@ -15,8 +15,13 @@ extension VolumeError.Code {
     package static let tooManyFiles = Self(EMFILE)
     package static let readOnlyFileSystem = Self(EROFS)
     package static let permissionDenied = Self(EACCES)
+    package static let notPermitted = Self(EPERM)
     package static let quotaExceeded = Self(EDQUOT)
     package static let fileTooLarge = Self(EFBIG)
+    /// The file was closed before.
+    package static let closed = Self(EBADF)
+    /// The name cannot be the name of a file in the directory.
+    package static let invalidName = Self(EINVAL)
 
     /// Whether the disk has no room, rather than a fault.
     package var meansFull: Bool {

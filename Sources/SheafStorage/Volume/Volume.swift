@@ -118,7 +118,7 @@ extension VolumeFile {
                 }
                 done += count
                 interruptions = 0
-            } catch where error.code == .interrupted {
+            } catch  where error.code == .interrupted {
                 interruptions += 1
                 guard interruptions < Self.maximumInterruptions else { throw error }
             }
@@ -141,7 +141,7 @@ extension VolumeFile {
                 }
                 done += count
                 interruptions = 0
-            } catch where error.code == .interrupted {
+            } catch  where error.code == .interrupted {
                 interruptions += 1
                 guard interruptions < Self.maximumInterruptions else { throw error }
             }

@@ -1,0 +1,114 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// One value that threads change in turn, and whose changes they can wait for.
+final class Monitor<State: Sendable>: Sendable {
+    private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private nonisolated(unsafe) let condition: UnsafeMutablePointer<pthread_cond_t>
+    private nonisolated(unsafe) let state: UnsafeMutablePointer<State>
+
+    /// Starts with `initial`.
+    init(_ initial: State) {
+        mutex = .allocate(capacity: 1)
+        mutex.initialize(to: pthread_mutex_t())
+        pthread_mutex_init(mutex, nil)
+        condition = .allocate(capacity: 1)
+        condition.initialize(to: pthread_cond_t())
+        Self.prepare(condition)
+        state = .allocate(capacity: 1)
+        state.initialize(to: initial)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        condition.deallocate()
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+        state.deinitialize(count: 1)
+        state.deallocate()
+    }
+
+    /// Runs `body` while no other thread sees the state; it must not come back here.
+    func withLock<Result, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return try body(&state.pointee)
+    }
+
+    /// Waits while `predicate` holds, and says whether it stopped holding before the deadline.
+    ///
+    /// The deadline is a time of `Clock.system.monotonicNanoseconds`; without one the wait can last
+    /// for ever. Somebody must call `signal` or `broadcast` after each change.
+    @discardableResult
+    func wait(until deadline: UInt64? = nil, while predicate: (State) -> Bool) -> Bool {
+        wait(until: deadline, while: predicate) { !predicate($0) }
+    }
+
+    /// Waits while `predicate` holds, then runs `body` before any other thread sees the state.
+    ///
+    /// The body also runs when the deadline has passed, so it looks at the state again.
+    func wait<Result, Failure: Error>(
+        until deadline: UInt64? = nil, while predicate: (State) -> Bool,
+        then body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while predicate(state.pointee) {
+            guard let deadline else {
+                pthread_cond_wait(condition, mutex)
+                continue
+            }
+            guard Clock.system.monotonicNanoseconds() < deadline else { break }
+            timedWait(until: deadline)
+        }
+        return try body(&state.pointee)
+    }
+
+    /// Wakes one thread that waits.
+    func signal() {
+        pthread_cond_signal(condition)
+    }
+
+    /// Wakes all threads that wait.
+    func broadcast() {
+        pthread_cond_broadcast(condition)
+    }
+
+    #if canImport(Darwin)
+        private static func prepare(_ condition: UnsafeMutablePointer<pthread_cond_t>) {
+            pthread_cond_init(condition, nil)
+        }
+
+        private func timedWait(until deadline: UInt64) {
+            let now = Clock.system.monotonicNanoseconds()
+            var rest = Self.time(deadline > now ? deadline - now : 0)
+            pthread_cond_timedwait_relative_np(condition, mutex, &rest)
+        }
+    #else
+        private static func prepare(_ condition: UnsafeMutablePointer<pthread_cond_t>) {
+            // By default a deadline is a wall time, which people may set back.
+            var attributes = pthread_condattr_t()
+            pthread_condattr_init(&attributes)
+            pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+            pthread_cond_init(condition, &attributes)
+            pthread_condattr_destroy(&attributes)
+        }
+
+        private func timedWait(until deadline: UInt64) {
+            var end = Self.time(deadline)
+            pthread_cond_timedwait(condition, mutex, &end)
+        }
+    #endif
+
+    private static func time(_ nanoseconds: UInt64) -> timespec {
+        timespec(
+            tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+    }
+}

@@ -1,0 +1,139 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A number that the system gave us for something open, and that it may give to others afterwards.
+///
+/// The number goes back when it is closed and the last call that uses it has returned: no call can
+/// hit a file that another part of the process has opened meanwhile.
+final class Descriptor: Sendable {
+    private static let closed = 1
+    private static let oneCall = 2
+
+    private let number: Int32
+    /// Twice the number of calls under way, plus one when no more may begin.
+    private let state = Atomic<Int>(0)
+
+    /// Takes over an open descriptor.
+    init(_ number: Int32) {
+        self.number = number
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Makes a system call whose result is negative when it fails.
+    @discardableResult
+    func call(
+        _ operation: VolumeError.Operation, _ file: String, _ body: (Int32) -> Int
+    ) throws(VolumeError) -> Int {
+        guard begin() else { throw VolumeError(operation, file, .closed) }
+        let result = body(number)
+        // The number of the error must be saved before anything else can overwrite it.
+        let code = result < 0 ? VolumeError.Code.last : nil
+        end()
+        if let code { throw VolumeError(operation, file, code) }
+        return result
+    }
+
+    /// Closes the descriptor once no call uses it; further calls do nothing.
+    func close() {
+        let (old, _) = state.bitwiseOr(Self.closed, ordering: .acquiringAndReleasing)
+        if old == 0 { giveBack() }
+    }
+
+    private func begin() -> Bool {
+        var current = state.load(ordering: .relaxed)
+        while current & Self.closed == 0 {
+            let (exchanged, original) = state.weakCompareExchange(
+                expected: current, desired: current + Self.oneCall,
+                ordering: .acquiringAndReleasing)
+            if exchanged { return true }
+            current = original
+        }
+        return false
+    }
+
+    private func end() {
+        let (_, new) = state.subtract(Self.oneCall, ordering: .acquiringAndReleasing)
+        if new == Self.closed { giveBack() }
+    }
+
+    private func giveBack() {
+        // Never retried: after an interruption the number is free, and may be somebody else's. The
+        // result tells nothing either: what matters has been synchronized before.
+        #if canImport(Glibc)
+            _ = Glibc.close(number)
+        #elseif canImport(Musl)
+            _ = Musl.close(number)
+        #else
+            _ = Darwin.close(number)
+        #endif
+    }
+}
+
+extension Descriptor {
+    /// How many interruptions in a row are taken for bad luck.
+    private static let maximumInterruptions = 1_000
+
+    /// Makes a call again that a signal interrupted, some number of times.
+    static func retryingInterruptions(_ body: () -> Int32) -> Int32 {
+        for _ in 0..<maximumInterruptions {
+            let result = body()
+            guard result < 0, errno == EINTR else { return result }
+        }
+        return body()
+    }
+
+    /// Opens `name` relative to this directory.
+    func open(
+        _ operation: VolumeError.Operation, _ name: String, _ flags: Int32
+    ) throws(VolumeError) -> Descriptor {
+        // A name with a slash would leave the directory, and one with a zero byte would be cut.
+        guard !name.isEmpty, !name.utf8.contains(where: { $0 == 0x2F || $0 == 0 }) else {
+            throw VolumeError(operation, name, .invalidName)
+        }
+        let number = try call(operation, name) { directory in
+            Int(
+                Self.retryingInterruptions {
+                    openat(directory, name, flags | O_CLOEXEC, 0o644)
+                })
+        }
+        return Descriptor(Int32(number))
+    }
+
+    /// Waits until the bytes of an open file, and its size, are on the disk itself.
+    static func synchronizeData(_ number: Int32) -> Int32 {
+        #if canImport(Darwin)
+            return synchronizeThroughCache(number)
+        #else
+            return fdatasync(number)
+        #endif
+    }
+
+    /// Waits until the names in an open directory are on the disk itself.
+    static func synchronizeNames(_ number: Int32) -> Int32 {
+        #if canImport(Darwin)
+            return synchronizeThroughCache(number)
+        #else
+            return fsync(number)
+        #endif
+    }
+
+    #if canImport(Darwin)
+        private static func synchronizeThroughCache(_ number: Int32) -> Int32 {
+            // On these systems `fsync` stops at the cache of the disk.
+            let result = fcntl(number, F_FULLFSYNC)
+            // Network file systems do not know the call, and have no cache that it could flush.
+            guard result < 0, errno == ENOTSUP || errno == EINVAL else { return result }
+            return fsync(number)
+        }
+    #endif
+}

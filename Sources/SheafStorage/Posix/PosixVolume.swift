@@ -1,0 +1,173 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A directory of the operating system.
+///
+/// The directory stays open, and all names are relative to it: it does no harm if the directory or
+/// one above it gets another name.
+package final class PosixVolume: Volume {
+    package let path: String
+    private let directory: Descriptor
+
+    /// Opens the directory at `path`; a missing one is an error, or is made to last.
+    package init(path: String, creatingDirectory: Bool) throws(VolumeError) {
+        self.path = path
+        guard creatingDirectory else {
+            directory = try Self.openDirectory(path)
+            return
+        }
+        try Self.makeDirectory(path)
+        directory = try Self.openDirectory(path)
+        // The directory may be older, but made by a process that died before it made it last.
+        try? Self.synchronizeNames(around: path, "..")
+    }
+
+    package func names() throws(VolumeError) -> [String] {
+        // Reading a directory moves a position, so each listing opens the directory for itself.
+        let listing = try directory.call(.list, path) { number in
+            let copy = Descriptor.retryingInterruptions {
+                openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            }
+            return Int(copy)
+        }
+        guard let stream = fdopendir(Int32(listing)) else {
+            let code = VolumeError.Code.last
+            Descriptor(Int32(listing)).close()
+            throw VolumeError(.list, path, code)
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                let code = VolumeError.Code.last
+                guard code.rawValue == 0 else { throw VolumeError(.list, path, code) }
+                return names
+            }
+            if let name = Self.fileName(entry, in: Int32(listing)) { names.append(name) }
+        }
+    }
+
+    package func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> any VolumeFile {
+        let descriptor =
+            switch access {
+            case .read: try directory.open(.open, name, O_RDONLY)
+            case .write: try directory.open(.open, name, O_RDWR)
+            case .create: try directory.open(.create, name, O_RDWR | O_CREAT | O_EXCL)
+            }
+        return PosixFile(name: name, descriptor: descriptor)
+    }
+
+    package func rename(_ name: String, to newName: String) throws(VolumeError) {
+        try directory.call(.rename, name) { Int(renameat($0, name, $0, newName)) }
+    }
+
+    package func remove(_ name: String) throws(VolumeError) {
+        try directory.call(.remove, name) { Int(unlinkat($0, name, 0)) }
+    }
+
+    package func synchronizeNames() throws(VolumeError) {
+        try directory.call(.synchronizeNames, path) { Int(Descriptor.synchronizeNames($0)) }
+    }
+
+    package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
+        try PosixLock.acquire(kind, in: directory)
+    }
+
+    /// The name of an entry, unless it is a directory or no text.
+    private static func fileName(
+        _ entry: UnsafeMutablePointer<dirent>, in directory: Int32
+    ) -> String? {
+        guard let offset = MemoryLayout<dirent>.offset(of: \dirent.d_name) else { return nil }
+        let bytes = (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)
+        let isDirectory =
+            switch Int32(entry.pointee.d_type) {
+            case Int32(DT_DIR): true
+            case Int32(DT_UNKNOWN):
+                // Some file systems do not say; what vanishes meanwhile has no name any more.
+                isDirectory(bytes, in: directory) ?? true
+            default: false
+            }
+        return isDirectory ? nil : String(validatingCString: bytes)
+    }
+
+    private static func isDirectory(_ name: UnsafePointer<CChar>, in directory: Int32) -> Bool? {
+        var status = stat()
+        guard fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+        return status.st_mode & S_IFMT == S_IFDIR
+    }
+}
+
+// MARK: - Making the directory
+
+extension PosixVolume {
+    /// How many missing directories one call makes.
+    private static let maximumDepth = 100
+
+    private static func openDirectory(_ path: String) throws(VolumeError) -> Descriptor {
+        let number = Descriptor.retryingInterruptions {
+            #if canImport(Glibc)
+                Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            #elseif canImport(Musl)
+                Musl.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            #else
+                Darwin.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            #endif
+        }
+        guard number >= 0 else { throw VolumeError(.open, path, .last) }
+        return Descriptor(number)
+    }
+
+    /// Makes the directory and those above it that are missing, from the top down.
+    ///
+    /// Each one is durable before the next is made: when the process dies on the way, only the last
+    /// one that it made can be in danger.
+    private static func makeDirectory(_ path: String, depth: Int = 0) throws(VolumeError) {
+        guard mkdir(path, 0o755) != 0 else { return try makeDurable(path) }
+        let code = VolumeError.Code.last
+        // What stands in the way, if it is no directory, is found by those who open it.
+        guard code != .exists else { return }
+        guard code == .noSuchFile, depth < maximumDepth, let parent = parent(of: path) else {
+            throw VolumeError(.create, path, code)
+        }
+        try makeDirectory(parent, depth: depth + 1)
+        guard mkdir(path, 0o755) != 0 else { return try makeDurable(path) }
+        let last = VolumeError.Code.last
+        guard last == .exists else { throw VolumeError(.create, path, last) }
+    }
+
+    private static func makeDurable(_ path: String) throws(VolumeError) {
+        try synchronizeNames(around: path, "..")
+        // The parent may be the last thing that a killed process made.
+        try? synchronizeNames(around: path, "../..")
+    }
+
+    /// Makes the names durable in the directory that `relation` leads to from `path`.
+    private static func synchronizeNames(
+        around path: String, _ relation: String
+    ) throws(VolumeError) {
+        let number = try openDirectory(path).call(.open, path) { number in
+            Int(
+                Descriptor.retryingInterruptions {
+                    openat(number, relation, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                })
+        }
+        try Descriptor(Int32(number)).call(.synchronizeNames, path) { number in
+            Int(Descriptor.synchronizeNames(number))
+        }
+    }
+
+    /// The path without its last component; none for what has no directory above it.
+    private static func parent(of path: String) -> String? {
+        var bytes = path.utf8[...]
+        while bytes.last == 0x2F { bytes.removeLast() }
+        while let last = bytes.last, last != 0x2F { bytes.removeLast() }
+        while bytes.last == 0x2F { bytes.removeLast() }
+        return bytes.isEmpty ? nil : String(Substring(bytes))
+    }
+}

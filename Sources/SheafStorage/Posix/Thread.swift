@@ -1,0 +1,103 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A thread of our own, for work that waits for the disk.
+///
+/// The threads of Swift's concurrency are as many as the cores: a wait there stops everybody.
+package final class Thread: Sendable {
+    /// Some systems give less than this to all threads but the first, others depend on the shell.
+    private static let stackSize = 4 << 20
+
+    /// What debuggers call the thread.
+    package let name: String
+    private let handle: Mutex<pthread_t?>
+
+    /// Starts a thread that runs `body` once.
+    package init(name: String, _ body: @escaping @Sendable () -> Void) throws(ThreadRefused) {
+        self.name = name
+        handle = Mutex(try Self.start(Body(name: name, run: body)))
+    }
+
+    deinit {
+        if let thread = take() { pthread_detach(thread) }
+    }
+
+    /// Waits until the body has returned; only the first call waits.
+    package func join() {
+        guard let thread = take() else { return }
+        precondition(pthread_equal(thread, pthread_self()) == 0, "A thread never joins itself.")
+        pthread_join(thread, nil)
+    }
+
+    private func take() -> pthread_t? {
+        handle.withLock { handle in
+            defer { handle = nil }
+            return handle
+        }
+    }
+
+    private static func start(_ body: Body) throws(ThreadRefused) -> pthread_t? {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setstacksize(&attributes, stackSize)
+        let retained = Unmanaged.passRetained(body)
+        let argument = retained.toOpaque()
+        #if canImport(Darwin)
+            var thread: pthread_t?
+        #else
+            var thread = pthread_t()
+        #endif
+        let result = pthread_create(&thread, &attributes, { Thread.run($0) }, argument)
+        guard result == 0 else {
+            retained.release()
+            throw ThreadRefused(code: result)
+        }
+        return thread
+    }
+
+    /// What crosses into the new thread.
+    private final class Body: Sendable {
+        let name: String
+        let run: @Sendable () -> Void
+
+        init(name: String, run: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.run = run
+        }
+    }
+
+    private static func run(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        guard let argument else { return nil }
+        let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
+        setName(body.name)
+        body.run()
+        return nil
+    }
+
+    private static func setName(_ name: String) {
+        #if canImport(Darwin)
+            pthread_setname_np(name)
+        #else
+            // The call that sets the name is an extension that the C library hides from Swift; the
+            // kernel takes the name through this file too, and cuts it at fifteen bytes.
+            let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+            guard file >= 0 else { return }
+            _ = write(file, name, name.utf8.count)
+            _ = close(file)
+        #endif
+    }
+}
+
+/// The system has no room for one more thread.
+package struct ThreadRefused: Error, Hashable, Sendable {
+    /// What the system says.
+    package let code: Int32
+}
