@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// What is wrong with bytes of the log, and at which offset; the caller adds the file.
 package struct FormatError: Error, Equatable, Sendable {
     package let offset: Int
@@ -44,5 +52,18 @@ extension UnsafeMutableRawBufferPointer.SubSequence {
     func update(repeating byte: UInt8) {
         UnsafeMutableRawBufferPointer(rebasing: self).initializeMemory(
             as: UInt8.self, repeating: byte)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Less than zero, zero or more than zero, as these bytes come before, are, or follow others.
+    @inline(__always)
+    func compare(_ other: UnsafeRawBufferPointer) -> Int {
+        let common = Swift.min(count, other.count)
+        guard let left = baseAddress, let right = other.baseAddress, common > 0 else {
+            return count - other.count
+        }
+        let order = memcmp(left, right, common)
+        return order == 0 ? count - other.count : Int(order)
     }
 }

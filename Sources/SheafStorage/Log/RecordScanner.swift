@@ -62,25 +62,39 @@ package struct RecordScanner {
         }
     }
 
-    /// Whether a later record or footer of this file proves that the log was synced beyond here.
+    /// Whether a record or footer behind `offset` proves that the log was synced beyond it.
     ///
     /// Bytes that had reached the disk do not tear: where they are wrong, they were damaged.
-    package func provesSynced(beyond offset: Int) -> Bool {
+    /// Without a store the checksums cannot be checked, and a position that is right at its own
+    /// offset has to do.
+    package static func provesSynced(
+        _ file: UnsafeRawBufferPointer, segment: UInt32, store: StoreID?, beyond offset: Int
+    ) -> Bool {
         let position = LogPosition(segment: segment, offset: offset)
         var candidate = (offset + 7) & ~7
-        while candidate <= file.count - Record.headerLength {
+        while candidate + Record.headerLength <= file.count {
             defer { candidate += Record.alignment }
-            let place: UInt64 = file.loadInteger(candidate + Record.Layout.position)
-            if place == LogPosition(segment: segment, offset: candidate).rawValue,
-                let record = try? Record(
-                    decoding: file, at: candidate, segment: segment, store: store),
-                record.synced > position
-            {
-                return true
+            let here = LogPosition(segment: segment, offset: candidate)
+            if file.loadInteger(candidate + Record.Layout.position) == here.rawValue {
+                let synced = LogPosition(
+                    rawValue: file.loadInteger(candidate + Record.Layout.synced))
+                if synced > position, synced <= here,
+                    store.map({
+                        (try? Record(
+                            decoding: file, at: candidate, segment: segment, store: $0)) != nil
+                    }) ?? true
+                {
+                    return true
+                }
             }
-            if file.loadInteger(candidate) as UInt64 == SegmentFooter.magic,
-                let footer = SegmentFooter(decoding: file, at: candidate, store: store),
-                footer.synced > position
+            guard candidate + SegmentFooter.length <= file.count,
+                file.loadInteger(candidate) as UInt64 == SegmentFooter.magic
+            else { continue }
+            let synced = LogPosition(
+                rawValue: file.loadInteger(candidate + SegmentFooter.Layout.synced))
+            if synced > position,
+                store.map({ SegmentFooter(decoding: file, at: candidate, store: $0) != nil })
+                    ?? true
             {
                 return true
             }

@@ -74,8 +74,21 @@ package final class Segment: Sendable {
         mapping.bytes.slice(0..<readableLength.load(ordering: .acquiring))
     }
 
-    /// All mapped bytes, the footer and unused ones included.
-    var mappedBytes: UnsafeRawBufferPointer { mapping.bytes }
+    /// The bytes of a sealed segment with its footer, which a scanner needs to see the end.
+    package var sealedBytes: UnsafeRawBufferPointer {
+        guard let footer else { return content }
+        return mapping.bytes.slice(0..<footer.contentLength + SegmentFooter.length)
+    }
+
+    /// Whether the first record goes on with a commit of the segment before.
+    var continuesCommit: Bool {
+        let bytes = content
+        guard header.kind == .log, bytes.count >= SegmentHeader.length + Record.headerLength else {
+            return false
+        }
+        let kind = Record.Kind(rawValue: bytes[SegmentHeader.length + Record.Layout.kind])
+        return kind == .middle || kind == .last
+    }
 
     /// Lets readers see records up to `length`.
     func grow(to length: Int) {

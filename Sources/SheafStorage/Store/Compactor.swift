@@ -1,0 +1,178 @@
+import SheafBytes
+
+/// Folds a run of segments into one base file, a step at a time.
+///
+/// What is kept of each key: the newest operation of all, and the newest one that is not younger
+/// than the horizon, so that every commit behind the horizon can still be read. Positions stay.
+struct Compactor: ~Copyable {
+    /// What a finished run leaves to be done.
+    struct Result {
+        let base: Segment
+        /// Removals that the log no longer holds, under the keys that the tree has for them.
+        let forgotten: [(key: [UInt8], position: LogPosition)]
+    }
+
+    let plan: CompactionPlan
+    private let snapshot: LogSnapshot
+    private let volume: any Volume
+    private let store: StoreID
+    /// Removals up to here may be forgotten where nothing older is left: checkpoints cover them.
+    private let removalLimit: LogPosition
+    private var output: BaseWriter
+    /// Operations that have still to be judged: the file, and where in it.
+    private var nextFile = 0
+    private var offset = SegmentHeader.length
+    private var chain: UInt64
+    private var forgotten: [(key: [UInt8], position: LogPosition)] = []
+
+    /// Starts a run; `temporary` is the name under which the base file is written.
+    init(
+        _ plan: CompactionPlan, snapshot: LogSnapshot, volume: any Volume, store: StoreID,
+        removalLimit: LogPosition, temporary: String, now: UInt64
+    ) throws(StorageError) {
+        guard let first = plan.files.first, let last = plan.files.last,
+            let footer = last.footer
+        else { preconditionFailure("A plan is made of sealed files.") }
+        self.plan = plan
+        self.snapshot = snapshot
+        self.volume = volume
+        self.store = store
+        self.removalLimit = plan.startsLog ? removalLimit : .none
+        chain = first.header.checksum
+        let forgets = plan.startsLog ? Self.lastForgettable(plan, removalLimit) : .none
+        let header = SegmentHeader(
+            kind: .base, store: store, segments: plan.segments,
+            firstCommit: first.header.firstCommit, createdAt: now, link: first.header.link,
+            removalsFoldedThrough: max(
+                forgets, plan.files.map(\.header.removalsFoldedThrough).max() ?? .none))
+        output = try BaseWriter(volume: volume, temporary: temporary, header: header, last: footer)
+    }
+
+    /// The end of the run, or of what checkpoints cover, whichever comes first.
+    private static func lastForgettable(
+        _ plan: CompactionPlan, _ removalLimit: LogPosition
+    ) -> LogPosition {
+        min(
+            LogPosition(segment: plan.segments.upperBound, offset: Int(UInt32.max)),
+            removalLimit)
+    }
+
+    /// Judges the next record; returns the bytes that were read, and zero at the end.
+    mutating func step() throws(StorageError) -> Int {
+        guard nextFile < plan.files.count else { return 0 }
+        let file = plan.files[nextFile]
+        do throws(FormatError) {
+            return try step(through: file)
+        } catch {
+            throw StorageError(error, file: file.name)
+        }
+    }
+
+    /// The bytes that wait to be written.
+    var bufferedLength: Int { output.bufferedLength }
+
+    /// Writes and syncs what was gathered; returns its length.
+    mutating func flush() throws(StorageError) -> Int {
+        try output.flush()
+    }
+
+    /// Completes the base file and puts it in place of the run, durably.
+    consuming func finish() throws(StorageError) -> Result {
+        let name = FileName.name(ofBase: plan.segments)
+        let base = try output.finish(as: name)
+        return Result(base: base, forgotten: forgotten)
+    }
+
+    /// Removes the unfinished file.
+    consuming func abandon() {
+        output.abandon()
+    }
+
+    private mutating func step(through file: Segment) throws(FormatError) -> Int {
+        var scanner = RecordScanner(
+            file: file.sealedBytes, segment: file.header.segments.lowerBound, store: store,
+            offset: offset, chain: chain)
+        switch scanner.next() {
+        case .record(let record):
+            offset = scanner.offset
+            chain = scanner.chain
+            try judge(record, in: file)
+            return record.bytes.count
+        case .end(.footer):
+            nextFile += 1
+            offset = SegmentHeader.length
+            if nextFile < plan.files.count { chain = plan.files[nextFile].header.checksum }
+            return SegmentFooter.length
+        case .end(.unused(let offset)):
+            throw FormatError(at: offset, "records of a sealed segment are missing")
+        case .end(.damage(let error)):
+            throw error
+        }
+    }
+
+    private mutating func judge(_ record: Record, in file: Segment) throws(FormatError) {
+        do throws(FormatError) {
+            switch record.kind {
+            case .directory:
+                break
+            case .folded:
+                let folded = try FoldedRecord(record)
+                for index in 0..<folded.count {
+                    let entry = folded[index]
+                    try judge(
+                        try folded.operation(entry), at: entry.position, of: entry.commit)
+                }
+            case .whole, .first, .middle, .last:
+                var operations = OperationSequence(record)
+                while let (offset, operation) = try operations.next() {
+                    let position = LogPosition(
+                        segment: record.position.segment,
+                        offset: record.position.offset + offset)
+                    try judge(operation, at: position, of: record.commit)
+                }
+            }
+        } catch {
+            throw error.shifted(by: record.position.offset)
+        }
+    }
+
+    private mutating func judge(
+        _ operation: Operation, at position: LogPosition, of commit: CommitID
+    ) throws(FormatError) {
+        let live = snapshot.tree.find(operation.key).flatMap(Place.init)
+        let head =
+            live
+            ?? Keyspace.withRemovedKey(operation.key) { snapshot.tree.find($0) }
+            .flatMap(Place.init)
+        guard let head, try isNeeded(position, head: head.position) else { return }
+        if operation.kind == .remove, head.position == position, position <= removalLimit {
+            forgotten.append((key: [0] + operation.key, position: position))
+            return
+        }
+        do throws(StorageError) {
+            try output.add(operation, at: position, of: commit)
+        } catch {
+            throw FormatError(at: 0, error.description)
+        }
+    }
+
+    /// Whether the operation at `position` is the newest of its key, or the newest one that is
+    /// not younger than the horizon.
+    private func isNeeded(
+        _ position: LogPosition, head: LogPosition
+    ) throws(FormatError) -> Bool {
+        if head == position { return true }
+        var newer = head
+        while newer > plan.horizon {
+            do throws(StorageError) {
+                guard let operation = try snapshot.segments.operation(at: newer) else {
+                    return false
+                }
+                newer = operation.previous
+            } catch {
+                throw FormatError(at: newer.offset, error.description)
+            }
+        }
+        return newer == position
+    }
+}

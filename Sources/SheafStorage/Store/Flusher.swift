@@ -1,0 +1,110 @@
+import Synchronization
+
+/// The thread that makes commits durable: it writes out together whatever came together.
+final class Flusher: Sendable {
+    private struct Wish: Sendable {
+        var isUrgent = false
+        var isStopping = false
+        /// When relaxed commits have to be on the disk at the latest.
+        var deadline: UInt64?
+    }
+
+    /// After a flush the thread looks for the next commit for so long before it sleeps: to wake a
+    /// thread takes as long, and a lone writer is back by then.
+    private static let spinNanoseconds: UInt64 = 50_000
+
+    private let engine: StoreEngine
+    private let onNewSegment: @Sendable () -> Void
+    private let wish = Monitor(Wish())
+    private let isAwake = Atomic(false)
+    private let thread = Mutex<Thread?>(nil)
+
+    init(engine: StoreEngine, onNewSegment: @escaping @Sendable () -> Void) {
+        self.engine = engine
+        self.onNewSegment = onNewSegment
+    }
+
+    func start() throws(ThreadRefused) {
+        // The thread keeps the flusher alive, and `stop` ends the thread.
+        let started = try Thread(name: "sheaf-log") { self.run() }
+        thread.withLock { $0 = started }
+    }
+
+    /// Ends the thread; what is pending stays pending.
+    func stop() {
+        wish.withLock { $0.isStopping = true }
+        wish.broadcast()
+        thread.withLock { thread in
+            defer { thread = nil }
+            return thread
+        }?.join()
+    }
+
+    /// Asks for a flush of what is pending.
+    func flushNow() {
+        // The engine's lock orders this: who finds the thread awake came before its last look.
+        guard !isAwake.load(ordering: .sequentiallyConsistent) else { return }
+        wish.withLock { $0.isUrgent = true }
+        wish.signal()
+    }
+
+    /// Asks for a flush within some milliseconds.
+    func flush(within milliseconds: Int) {
+        let now = Clock.system.monotonicNanoseconds()
+        let deadline = now + UInt64(max(milliseconds, 0)) * 1_000_000
+        let isFirst = wish.withLock { wish in
+            guard wish.deadline == nil else { return false }
+            wish.deadline = deadline
+            return true
+        }
+        if isFirst { wish.signal() }
+    }
+
+    private func run() {
+        var segment: UInt32 = 0
+        while sleep() {
+            isAwake.store(true, ordering: .sequentiallyConsistent)
+            repeat {
+                while (try? engine.flush()) == true {}
+                let current = engine.tailSegment
+                if current != segment {
+                    segment = current
+                    onNewSegment()
+                }
+            } while spin()
+            isAwake.store(false, ordering: .sequentiallyConsistent)
+            // A commit that came while the thread was still awake did not wake it.
+            if engine.hasPendingCommits { wish.withLock { $0.isUrgent = true } }
+        }
+    }
+
+    /// Waits for work; false when the thread is to end.
+    private func sleep() -> Bool {
+        while true {
+            let deadline = wish.withLock { $0.deadline }
+            let next = wish.wait(
+                until: deadline,
+                while: { !$0.isUrgent && !$0.isStopping && $0.deadline == deadline },
+                then: { wish -> Bool? in
+                    if wish.isStopping { return false }
+                    let isDue =
+                        wish.deadline.map { $0 <= Clock.system.monotonicNanoseconds() } ?? false
+                    guard wish.isUrgent || isDue else { return nil }
+                    wish.isUrgent = false
+                    wish.deadline = nil
+                    return true
+                })
+            if let next { return next }
+        }
+    }
+
+    /// Looks for commits for a while; true when there are some.
+    private func spin() -> Bool {
+        if case .relaxed = engine.options.durability { return false }
+        let end = Clock.system.monotonicNanoseconds() + Self.spinNanoseconds
+        repeat {
+            if engine.hasPendingCommits { return true }
+        } while Clock.system.monotonicNanoseconds() < end
+        return false
+    }
+}

@@ -1,0 +1,114 @@
+import SheafBytes
+
+/// The tree of a store, and how many bytes of each segment it still needs.
+///
+/// A key that has a payload is in the tree as it is. A key that was removed is in it behind a zero
+/// byte, with the place of its removal, until compaction has folded the removal away: so a chain
+/// goes on when the key comes back, and a count of the live keys stays exact.
+struct Keyspace: ~Copyable {
+    var tree: BTree
+    /// The bytes of operations that are still the newest of their key, by segment number minus 1.
+    private(set) var liveBytesBySegment: [Int] = []
+    private(set) var liveBytes = 0
+    private(set) var removedCount = 0
+
+    /// The keys that have a payload.
+    static let live = KeyRange(from: [1])
+    /// The keys that were removed, each behind a zero byte.
+    static let removed = KeyRange(from: [0], to: [1])
+
+    /// Starts empty.
+    init() {
+        tree = BTree()
+    }
+
+    /// Takes over a tree and counts what it needs.
+    init(adopting tree: consuming BTree, liveBytesBySegment: [Int]) {
+        removedCount = tree.count(in: Self.removed)
+        self.tree = tree
+        self.liveBytesBySegment = liveBytesBySegment
+        liveBytes = liveBytesBySegment.reduce(0, +)
+    }
+
+    /// How many keys have a payload.
+    var count: Int { tree.count - removedCount }
+
+    /// Notes that the newest operation of `key` is a payload at `place`; returns the one before.
+    mutating func put(_ key: UnsafeRawBufferPointer, at place: Place) -> LogPosition {
+        add(place)
+        if let old = tree.put(key, place.value).flatMap(Place.init) {
+            subtract(old)
+            return old.position
+        }
+        guard removedCount > 0, let removal = forgetRemoval(of: key) else { return .none }
+        return removal.position
+    }
+
+    /// Notes that the newest operation of `key` is a removal at `place`; returns the one before.
+    mutating func remove(_ key: UnsafeRawBufferPointer, at place: Place) -> LogPosition {
+        add(place)
+        let live = tree.remove(key).flatMap(Place.init)
+        let earlier = Self.withRemovedKey(key) { tree.put($0, place.value) }.flatMap(Place.init)
+        if earlier == nil { removedCount += 1 }
+        if let live { subtract(live) }
+        if let earlier { subtract(earlier) }
+        return live?.position ?? earlier?.position ?? .none
+    }
+
+    /// Forgets removals that the log no longer holds; `removedKeys` are as the tree has them.
+    mutating func forget(_ removedKeys: ArraySlice<(key: [UInt8], position: LogPosition)>) {
+        for (key, position) in removedKeys {
+            key.withUnsafeBytes { key in
+                guard let place = tree.find(key).flatMap(Place.init),
+                    place.position == position
+                else { return }
+                _ = tree.remove(key)
+                removedCount -= 1
+                subtract(place)
+            }
+        }
+    }
+
+    /// The bytes of `segments` that are still needed.
+    func liveBytes(in segments: ClosedRange<UInt32>) -> Int {
+        var sum = 0
+        for number in segments where Int(number) <= liveBytesBySegment.count {
+            sum += liveBytesBySegment[Int(number) - 1]
+        }
+        return sum
+    }
+
+    /// Runs `body` with the key under which the removal of `key` is kept.
+    static func withRemovedKey<Result>(
+        _ key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result
+    ) -> Result {
+        withUnsafeTemporaryAllocation(byteCount: key.count + 1, alignment: 1) { buffer in
+            buffer[0] = 0
+            UnsafeMutableRawBufferPointer(rebasing: buffer[1...]).copyMemory(from: key)
+            return body(UnsafeRawBufferPointer(buffer))
+        }
+    }
+
+    private mutating func forgetRemoval(of key: UnsafeRawBufferPointer) -> Place? {
+        guard let place = Self.withRemovedKey(key, { tree.remove($0) }).flatMap(Place.init) else {
+            return nil
+        }
+        removedCount -= 1
+        subtract(place)
+        return place
+    }
+
+    private mutating func add(_ place: Place) {
+        let index = Int(place.position.segment) - 1
+        while liveBytesBySegment.count <= index { liveBytesBySegment.append(0) }
+        liveBytesBySegment[index] += place.length
+        liveBytes += place.length
+    }
+
+    private mutating func subtract(_ place: Place) {
+        let index = Int(place.position.segment) - 1
+        guard index >= 0, index < liveBytesBySegment.count else { return }
+        liveBytesBySegment[index] -= place.length
+        liveBytes -= place.length
+    }
+}

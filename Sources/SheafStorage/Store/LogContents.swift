@@ -1,0 +1,179 @@
+import SheafBytes
+
+/// The files of a store's directory, opened and put in order, before anything in them is believed
+/// beyond headers and footers.
+struct LogContents {
+    /// One file of the log.
+    struct File {
+        let name: String
+        let header: SegmentHeader
+        /// What seals the file; the last file may have none, and is believed only after a scan.
+        let footer: SegmentFooter?
+        let mapping: FileMapping
+
+        var segments: ClosedRange<UInt32> { header.segments }
+        var bytes: UnsafeRawBufferPointer { mapping.bytes }
+    }
+
+    /// In the order of their segments, without a gap.
+    private(set) var files: [File] = []
+    /// Files behind the last begun segment that were made ahead of use, or begun in vain.
+    private(set) var unbegun: [String] = []
+    /// Files that a base file has replaced.
+    private(set) var superseded: [String] = []
+    private(set) var temporaries: [String] = []
+    /// The newest first.
+    private(set) var checkpoints: [(commit: CommitID, name: String)] = []
+    private(set) var foreign: [String] = []
+
+    /// Opens the log of `volume`.
+    init(_ volume: any Volume) throws(StorageError) {
+        var covers: [(segments: ClosedRange<UInt32>, name: String, isBase: Bool)] = []
+        let names = try translatingErrors { () throws(VolumeError) in try volume.names() }
+        guard names.count <= Limits.maximumFiles else {
+            throw .limit(
+                name: "maximumFiles", value: names.count, limit: Limits.maximumFiles)
+        }
+        for name in names {
+            switch FileName(name) {
+            case .segment(let number): covers.append((number...number, name, false))
+            case .base(let segments): covers.append((segments, name, true))
+            case .checkpoint(let commit): checkpoints.append((commit, name))
+            case .temporary: temporaries.append(name)
+            case .lock: break
+            case .foreign: foreign.append(name)
+            }
+        }
+        checkpoints.sort { $0.commit > $1.commit }
+        // Of two files with the same first segment the larger one has replaced the other.
+        covers.sort { left, right in
+            if left.segments.lowerBound != right.segments.lowerBound {
+                return left.segments.lowerBound < right.segments.lowerBound
+            }
+            if left.segments.upperBound != right.segments.upperBound {
+                return left.segments.upperBound > right.segments.upperBound
+            }
+            return left.isBase && !right.isBase
+        }
+        var kept: [(segments: ClosedRange<UInt32>, name: String, isBase: Bool)] = []
+        for cover in covers {
+            guard let last = kept.last, last.segments.upperBound >= cover.segments.lowerBound else {
+                kept.append(cover)
+                continue
+            }
+            guard last.segments.upperBound >= cover.segments.upperBound else {
+                throw .damaged(
+                    cover.name, at: 0, "the file holds a part of the segments of \(last.name)")
+            }
+            superseded.append(cover.name)
+        }
+        try open(kept, in: volume)
+    }
+
+    /// The identity of the store; none while nothing was ever committed.
+    var store: StoreID? { files.first?.header.store }
+
+    /// Checkpoints before this position would bring back what compaction has forgotten.
+    var removalsFoldedThrough: LogPosition {
+        files.map(\.header.removalsFoldedThrough).max() ?? .none
+    }
+
+    private mutating func open(
+        _ covers: [(segments: ClosedRange<UInt32>, name: String, isBase: Bool)],
+        in volume: any Volume
+    ) throws(StorageError) {
+        var candidates = covers[...]
+        var mappings: [String: FileMapping] = [:]
+        // Behind the last begun segment there may be files that hold nothing yet.
+        while let last = candidates.last, !last.isBase {
+            let mapping = try Self.map(last.name, in: volume)
+            guard try !Self.isBegun(mapping, number: last.segments.lowerBound, name: last.name)
+            else {
+                mappings[last.name] = mapping
+                break
+            }
+            unbegun.append(last.name)
+            candidates.removeLast()
+        }
+        for cover in candidates {
+            let mapping = try mappings[cover.name] ?? Self.map(cover.name, in: volume)
+            let expected = (files.last?.segments.upperBound ?? 0) + 1
+            guard cover.segments.lowerBound == expected else {
+                throw .damaged(
+                    FileName.name(ofSegment: expected), at: 0,
+                    "the segment is missing: the next file is \(cover.name)")
+            }
+            let isLast = cover.segments == candidates.last?.segments
+            try append(
+                name: cover.name, segments: cover.segments,
+                kind: cover.isBase ? .base : .log, mapping: mapping, isLast: isLast)
+        }
+    }
+
+    private mutating func append(
+        name: String, segments: ClosedRange<UInt32>, kind: SegmentHeader.Kind,
+        mapping: FileMapping, isLast: Bool
+    ) throws(StorageError) {
+        let header: SegmentHeader
+        do throws(FormatError) {
+            header = try SegmentHeader(decoding: mapping.bytes)
+        } catch {
+            throw StorageError(error, file: name)
+        }
+        guard header.segments == segments, header.kind == kind else {
+            throw .damaged(
+                name, at: SegmentHeader.Layout.firstSegment,
+                "the header is that of segments \(header.segments)")
+        }
+        if let store, header.store != store {
+            throw .damaged(
+                name, at: SegmentHeader.Layout.storeLow,
+                "the file belongs to store \(header.store), not to \(store)")
+        }
+        let footer = SegmentFooter.last(in: mapping.bytes, store: header.store)
+        if footer == nil, !(isLast && kind == .log) {
+            throw .damaged(
+                name, at: mapping.count, "the footer of a sealed segment is missing or damaged")
+        }
+        if let previous = files.last, let before = previous.footer {
+            guard header.link == before.link else {
+                throw .damaged(
+                    name, at: SegmentHeader.Layout.link,
+                    "the segment does not follow \(previous.name)")
+            }
+            guard header.firstCommit == before.lastCommit + 1 else {
+                throw .damaged(
+                    name, at: SegmentHeader.Layout.firstCommit,
+                    "commit \(header.firstCommit) follows commit \(before.lastCommit)")
+            }
+        }
+        files.append(File(name: name, header: header, footer: footer, mapping: mapping))
+    }
+
+    private static func map(
+        _ name: String, in volume: any Volume
+    ) throws(StorageError) -> FileMapping {
+        try translatingErrors { () throws(VolumeError) in
+            let file = try volume.open(name, .read)
+            defer { file.close() }
+            return try file.map(length: try file.size(), .shared)
+        }
+    }
+
+    /// Whether a log file was begun: a header that was never synced may be missing or torn.
+    private static func isBegun(
+        _ mapping: FileMapping, number: UInt32, name: String
+    ) throws(StorageError) -> Bool {
+        do throws(FormatError) {
+            _ = try SegmentHeader(decoding: mapping.bytes)
+            return true
+        } catch {
+            if error.isUnsupported { throw StorageError(error, file: name) }
+            // The header would tell the store, whose checksums are the better proof.
+            let isProven = RecordScanner.provesSynced(
+                mapping.bytes, segment: number, store: nil, beyond: 0)
+            guard !isProven else { throw StorageError(error, file: name) }
+            return false
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import SheafBytes
+
+/// A store as it was after one durable commit; valid as long as somebody holds it.
+///
+/// Reading makes no system call and takes no lock.
+package final class LogSnapshot: Sendable {
+    /// The tree of keys; values are places in the log.
+    package let tree: BTreeSnapshot
+    /// The files that the places point into.
+    package let segments: SegmentTable
+    /// The last commit that the snapshot shows.
+    package let commit: CommitID
+    /// When that was, in milliseconds since 1970.
+    package let commitAt: UInt64
+    /// Where that commit ends in the log.
+    package let end: LogPosition
+
+    /// The checksum of the last record before `end`.
+    let chain: UInt64
+    /// The bytes that the log had grown by.
+    let grownLength: Int
+
+    init(
+        tree: BTreeSnapshot, segments: SegmentTable, commit: CommitID, commitAt: UInt64,
+        end: LogPosition, chain: UInt64, grownLength: Int
+    ) {
+        self.chain = chain
+        self.grownLength = grownLength
+        self.tree = tree
+        self.segments = segments
+        self.commit = commit
+        self.commitAt = commitAt
+        self.end = end
+    }
+
+    /// The same state, read from other files.
+    func with(_ segments: SegmentTable) -> LogSnapshot {
+        LogSnapshot(
+            tree: tree, segments: segments, commit: commit, commitAt: commitAt, end: end,
+            chain: chain, grownLength: grownLength)
+    }
+
+    /// The keys that have a payload.
+    package var keys: KeyRange { Keyspace.live }
+
+    /// How many keys have a payload.
+    package var count: Int { tree.count(in: Keyspace.live) }
+
+    /// Where the newest operation of `key` is, if the key has a payload.
+    package func place(of key: UnsafeRawBufferPointer) -> Place? {
+        tree.find(key).flatMap(Place.init)
+    }
+
+    /// The payload of `key`; the bytes are valid as long as the snapshot is.
+    package func payload(
+        of key: UnsafeRawBufferPointer
+    ) throws(StorageError) -> UnsafeRawBufferPointer? {
+        guard let first = key.first, first != 0, key.count <= Limits.maximumKeyLength,
+            let place = place(of: key)
+        else { return nil }
+        return try operation(of: key, at: place).payload
+    }
+
+    /// The newest operation of `key`, which the tree says is at `place`.
+    package func operation(
+        of key: UnsafeRawBufferPointer, at place: Place
+    ) throws(StorageError) -> Operation {
+        guard let operation = try segments.operation(at: place.position) else {
+            throw disagreement(at: place, "the tree names an operation that was folded away")
+        }
+        guard operation.length == place.length, operation.key.elementsEqual(key) else {
+            throw disagreement(at: place, "the tree names an operation of another key")
+        }
+        return operation
+    }
+
+    private func disagreement(at place: Place, _ reason: String) -> StorageError {
+        let name = segments.segment(place.position.segment)?.name ?? ""
+        return .damaged(name, at: place.position.offset, reason)
+    }
+}

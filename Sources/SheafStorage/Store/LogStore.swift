@@ -1,0 +1,105 @@
+import SheafBytes
+import Synchronization
+
+/// What a writer gets for a commit.
+package struct CommitReceipt: Equatable, Sendable {
+    package let id: CommitID
+    /// Whether the commit survives a power cut already; with relaxed durability it will soon.
+    package let isDurable: Bool
+}
+
+/// A store with its threads: one makes commits durable, another keeps house.
+package final class LogStore: Sendable {
+    package let engine: StoreEngine
+    private let flusher: Flusher
+    private let housekeeper: Housekeeper
+
+    /// Opens the store at `path`, or makes one where there is none.
+    package static func open(
+        at path: String, options: LogStoreOptions = LogStoreOptions()
+    ) throws(StorageError) -> LogStore {
+        let volume = try translatingErrors { () throws(VolumeError) in
+            try PosixVolume(path: path, creatingDirectory: true)
+        }
+        return try LogStore(volume: volume, options: options)
+    }
+
+    /// Opens the store in `volume`.
+    package init(volume: any Volume, options: LogStoreOptions) throws(StorageError) {
+        engine = try StoreEngine(opening: volume, options: options)
+        let housekeeper = Housekeeper(engine: engine)
+        self.housekeeper = housekeeper
+        flusher = Flusher(engine: engine, onNewSegment: { housekeeper.wake() })
+        do throws(ThreadRefused) {
+            try flusher.start()
+            if options.isHousekeepingAutomatic { try housekeeper.start() }
+        } catch {
+            flusher.stop()
+            try engine.close()
+            throw .io(VolumeError(.open, volume.path, VolumeError.Code(error.code)))
+        }
+    }
+
+    deinit {
+        // Who forgets to close loses nothing: the log is as durable as it was.
+        housekeeper.stop()
+        flusher.stop()
+    }
+
+    /// The newest durable state.
+    package func snapshot() -> LogSnapshot { engine.snapshot() }
+
+    /// Commits a batch; returns when the store's durability is reached.
+    package nonisolated(nonsending) func commit(
+        _ batch: WriteBatch
+    ) async throws(StorageError) -> CommitReceipt {
+        guard case .relaxed(let milliseconds) = engine.options.durability,
+            engine.pendingLength < Limits.maximumPendingLength
+        else {
+            return CommitReceipt(id: try await commitDurably(batch), isDurable: true)
+        }
+        let id = try engine.append(batch)
+        flusher.flush(within: milliseconds)
+        return CommitReceipt(id: id, isDurable: false)
+    }
+
+    /// Returns when everything that was committed so far survives a power cut.
+    package nonisolated(nonsending) func synchronize() async throws(StorageError) {
+        _ = try await commitDurably(WriteBatch())
+    }
+
+    /// Commits a batch and calls `onDurable` from the store's own thread when it is durable.
+    ///
+    /// The callback must return at once: all commits wait for it.
+    @discardableResult
+    package func commit(
+        _ batch: borrowing WriteBatch,
+        onDurable: @escaping @Sendable (Result<CommitID, StorageError>) -> Void
+    ) throws(StorageError) -> CommitID {
+        let id = try engine.append(batch, onDurable: onDurable)
+        flusher.flushNow()
+        return id
+    }
+
+    /// Makes everything durable, writes a checkpoint if it is worth it, and lets go of the store.
+    package func close() throws(StorageError) {
+        housekeeper.stop()
+        flusher.stop()
+        try engine.close()
+    }
+
+    private nonisolated(nonsending) func commitDurably(
+        _ batch: WriteBatch
+    ) async throws(StorageError) -> CommitID {
+        let result = await withUnsafeContinuation {
+            (continuation: UnsafeContinuation<Result<CommitID, StorageError>, Never>) in
+            do throws(StorageError) {
+                _ = try engine.append(batch) { continuation.resume(returning: $0) }
+                flusher.flushNow()
+            } catch {
+                continuation.resume(returning: .failure(error))
+            }
+        }
+        return try result.get()
+    }
+}

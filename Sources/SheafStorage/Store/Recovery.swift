@@ -1,0 +1,235 @@
+import SheafBytes
+
+/// What was found and mended when a store was opened.
+package struct RecoveryReport: Sendable {
+    /// Whether the trees came from a checkpoint.
+    package var usedCheckpoint: String?
+    /// Checkpoints that could not be used, and why.
+    package var unusableCheckpoints: [String] = []
+    /// The bytes of records that were read.
+    package var replayedLength = 0
+    /// What a crash left behind the last commit, if anything.
+    package var torn: StorageError.Damage?
+}
+
+/// The state that a store goes on from.
+struct Recovered: ~Copyable {
+    var state: EngineState
+    let link: UInt64
+    let checkpoints: CheckpointState
+    let report: RecoveryReport
+}
+
+/// Brings a store back from its files: the log decides, checkpoints only save time.
+struct Recovery {
+    private let volume: any Volume
+    private let options: LogStoreOptions
+    private let contents: LogContents
+    private var report = RecoveryReport()
+
+    /// Opens for writing: mends the end of the log, so that nothing is appended to a torn tail.
+    static func run(
+        volume: any Volume, options: LogStoreOptions
+    ) throws(StorageError) -> Recovered {
+        var recovery = Recovery(
+            volume: volume, options: options, contents: try LogContents(volume))
+        let loaded = try recovery.load()
+        return try recovery.mend(loaded)
+    }
+
+    /// Opens for reading: nothing is written, what a crash left is passed over.
+    static func read(
+        volume: any Volume
+    ) throws(StorageError) -> (snapshot: LogSnapshot, report: RecoveryReport) {
+        var recovery = Recovery(
+            volume: volume, options: LogStoreOptions(), contents: try LogContents(volume))
+        var loaded = try recovery.load()
+        let last = loaded.end
+        let sealed = recovery.contents.files.last.flatMap { file in
+            last.footer.map { (footer: $0, mapping: file.mapping) }
+        }
+        let table = try recovery.table(sealing: sealed, readable: last.position.offset)
+        return (
+            LogSnapshot(
+                tree: loaded.keyspace.tree.snapshot(), segments: table, commit: last.commit,
+                commitAt: last.commitAt, end: last.position, chain: last.chain, grownLength: last.length),
+            recovery.report
+        )
+    }
+
+    private init(volume: any Volume, options: LogStoreOptions, contents: LogContents) {
+        self.volume = volume
+        self.options = options
+        self.contents = contents
+    }
+
+    /// The keys of the store and the end of its log.
+    struct Loaded: ~Copyable {
+        var keyspace: Keyspace
+        let end: LogEnd
+        let checkpoint: Checkpoint.Summary?
+    }
+
+    private mutating func load() throws(StorageError) -> Loaded {
+        for (_, name) in contents.checkpoints {
+            do throws(StorageError) {
+                let checkpoint = try Checkpoint.load(
+                    name, from: volume, store: contents.store,
+                    notBefore: contents.removalsFoldedThrough)
+                return try replay(onto: checkpoint)
+            } catch .corrupt(let damage) where damage.file == name {
+                report.unusableCheckpoints.append(damage.description)
+            } catch .unsupported(let damage) where damage.file == name {
+                report.unusableCheckpoints.append(damage.description)
+            }
+        }
+        var loader = BulkLoader()
+        var walk = LogWalk(contents.files)
+        let end = try walk.run(&loader)
+        note(end)
+        return Loaded(keyspace: loader.finish(), end: end, checkpoint: nil)
+    }
+
+    private mutating func replay(
+        onto checkpoint: consuming Checkpoint
+    ) throws(StorageError) -> Loaded {
+        let summary = checkpoint.summary
+        var replayer = Replayer(keyspace: checkpoint.keyspace)
+        var walk = LogWalk(contents.files, from: summary.start)
+        let end = try walk.run(&replayer)
+        report.usedCheckpoint = summary.name
+        note(end)
+        return Loaded(keyspace: replayer.keyspace, end: end, checkpoint: summary)
+    }
+
+    private mutating func note(_ end: LogEnd) {
+        report.replayedLength = end.length
+        if let torn = end.torn, let last = contents.files.last {
+            report.torn = StorageError.Damage(
+                file: last.name, offset: torn.offset, reason: torn.reason)
+        }
+    }
+
+    private mutating func mend(_ loaded: consuming Loaded) throws(StorageError) -> Recovered {
+        let end = loaded.end
+        let checkpoint = loaded.checkpoint
+        let sealed = try sealLastSegment(end)
+        try translatingErrors { () throws(VolumeError) in
+            let leftovers = contents.unbegun + contents.superseded + contents.temporaries
+            for name in leftovers { try volume.remove(name) }
+            // What we read may have been in the page cache alone: names as well as bytes.
+            try volume.synchronizeNames()
+        }
+        let table = try table(sealing: sealed, readable: end.position.offset)
+        let store =
+            contents.store ?? StoreID(low: options.random(), high: options.random())
+        let snapshot = LogSnapshot(
+            tree: loaded.keyspace.tree.snapshot(), segments: table, commit: end.commit,
+            commitAt: end.commitAt, end: end.position, chain: end.chain, grownLength: end.length)
+        let state = EngineState(
+            store: store, keyspace: loaded.keyspace,
+            tail: EngineState.Tail(segment: table.lastNumber), lastCommit: end.commit,
+            lastCommitAt: end.commitAt, end: end.position, grownLength: end.length,
+            synced: end.position, published: snapshot)
+        return Recovered(
+            state: state, link: sealed?.footer.link ?? 0,
+            checkpoints: CheckpointState(
+                names: contents.checkpoints.map(\.name).reversed(),
+                coveredLength: checkpoint == nil ? nil : 0,
+                floor: checkpoint?.start.position ?? .none,
+                length: (checkpoint?.length ?? 0) * contents.checkpoints.count),
+            report: report)
+    }
+
+    private func table(
+        sealing last: (footer: SegmentFooter, mapping: FileMapping)?, readable: Int
+    ) throws(StorageError) -> SegmentTable {
+        var table = SegmentTable()
+        for (index, file) in contents.files.enumerated() {
+            let isLast = index == contents.files.count - 1
+            guard let footer = isLast ? last?.footer : file.footer else {
+                table = table.appending(
+                    Segment(
+                        name: file.name, header: file.header, growingInto: file.mapping,
+                        readable: readable))
+                continue
+            }
+            do throws(FormatError) {
+                table = table.appending(
+                    try Segment(
+                        name: file.name, header: file.header, footer: footer,
+                        mapping: isLast ? last?.mapping ?? file.mapping : file.mapping))
+            } catch {
+                throw StorageError(error, file: file.name)
+            }
+        }
+        return table
+    }
+
+    /// Writes the end of the log once more and seals it.
+    ///
+    /// After a failed sync the page cache shows bytes that are not on the disk and that a further
+    /// sync would not write: only writing them again does.
+    private func sealLastSegment(
+        _ end: LogEnd
+    ) throws(StorageError) -> (footer: SegmentFooter, mapping: FileMapping)? {
+        guard let last = contents.files.last else { return nil }
+        guard last.header.kind == .log else {
+            return last.footer.map { (footer: $0, mapping: last.mapping) }
+        }
+        let number = last.segments.lowerBound
+        let length = end.position.offset
+        let footer: SegmentFooter
+        if let sealed = end.footer {
+            footer = sealed
+        } else {
+            footer = try makeFooter(for: last, end)
+        }
+        // Whatever the log knew to be synced needs no second writing.
+        let known = footer.synced.segment == number ? footer.synced.offset : 0
+        let mapping = try translatingErrors { () throws(VolumeError) in
+            let file = try volume.open(last.name, .write)
+            defer { file.close() }
+            if known < length {
+                try file.writeFully(last.bytes.slice(known..<length), at: known)
+            }
+            let encoded = footer.encoded(store: last.header.store)
+            try encoded.span.withUnsafeBytes { bytes throws(VolumeError) in
+                try file.writeFully(bytes, at: length)
+            }
+            let size = length + SegmentFooter.length
+            if try file.size() != size { try file.truncate(to: size) }
+            try file.synchronize()
+            // The file may have been shorter before it had its footer.
+            return try file.map(length: size, .shared)
+        }
+        return (footer: footer, mapping: mapping)
+    }
+
+    private func makeFooter(
+        for last: LogContents.File, _ end: LogEnd
+    ) throws(StorageError) -> SegmentFooter {
+        let length = end.position.offset
+        let content = last.bytes.slice(0..<length)
+        var scanner = RecordScanner(file: content, header: last.header)
+        var recordCount: UInt64 = 0
+        walk: while true {
+            switch scanner.next() {
+            case .record:
+                recordCount += 1
+            case .end(.damage(let error)):
+                throw StorageError(error, file: last.name)
+            case .end:
+                break walk
+            }
+        }
+        guard scanner.offset == length else {
+            throw .damaged(last.name, at: scanner.offset, "records are missing before this offset")
+        }
+        let hash = XXH3.hash64(content)
+        return SegmentFooter(
+            contentLength: length, recordCount: recordCount, lastCommit: end.commit,
+            lastCommitAt: end.commitAt, hash: hash, link: hash,
+            synced: end.synced)
+    }
+}

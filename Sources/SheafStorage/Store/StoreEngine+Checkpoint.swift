@@ -1,0 +1,152 @@
+import SheafBytes
+
+extension StoreEngine {
+    /// Checkpoints smaller than this would be written all the time.
+    private static let smallestCheckpointLength = 8 << 20
+    /// Checkpoints are written in pieces of about this length, each synced by itself, so that a
+    /// commit never waits behind all of one.
+    private static let sliceLength = 1 << 20
+    /// The newest one, and one to fall back to.
+    private static let keptCheckpoints = 2
+
+    /// How much log behind the newest checkpoint makes another one due.
+    private func dueLength(atClose: Bool) -> Int {
+        if let length = options.checkpointLength { return length }
+        let live = state.withLock { $0.keyspace.liveBytes }
+        let due = max(Self.smallestCheckpointLength, live / 4)
+        // A store that is closed has time; still, a small change is cheaper to replay.
+        return atClose ? due / 32 : due
+    }
+
+    /// Whether the log behind the newest checkpoint has become long.
+    package func isCheckpointDue(atClose: Bool = false) -> Bool {
+        let covered = checkpoints.withLock { $0.coveredLength }
+        return snapshot().grownLength - (covered ?? 0) >= dueLength(atClose: atClose)
+    }
+
+    /// Writes a checkpoint if it would spare the next opening enough.
+    package func writeCheckpointIfWorthwhile(
+        atClose: Bool = false, pace: (Int) -> Void = { _ in }
+    ) throws(StorageError) {
+        guard isCheckpointDue(atClose: atClose) else { return }
+        try writeCheckpoint(pace: pace)
+    }
+
+    /// Writes the newest durable state as a checkpoint; `pace` is told each length written.
+    package func writeCheckpoint(pace: (Int) -> Void = { _ in }) throws(StorageError) {
+        let snapshot = snapshot()
+        guard snapshot.commit > 0 else { return }
+        let temporary = FileName.temporaryName(options.random())
+        let name = FileName.name(ofCheckpoint: snapshot.commit)
+        var length = 0
+        try translatingErrors { () throws(VolumeError) in
+            do throws(VolumeError) {
+                let file = try volume.open(temporary, .create)
+                defer { file.close() }
+                length = try write(snapshot, to: file, pace: pace)
+                try volume.rename(temporary, to: name)
+            } catch {
+                try? volume.remove(temporary)
+                throw error
+            }
+            try volume.synchronizeNames()
+        }
+        let outdated = checkpoints.withLock { state in
+            state.names.removeAll { $0 == name }
+            state.names.append(name)
+            state.coveredLength = snapshot.grownLength
+            state.floor = snapshot.end
+            let outdated = state.names.dropLast(Self.keptCheckpoints)
+            state.names.removeFirst(outdated.count)
+            state.length = length * state.names.count
+            return outdated
+        }
+        try translatingErrors { () throws(VolumeError) in
+            for name in outdated { try volume.remove(name) }
+        }
+    }
+
+    private func write(
+        _ snapshot: LogSnapshot, to file: any VolumeFile, pace: (Int) -> Void
+    ) throws(VolumeError) -> Int {
+        var sink = CheckpointSink(file: file)
+        try snapshot.tree.exportPages { page throws(VolumeError) in
+            try sink.add(page)
+            if sink.buffered >= Self.sliceLength {
+                pace(try sink.flush())
+            }
+        }
+        let live = Self.liveBytes(of: snapshot)
+        try live.span.withUnsafeBytes { bytes throws(VolumeError) in try sink.add(bytes) }
+        _ = try sink.flush()
+        var header = [UInt8](repeating: 0, count: Checkpoint.headerLength)
+        header.withUnsafeMutableBytes { target in
+            typealias Layout = Checkpoint.Layout
+            target.store(Checkpoint.magic, at: Layout.magic)
+            target.store(Checkpoint.formatVersion, at: Layout.version)
+            target.store(UInt32(BTree.pageSize), at: Layout.pageLength)
+            target.store(store.low, at: Layout.storeLow)
+            target.store(store.high, at: Layout.storeHigh)
+            target.store(snapshot.commit, at: Layout.commit)
+            target.store(snapshot.end.rawValue, at: Layout.position)
+            target.store(snapshot.chain, at: Layout.chain)
+            target.store(snapshot.commitAt, at: Layout.commitAt)
+            target.store(UInt32(sink.pageCount - (live.isEmpty ? 0 : 1)), at: Layout.pageCount)
+            target.store(UInt32(live.count), at: Layout.segmentCount)
+            target.store(sink.hash.finish(), at: Layout.hash)
+            let covered = UnsafeRawBufferPointer(target).slice(0..<Layout.checksum)
+            target.store(XXH3.hash64(covered), at: Layout.checksum)
+        }
+        try header.span.withUnsafeBytes { bytes throws(VolumeError) in
+            try file.writeFully(bytes, at: 0)
+        }
+        try file.synchronize()
+        return sink.length
+    }
+
+    /// The bytes that `snapshot` needs of each segment, as little-endian numbers.
+    private static func liveBytes(of snapshot: LogSnapshot) -> [UInt64] {
+        var live = [UInt64](repeating: 0, count: Int(snapshot.segments.lastNumber))
+        snapshot.tree.forEach(in: .all) { _, value in
+            guard let place = Place(value) else { return true }
+            let index = Int(place.position.segment) - 1
+            if index >= 0, index < live.count { live[index] += UInt64(place.length) }
+            return true
+        }
+        return live.map(\.littleEndian)
+    }
+}
+
+/// Gathers the pages of a checkpoint into larger writes.
+private struct CheckpointSink: ~Copyable {
+    let file: any VolumeFile
+    var hash = XXH3.Stream()
+    private var buffer: [UInt8] = []
+    private var offset = Checkpoint.headerLength
+    private(set) var pageCount = 0
+
+    init(file: any VolumeFile) {
+        self.file = file
+    }
+
+    var buffered: Int { buffer.count }
+    /// What was written, the header's place included.
+    var length: Int { offset }
+
+    mutating func add(_ page: UnsafeRawBufferPointer) throws(VolumeError) {
+        hash.update(page)
+        buffer.append(contentsOf: page)
+        pageCount += 1
+    }
+
+    /// Writes and syncs what was gathered; returns its length.
+    mutating func flush() throws(VolumeError) -> Int {
+        try buffer.span.withUnsafeBytes { bytes throws(VolumeError) in
+            try file.writeFully(bytes, at: offset)
+        }
+        try file.synchronize()
+        offset += buffer.count
+        defer { buffer.removeAll(keepingCapacity: true) }
+        return buffer.count
+    }
+}

@@ -1,0 +1,186 @@
+import SheafBytes
+
+/// Where the compaction of a store stands.
+struct CompactionState: ~Copyable {
+    /// The run under way.
+    var run: Compactor?
+    /// Plans to be carried out before new ones are made.
+    var queue: [CompactionPlan] = []
+    /// How far the log had grown when a base file was made, by its first segment.
+    var foldedAt: [UInt32: Int] = [:]
+    /// Why nothing is compacted any more until the store is opened again.
+    var failure: StorageError?
+}
+
+extension StoreEngine {
+    /// Small stores may hold this much garbage: removing it would cost more than it gives.
+    private static let freeGarbage = 4 << 20
+    private static let sliceLength = 256 << 10
+    /// Removals are forgotten so many at a time, so that no writer waits for long.
+    private static let forgetCount = 256
+
+    /// Goes on with compaction, reading about `budget` bytes; false when there is nothing to do.
+    ///
+    /// `pace` is told each length that was read or written.
+    @discardableResult
+    package func compactionStep(
+        budget: Int = 256 << 10, pace: (Int) -> Void = { _ in }
+    ) throws(StorageError) -> Bool {
+        try compaction.withLock { compaction throws(StorageError) in
+            guard compaction.failure == nil else { return false }
+            if compaction.run == nil {
+                guard let plan = nextPlan(&compaction) else { return false }
+                compaction.run = try begin(plan)
+            }
+            guard var run = compaction.run.take() else { return false }
+            do throws(StorageError) {
+                var read = 0
+                while read < budget {
+                    let length = try run.step()
+                    read += length
+                    if run.bufferedLength >= Self.sliceLength { pace(try run.flush()) }
+                    guard length == 0 else { continue }
+                    try finish(run, &compaction)
+                    return true
+                }
+                pace(read)
+                compaction.run = consume run
+                return true
+            } catch {
+                // Damage and full disks do not go away by trying again at once.
+                compaction.failure = error
+                throw error
+            }
+        }
+    }
+
+    /// Plans to fold everything before the horizon, whatever it gains.
+    package func compactEverything() {
+        let plans = planner()?.everything() ?? []
+        compaction.withLock { $0.queue += plans }
+    }
+
+    /// What would be folded next; with `everything`, all that could be.
+    package func compactionPlans(everything: Bool) -> [CompactionPlan] {
+        guard let planner = planner() else { return [] }
+        if everything { return planner.everything() }
+        return [isGarbageExcessive() ? planner.leastLiveRun() : planner.smallRun()]
+            .compactMap { $0 }
+    }
+
+    private func nextPlan(_ compaction: inout CompactionState) -> CompactionPlan? {
+        if !compaction.queue.isEmpty { return compaction.queue.removeFirst() }
+        guard let planner = planner(foldedAt: compaction.foldedAt) else { return nil }
+        if isGarbageExcessive(), let plan = planner.leastLiveRun() { return plan }
+        return planner.smallRun()
+    }
+
+    /// Whether the directory takes more than the live bytes allow.
+    package func isGarbageExcessive() -> Bool {
+        let usage = usage()
+        let allowed = Double(usage.liveBytes) / options.liveShare + Double(Self.freeGarbage)
+        return Double(usage.directoryBytes) > allowed
+    }
+
+    /// What the store takes on the disk, and what of that is still needed.
+    package func usage() -> (directoryBytes: Int, liveBytes: Int) {
+        let (snapshot, live, next) = state.withLock { state in
+            (
+                state.published, state.keyspace.liveBytes,
+                options.segmentLength(liveBytes: state.keyspace.liveBytes)
+            )
+        }
+        var bytes = checkpoints.withLock { $0.length }
+        for file in snapshot.segments.files {
+            // The segment in use and the one prepared behind it are as long as they will be.
+            bytes += file.footer.map { $0.contentLength + SegmentFooter.length } ?? 2 * next
+        }
+        return (bytes, live)
+    }
+
+    private func planner(foldedAt: [UInt32: Int] = [:]) -> CompactionPlanner? {
+        let snapshot = snapshot()
+        let files = snapshot.segments.files
+        let foldable = foldableCount(files, snapshot)
+        guard foldable > 0 else { return nil }
+        let lives = state.withLock { state in
+            files[..<foldable].map { state.keyspace.liveBytes(in: $0.header.segments) }
+        }
+        var candidates: [CompactionPlanner.Candidate] = []
+        for (file, live) in zip(files[..<foldable], lives) {
+            let length = (file.footer?.contentLength ?? 0) + SegmentFooter.length
+            let age = foldedAt[file.header.segments.lowerBound].map { snapshot.grownLength - $0 }
+            candidates.append(
+                CompactionPlanner.Candidate(
+                    segment: file, length: length, liveLength: min(live, length),
+                    continuesCommit: file.continuesCommit,
+                    isSettled: age.map { $0 < max(length / 4, options.history.bytes) } ?? false))
+        }
+        let last = files[foldable - 1].header.segments.upperBound
+        let live = state.withLock { $0.keyspace.liveBytes }
+        return CompactionPlanner(
+            candidates: candidates,
+            horizon: LogPosition(segment: last, offset: Int(UInt32.max)),
+            outputLimit: max(options.segmentLength(liveBytes: live), 1 << 20))
+    }
+
+    /// How many files from the first one on are sealed and older than the horizon.
+    private func foldableCount(_ files: [Segment], _ snapshot: LogSnapshot) -> Int {
+        let now = options.clock.wallMilliseconds()
+        let history = options.history
+        var newerBytes = 0
+        var index = files.count
+        while index > 0 {
+            let file = files[index - 1]
+            guard let footer = file.footer else {
+                newerBytes += file.content.count
+                index -= 1
+                continue
+            }
+            let isOld =
+                file.header.kind == .base
+                || snapshot.commit - min(footer.lastCommit, snapshot.commit) >= history.commits
+                || newerBytes >= history.bytes
+                || history.milliseconds.map { footer.lastCommitAt + $0 <= now } ?? false
+            // A commit that goes on in the next file keeps this one with it.
+            let isWhole = index == files.count || !files[index].continuesCommit
+            if isOld && isWhole { return index }
+            newerBytes += footer.contentLength
+            index -= 1
+        }
+        return 0
+    }
+
+    private func begin(_ plan: CompactionPlan) throws(StorageError) -> Compactor {
+        try Compactor(
+            plan, snapshot: snapshot(), volume: volume, store: store,
+            removalLimit: checkpoints.withLock { $0.names.isEmpty ? plan.horizon : $0.floor },
+            temporary: FileName.temporaryName(options.random()),
+            now: options.clock.wallMilliseconds())
+    }
+
+    /// Lets readers use the new file, and removes the ones that it replaces.
+    private func finish(
+        _ run: consuming Compactor, _ compaction: inout CompactionState
+    ) throws(StorageError) {
+        let plan = run.plan
+        let result = try run.finish()
+        let grown = state.withLock { state in
+            let segments = state.published.segments.replacing(with: result.base)
+            state.published = state.published.with(segments)
+            return state.published.grownLength
+        }
+        compaction.foldedAt[plan.segments.lowerBound] = grown
+        var rest = result.forgotten[...]
+        while !rest.isEmpty {
+            let some = rest.prefix(Self.forgetCount)
+            state.withLock { $0.keyspace.forget(some) }
+            rest = rest.dropFirst(some.count)
+        }
+        try translatingErrors { () throws(VolumeError) in
+            for file in plan.files where file.name != result.base.name {
+                try volume.remove(file.name)
+            }
+        }
+    }
+}

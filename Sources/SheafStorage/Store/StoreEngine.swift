@@ -1,0 +1,193 @@
+import SheafBytes
+import Synchronization
+
+/// A store without threads of its own: what is done, and never when.
+///
+/// Writers call `append` from anywhere. One thread calls `flush`, which makes durable what was
+/// appended and shows it to readers. Another calls the housekeeping. Simulations call all of them
+/// in an order of their own.
+package final class StoreEngine: Sendable {
+    package let volume: any Volume
+    package let options: LogStoreOptions
+    package let store: StoreID
+    let state: Mutex<EngineState>
+    /// Held while a batch is written: only the flushing thread takes it, so nobody waits for it.
+    private let writer: Mutex<SegmentWriter>
+    let preparation: SegmentPreparation
+    let checkpoints: Mutex<CheckpointState>
+    let compaction: Mutex<CompactionState>
+    private let lock: any VolumeLock
+    /// What was found when the store was opened.
+    package let recovery: RecoveryReport
+
+    /// Opens the store in `volume`, or makes one where there is none.
+    package init(
+        opening volume: any Volume, options: LogStoreOptions = LogStoreOptions()
+    ) throws(StorageError) {
+        let lock = try Self.acquire(.exclusive, of: volume)
+        do throws(StorageError) {
+            let recovered = try Recovery.run(volume: volume, options: options)
+            self.volume = volume
+            self.options = options
+            self.lock = lock
+            store = recovered.state.store
+            recovery = recovered.report
+            preparation = SegmentPreparation(volume: volume)
+            writer = Mutex(
+                SegmentWriter(
+                    volume: volume, store: recovered.state.store, preparation: preparation,
+                    link: recovered.link, chain: recovered.state.published.chain))
+            checkpoints = Mutex(recovered.checkpoints)
+            compaction = Mutex(CompactionState())
+            state = Mutex(recovered.state)
+        } catch {
+            lock.release()
+            throw error
+        }
+    }
+
+    /// Takes the lock of a store's directory.
+    static func acquire(
+        _ kind: LockKind, of volume: any Volume
+    ) throws(StorageError) -> any VolumeLock {
+        let outcome = try translatingErrors { () throws(VolumeError) in try volume.lock(kind) }
+        switch outcome {
+        case .acquired(let lock): return lock
+        case .held(let holder): throw .locked(path: volume.path, holder: holder)
+        }
+    }
+
+    /// The newest durable state.
+    package func snapshot() -> LogSnapshot {
+        state.withLock { $0.published }
+    }
+
+    /// Gives a commit its number and its place; `onDurable` is called when it is on the disk.
+    ///
+    /// A batch without operations makes no commit: the newest one there is answers for it.
+    package func append(
+        _ batch: borrowing WriteBatch,
+        onDurable: (@Sendable (Result<CommitID, StorageError>) -> Void)? = nil
+    ) throws(StorageError) -> CommitID {
+        let now = options.clock.wallMilliseconds()
+        let (commit, isDurable) = try state.withLock { state throws(StorageError) in
+            try state.checkWritable()
+            let commit =
+                batch.count == 0
+                ? state.lastCommit : state.append(batch, at: now, options: options)
+            let isDurable = commit <= state.published.commit
+            if let onDurable, !isDurable {
+                state.waiters.append(CommitWaiter(commit: commit, resume: onDurable))
+            }
+            return (commit, isDurable)
+        }
+        // Not under the lock: nobody knows what a callback does.
+        if isDurable { onDurable?(.success(commit)) }
+        return commit
+    }
+
+    /// Whether anything waits for a flush.
+    package var hasPendingCommits: Bool {
+        state.withLock { !$0.pending.isEmpty }
+    }
+
+    /// The number of the segment in use, or of the last one there was.
+    package var tailSegment: UInt32 {
+        state.withLock { $0.tail.segment }
+    }
+
+    /// How many bytes wait for a flush.
+    package var pendingLength: Int {
+        state.withLock { $0.pending.length }
+    }
+
+    /// Makes durable what was appended so far; false when there was nothing.
+    ///
+    /// After an error the store takes no more writes: nobody knows what the disk kept.
+    @discardableResult
+    package func flush() throws(StorageError) -> Bool {
+        guard let flush = state.withLock({ $0.poison == nil ? $0.cut() : nil }) else {
+            return false
+        }
+        do throws(StorageError) {
+            let written = try writer.withLock { writer throws(StorageError) in
+                try writer.write(flush.batch, synced: flush.synced)
+            }
+            let waiters = state.withLock { $0.finish(flush, written) }
+            for waiter in waiters { waiter.resume(.success(waiter.commit)) }
+            return true
+        } catch {
+            poison(error, failing: flush.commit)
+            throw error
+        }
+    }
+
+    /// Refuses all writes from now on, and tells those who wait.
+    private func poison(_ error: StorageError, failing commit: CommitID) {
+        let waiters = state.withLock { state in
+            state.poison = error
+            state.pending.reset()
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters {
+            waiter.resume(
+                .failure(
+                    waiter.commit <= commit ? error : .poisoned(cause: error.description)))
+        }
+    }
+
+    /// Why the store takes no more writes, if it does not.
+    package var failure: StorageError? {
+        state.withLock { $0.poison }
+    }
+
+    /// Makes everything durable, seals the segment in use, and gives the lock back.
+    ///
+    /// The lock is given back also where an error is thrown. Closing twice does nothing.
+    package func close() throws(StorageError) {
+        defer { lock.release() }
+        let wasOpen = state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+        guard wasOpen, failure == nil else { return }
+        while try flush() {}
+        // The footer goes in a flush of its own, and so can say that all before it is synced.
+        state.withLock { $0.sealTail() }
+        try flush()
+        try trimSealedSegments()
+        try translatingErrors { () throws(VolumeError) in try preparation.discard() }
+        try writeCheckpointIfWorthwhile(atClose: true)
+    }
+
+    /// Cuts off what was prepared behind the footers of sealed segments.
+    package func trimSealedSegments() throws(StorageError) {
+        let files = state.withLock { state in
+            defer { state.trimmable = [] }
+            return state.trimmable
+        }
+        for sealed in files {
+            defer { sealed.file.close() }
+            try translatingErrors { () throws(VolumeError) in
+                try sealed.file.truncate(to: sealed.length)
+            }
+        }
+    }
+
+    /// Makes the file of the next segment ahead of use, if that has not been done.
+    package func prepareNextSegment() throws(StorageError) {
+        let (number, length) = state.withLock { state in
+            // A long batch pays little for a file that grows, and zeros would double its bytes.
+            let fills = state.typicalFlushLength < 128 << 10
+            return (
+                state.tail.segment + 1,
+                fills ? options.segmentLength(liveBytes: state.keyspace.liveBytes) : 0
+            )
+        }
+        guard preparation.isDue(number) else { return }
+        try translatingErrors { () throws(VolumeError) in
+            try preparation.prepare(number, length: length)
+        }
+    }
+}
