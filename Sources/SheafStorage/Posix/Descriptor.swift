@@ -96,10 +96,7 @@ extension Descriptor {
     func open(
         _ operation: VolumeError.Operation, _ name: String, _ flags: Int32
     ) throws(VolumeError) -> Descriptor {
-        // A name with a slash would leave the directory, and one with a zero byte would be cut.
-        guard !name.isEmpty, !name.utf8.contains(where: { $0 == 0x2F || $0 == 0 }) else {
-            throw VolumeError(operation, name, .invalidName)
-        }
+        try Self.check(name, for: operation)
         let number = try call(operation, name) { directory in
             Int(
                 Self.retryingInterruptions {
@@ -107,6 +104,17 @@ extension Descriptor {
                 })
         }
         return Descriptor(Int32(number))
+    }
+
+    /// Refuses what is no name of a file in a directory, before the system can take it for a path.
+    static func check(
+        _ name: String, for operation: VolumeError.Operation
+    ) throws(VolumeError) {
+        // A name with a slash would leave the directory, and one with a zero byte would be cut.
+        let isName =
+            !name.isEmpty && name != "." && name != ".."
+            && !name.utf8.contains { $0 == 0x2F || $0 == 0 }
+        guard isName else { throw VolumeError(operation, name, .invalidName) }
     }
 
     /// Waits until the bytes of an open file, and its size, are on the disk itself.

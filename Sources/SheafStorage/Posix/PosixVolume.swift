@@ -64,10 +64,13 @@ package final class PosixVolume: Volume {
     }
 
     package func rename(_ name: String, to newName: String) throws(VolumeError) {
+        try Descriptor.check(name, for: .rename)
+        try Descriptor.check(newName, for: .rename)
         try directory.call(.rename, name) { Int(renameat($0, name, $0, newName)) }
     }
 
     package func remove(_ name: String) throws(VolumeError) {
+        try Descriptor.check(name, for: .remove)
         try directory.call(.remove, name) { Int(unlinkat($0, name, 0)) }
     }
 

@@ -1,0 +1,173 @@
+import Glibc
+import SheafStorage
+import SheafTestSupport
+import Synchronization
+import Testing
+
+@Suite struct PosixVolumeFileTests {
+    private let directory = TemporaryDirectory()
+
+    private func volume() throws -> PosixVolume {
+        try PosixVolume(path: directory.path, creatingDirectory: false)
+    }
+
+    @Test func `a closed file refuses every call and leaves other files alone`() throws {
+        let volume = try volume()
+        let file = try volume.open("a", .create)
+        try file.writeFully([1, 2, 3], at: 0)
+        file.close()
+        file.close()
+        // These get the number that the closed file had.
+        let others = try (0..<8).map { try volume.open("b\($0)", .create) }
+        file.close()
+        let attempts: [() throws -> Void] = [
+            { _ = try file.size() },
+            { _ = try file.readFully(1, at: 0) },
+            { try file.writeFully([9], at: 0) },
+            { try file.synchronize() },
+            { try file.truncate(to: 7) },
+            { _ = try file.map(length: 0, .shared) },
+            { _ = try file.map(length: 8, .copyOnWrite) },
+        ]
+        for (number, attempt) in attempts.enumerated() {
+            #expect(code(attempt) == .closed, "attempt \(number)")
+        }
+        for other in others {
+            try other.writeFully([5], at: 0)
+            #expect(try other.size() == 1)
+        }
+    }
+
+    @Test func `a file may be closed while other threads read it`() throws {
+        let volume = try volume()
+        try volume.write([UInt8](repeating: 7, count: 64), to: "a")
+        try volume.write([UInt8](repeating: 8, count: 64), to: "b")
+        let wrong = Atomic<Int>(0)
+        for _ in 0..<100 {
+            let file = try volume.open("a", .read)
+            let reads = Counter()
+            let threads = try (0..<3).map { number in
+                try Thread(name: "reader \(number)") {
+                    while let bytes = try? file.readFully(64, at: 0) {
+                        reads.add(bytes.allSatisfy { $0 == 7 } ? 0 : 1)
+                    }
+                }
+            }
+            file.close()
+            let others = try (0..<4).map { _ in try volume.open("b", .read) }
+            for thread in threads { thread.join() }
+            wrong.add(reads.sum, ordering: .relaxed)
+            for other in others { other.close() }
+        }
+        #expect(wrong.load(ordering: .relaxed) == 0)
+    }
+
+    @Test func `ten thousand files opened and closed leave no descriptor behind`() throws {
+        let volume = try volume()
+        try volume.write([1], to: "a")
+        // Other tests open files at the same time, so the leak must stand out.
+        let before = try openDescriptors()
+        for _ in 0..<10_000 {
+            let file = try volume.open("a", .read)
+            _ = try file.map(length: 1, .shared)
+            file.close()
+        }
+        for _ in 0..<1_000 {
+            _ = try volume.open("a", .write)
+            _ = try volume.names()
+            _ = try volume.lock(.exclusive)
+            _ = try PosixVolume(path: directory.path, creatingDirectory: true)
+            _ = code { _ = try volume.open("missing", .read) }
+        }
+        #expect(try openDescriptors() < before + 500)
+    }
+
+    @Test func `a shared mapping shows what is written after it, also past the old end`() throws {
+        let volume = try volume()
+        let file = try volume.open("a", .create)
+        try file.writeFully([1, 2, 3], at: 0)
+        let mapping = try file.map(length: 1 << 20, .shared)
+        #expect(mapping.count == 1 << 20)
+        #expect(Array(mapping.bytes.prefix(4)) == [1, 2, 3, 0])
+        try file.writeFully([9], at: 1)
+        try file.writeFully([UInt8](repeating: 4, count: 10_000), at: 3)
+        file.close()
+        try volume.remove("a")
+        #expect(Array(mapping.bytes.prefix(5)) == [1, 9, 3, 4, 4])
+        #expect(mapping.bytes[10_002] == 4)
+    }
+
+    @Test func `a mapping that copies on write leaves the file as it is`() throws {
+        let volume = try volume()
+        try volume.write([1, 2, 3], to: "a")
+        let file = try volume.open("a", .read)
+        let mapping = try file.map(length: 3, .copyOnWrite)
+        mapping.base.storeBytes(of: 77, as: UInt8.self)
+        #expect(Array(mapping.bytes) == [77, 2, 3])
+        #expect(try volume.contents(of: "a") == [1, 2, 3])
+    }
+
+    @Test func `a mapping of no bytes is a mapping`() throws {
+        let file = try volume().open("a", .create)
+        for mode in [MappingMode.shared, .copyOnWrite] {
+            let mapping = try file.map(length: 0, mode)
+            #expect(mapping.count == 0)
+            #expect(mapping.bytes.isEmpty)
+        }
+        #expect(code { _ = try file.map(length: -1, .shared) } != nil)
+    }
+
+    private func openDescriptors() throws -> Int {
+        try PosixVolume(path: "/proc/self/fd", creatingDirectory: false).names().count
+    }
+}
+
+/// A sum that threads add to.
+private final class Counter: Sendable {
+    private let value = Atomic<Int>(0)
+
+    var sum: Int { value.load(ordering: .relaxed) }
+
+    func add(_ number: Int) {
+        value.add(number, ordering: .relaxed)
+    }
+}
+
+@Suite struct ThreadTests {
+    @Test func `a thread runs once, and who joins it has waited for it`() throws {
+        for _ in 0..<200 {
+            let runs = Counter()
+            let threads = try (0..<4).map { number in
+                try Thread(name: "a name longer than fifteen bytes \(number)") { runs.add(1) }
+            }
+            for thread in threads {
+                thread.join()
+                thread.join()
+            }
+            #expect(runs.sum == 4)
+        }
+    }
+
+    @Test func `the monotonic clock does not go back, and the wall clock knows the century`() {
+        var last = Clock.system.monotonicNanoseconds()
+        for _ in 0..<10_000 {
+            let now = Clock.system.monotonicNanoseconds()
+            #expect(now >= last)
+            last = now
+        }
+        #expect(Clock.system.wallMilliseconds() > 1_577_836_800_000)
+        #expect(OperatingSystem.processIdentifier == getpid())
+        #expect(OperatingSystem.randomInteger() != OperatingSystem.randomInteger())
+    }
+
+    @Test func `a fake clock moves when it is told to`() {
+        let fake = FakeClock(wallMilliseconds: 1_000, monotonicNanoseconds: 5)
+        let clock = fake.clock
+        fake.advance(milliseconds: 2)
+        #expect(clock.wallMilliseconds() == 1_002)
+        #expect(clock.monotonicNanoseconds() == 2_000_005)
+        fake.setWall(milliseconds: 1)
+        #expect(clock.wallMilliseconds() == 1)
+        #expect(clock.monotonicNanoseconds() == 2_000_005)
+    }
+}

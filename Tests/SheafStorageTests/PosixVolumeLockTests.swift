@@ -1,0 +1,127 @@
+import Foundation
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+@Suite struct PosixVolumeLockTests {
+    private let directory = TemporaryDirectory()
+
+    private func volume() throws -> PosixVolume {
+        try PosixVolume(path: directory.path, creatingDirectory: false)
+    }
+
+    /// The lock, or nil where it is refused.
+    private func acquire(_ kind: LockKind, on volume: PosixVolume) throws -> (any VolumeLock)? {
+        guard case .acquired(let lock) = try volume.lock(kind) else { return nil }
+        return lock
+    }
+
+    /// Who holds the lock; zero where nobody knows, nil where the lock is free.
+    private func holder(_ kind: LockKind, on volume: PosixVolume) throws -> Int32? {
+        switch try volume.lock(kind) {
+        case .acquired: nil
+        case .held(let process): process ?? 0
+        }
+    }
+
+    @Test func `an exclusive lock keeps out everybody else in the same process`() throws {
+        let first = try volume()
+        let second = try volume()
+        let lock = try #require(try acquire(.exclusive, on: first))
+        for volume in [first, second] {
+            #expect(try holder(.exclusive, on: volume) == OperatingSystem.processIdentifier)
+            #expect(try holder(.shared, on: volume) == OperatingSystem.processIdentifier)
+        }
+        lock.release()
+        lock.release()
+        #expect(try holder(.exclusive, on: second) == nil)
+    }
+
+    @Test func `shared locks go together and keep a writer out`() throws {
+        let volume = try volume()
+        let first = try #require(try acquire(.shared, on: volume))
+        let second = try #require(try acquire(.shared, on: volume))
+        #expect(try holder(.exclusive, on: volume) == 0)
+        first.release()
+        #expect(try holder(.exclusive, on: volume) == 0)
+        second.release()
+        #expect(try holder(.exclusive, on: volume) == nil)
+    }
+
+    @Test func `a lock that nobody remembers is released`() throws {
+        let volume = try volume()
+        do {
+            _ = try acquire(.exclusive, on: volume)
+        }
+        #expect(try holder(.exclusive, on: volume) == nil)
+    }
+
+    @Test func `the holder leaves its number, and takes it with it`() throws {
+        let volume = try volume()
+        let lock = try #require(try acquire(.exclusive, on: volume))
+        let line = Array("\(OperatingSystem.processIdentifier)\n".utf8)
+        #expect(try volume.contents(of: "LOCK") == line)
+        lock.release()
+        #expect(try volume.contents(of: "LOCK") == [])
+    }
+
+    @Test func `an unreadable number in the lock file is no number`() throws {
+        let volume = try volume()
+        // No process has the last number, so whoever left it is dead.
+        for text in ["", "\n", "abc\n", "-5\n", "0\n", "99999999999999999999\n", "2147483647\n"] {
+            let lock = try #require(try acquire(.exclusive, on: volume))
+            let file = try volume.open("LOCK", .write)
+            try file.truncate(to: 0)
+            try file.writeFully(Array(text.utf8), at: 0)
+            #expect(try holder(.exclusive, on: volume) == 0, "\(text)")
+            lock.release()
+        }
+    }
+
+    @Test func `another process is kept out, and its lock goes when it is killed`() throws {
+        let volume = try volume()
+        try acquire(.exclusive, on: volume)?.release()
+        guard
+            let tool = ["/usr/bin/flock", "/bin/flock"].first(where: {
+                FileManager.default.isExecutableFile(atPath: $0)
+            })
+        else {
+            // The tool belongs to Linux.
+            return
+        }
+        let child = Process()
+        let output = Pipe()
+        child.executableURL = URL(filePath: tool)
+        child.arguments = [
+            "--exclusive", "--no-fork", directory.path("LOCK"), "sh", "-c",
+            "echo $$ > \(directory.path("LOCK")); echo ready; exec cat",
+        ]
+        let input = Pipe()
+        child.standardInput = input
+        child.standardOutput = output
+        try child.run()
+        #expect(output.fileHandleForReading.availableData == Data("ready\n".utf8))
+        #expect(try holder(.exclusive, on: volume) == child.processIdentifier)
+        #expect(try holder(.shared, on: volume) == child.processIdentifier)
+        kill(child.processIdentifier, SIGKILL)
+        child.waitUntilExit()
+        // The number stays in the file, and a reader that holds the lock must not answer to it.
+        let reader = try #require(try acquire(.shared, on: volume))
+        #expect(try holder(.exclusive, on: volume) == 0)
+        reader.release()
+        #expect(try holder(.exclusive, on: volume) == nil)
+    }
+
+    @Test func `readers lock a directory where they cannot make the file`() async throws {
+        // As the super-user every directory is writable: there the file is made.
+        #expect(chmod(directory.path, 0o555) == 0)
+        defer { chmod(directory.path, 0o755) }
+        let volume = try volume()
+        let lock = try #require(try acquire(.shared, on: volume))
+        lock.release()
+        guard geteuid() != 0 else { return }
+        #expect(try volume.names() == [])
+        #expect(
+            code { _ = try volume.lock(.exclusive) } == .permissionDenied)
+    }
+}

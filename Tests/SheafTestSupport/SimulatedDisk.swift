@@ -1,0 +1,251 @@
+import SheafStorage
+
+/// The state of a simulated volume, and what each call does to it.
+struct SimulatedDisk: Sendable {
+    /// How a call goes.
+    enum Verdict: Sendable {
+        case proceed, short, crash
+        case fail(VolumeError.Code)
+    }
+
+    /// Who holds the lock.
+    enum Lock: Sendable {
+        case free, exclusive
+        case shared(Int)
+    }
+
+    /// How many calls a trace remembers.
+    private static let maximumTrace = 200
+
+    var directory: SimulatedDirectory
+    var inodes: [SimulatedInode]
+    private var random: SeededRandom
+
+    var lock = Lock.free
+    var processIdentifier: Int32 = 4_711
+    private(set) var counters = SimulatedCounters()
+    private(set) var isPowerCut = false
+    var crashCall = Int.max
+    var faults: [SimulatedFault] = []
+    var quota: Int?
+    var liesAboutData = false
+    var liesAboutNames = false
+    var trace: [SimulatedCall]?
+
+    /// A disk with these names and files on it.
+    init(seed: UInt64, entries: [SimulatedDirectory.Entry], inodes: [SimulatedInode]) {
+        directory = SimulatedDirectory(entries)
+        self.inodes = inodes
+        random = SeededRandom(seed: seed, "disk")
+    }
+
+    /// One of the states in which a power cut may leave the disk.
+    func afterPowerCut(seed: UInt64) -> SimulatedDisk {
+        var random = SeededRandom(seed: seed, "power cut")
+        let mode = PowerCutMode(rawValue: random.below(4)) ?? .nothing
+        var entries = directory.afterPowerCut(mode, &random)
+        var files: [SimulatedInode] = []
+        files.reserveCapacity(entries.count)
+        for index in entries.indices {
+            files.append(inodes[entries[index].inode].afterPowerCut(mode, &random))
+            entries[index].inode = index
+        }
+        return reborn(SimulatedDisk(seed: random.next(), entries: entries, inodes: files))
+    }
+
+    /// The disk as a new process finds it when only the process has died.
+    func afterProcessDeath(seed: UInt64) -> SimulatedDisk {
+        var disk = reborn(SimulatedDisk(seed: seed, entries: [], inodes: []))
+        disk.directory = directory
+        disk.inodes = inodes.map { $0.afterProcessDeath() }
+        return disk
+    }
+
+    /// What stays with the machine, whoever runs on it.
+    private func reborn(_ disk: SimulatedDisk) -> SimulatedDisk {
+        var disk = disk
+        disk.quota = quota
+        disk.liesAboutData = liesAboutData
+        disk.liesAboutNames = liesAboutNames
+        disk.trace = trace.map { _ in [] }
+        return disk
+    }
+
+    /// Counts a call, and decides how it goes.
+    private mutating func begin(
+        _ operation: VolumeError.Operation, _ name: String, at offset: Int = 0, count: Int = 0
+    ) throws(VolumeError) -> Verdict {
+        guard !isPowerCut else { throw VolumeError(operation, name, .powerCut) }
+        counters.count(operation)
+        let verdict = verdict(operation, name)
+        if trace != nil {
+            let number = counters.total
+            if number > Self.maximumTrace { trace?.removeFirst() }
+            trace?.append(
+                SimulatedCall(
+                    number: number, operation: operation, name: name, offset: offset,
+                    count: count, verdict: verdict))
+        }
+        return verdict
+    }
+
+    private mutating func verdict(
+        _ operation: VolumeError.Operation, _ name: String
+    ) -> Verdict {
+        if operation.changesDisk, counters.mutating >= crashCall {
+            isPowerCut = true
+            return .crash
+        }
+        guard !faults.isEmpty else { return .proceed }
+        // Every fault counts the call; the first one that hits it decides.
+        var hit: Int?
+        for index in faults.indices where faults[index].hits(operation, name) {
+            hit = hit ?? index
+        }
+        guard let hit else { return .proceed }
+        let fault = faults[hit]
+        if !fault.isSticky { faults.remove(at: hit) }
+        switch fault.effect {
+        case .error(let code): return .fail(code)
+        case .short: return .short
+        }
+    }
+
+    /// Begins a call that either does all of its work, or none and throws.
+    mutating func beginWhole(
+        _ operation: VolumeError.Operation, _ name: String
+    ) throws(VolumeError) {
+        switch try begin(operation, name) {
+        case .proceed, .short: return
+        case .fail(let code): throw VolumeError(operation, name, code)
+        case .crash: throw VolumeError(operation, name, .powerCut)
+        }
+    }
+
+    /// Begins a change: does it, or throws; a crash may come before or after the work.
+    mutating func change(
+        _ operation: VolumeError.Operation, _ name: String,
+        _ body: (inout SimulatedDisk) throws(VolumeError) -> Void
+    ) throws(VolumeError) {
+        switch try begin(operation, name) {
+        case .proceed, .short:
+            try body(&self)
+        case .fail(let code):
+            throw VolumeError(operation, name, code)
+        case .crash:
+            if random.chance(1, in: 2) { try body(&self) }
+            throw VolumeError(operation, name, .powerCut)
+        }
+    }
+}
+
+// MARK: - Calls on files
+
+extension SimulatedDisk {
+    mutating func read(
+        _ inode: Int, _ name: String, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+    ) throws(VolumeError) -> Int {
+        let verdict = try begin(.read, name, at: offset, count: buffer.count)
+        let content = inodes[inode].current
+        var count = max(0, min(buffer.count, content.size - offset))
+        switch verdict {
+        case .proceed: break
+        case .short: if count > 1 { count = 1 + random.below(count - 1) }
+        case .fail(let code): throw VolumeError(.read, name, code)
+        case .crash: throw VolumeError(.read, name, .powerCut)
+        }
+        guard let target = buffer.baseAddress, count > 0 else { return 0 }
+        target.copyMemory(from: content.bytes.base + offset, byteCount: count)
+        return count
+    }
+
+    mutating func write(
+        _ inode: Int, _ name: String, _ bytes: UnsafeRawBufferPointer, at offset: Int
+    ) throws(VolumeError) -> Int {
+        let room = roomForWrite(inode, bytes.count, at: offset)
+        switch try begin(.write, name, at: offset, count: bytes.count) {
+        case .proceed where room >= bytes.count:
+            put(inode, bytes, bytes.count, at: offset)
+            return bytes.count
+        case .proceed:
+            // A full disk takes what it can, and says so either now or at the next call.
+            let count = random.below(room + 1)
+            put(inode, bytes, count, at: offset)
+            guard count == 0 || random.chance(1, in: 2) else { return count }
+            throw VolumeError(.write, name, .noSpace)
+        case .short:
+            let count = min(room, bytes.count > 1 ? 1 + random.below(bytes.count - 1) : bytes.count)
+            put(inode, bytes, count, at: offset)
+            guard count > 0 || bytes.isEmpty else { throw VolumeError(.write, name, .noSpace) }
+            return count
+        case .fail(let code):
+            // By definition an interrupted write has written nothing.
+            if code != .interrupted { putPart(inode, bytes, room, at: offset) }
+            throw VolumeError(.write, name, code)
+        case .crash:
+            putPart(inode, bytes, room, at: offset)
+            throw VolumeError(.write, name, .powerCut)
+        }
+    }
+
+    mutating func synchronize(_ inode: Int, _ name: String) throws(VolumeError) {
+        switch try begin(.synchronize, name) {
+        case .proceed, .short:
+            if !liesAboutData { inodes[inode].synchronize() }
+        case .fail(let code):
+            inodes[inode].loseChanges(&random)
+            throw VolumeError(.synchronize, name, code)
+        case .crash:
+            // What came through before the power went is for `afterPowerCut` to decide.
+            throw VolumeError(.synchronize, name, .powerCut)
+        }
+    }
+
+    mutating func truncate(_ inode: Int, _ name: String, to size: Int) throws(VolumeError) {
+        try change(.truncate, name) { disk throws(VolumeError) in
+            let old = disk.inodes[inode].current.size
+            guard size <= old || disk.roomForWrite(inode, size - old, at: old) == size - old else {
+                throw VolumeError(.truncate, name, .noSpace)
+            }
+            disk.inodes[inode].resize(to: size)
+        }
+    }
+
+    mutating func synchronizeNames(_ path: String) throws(VolumeError) {
+        switch try begin(.synchronizeNames, path) {
+        case .proceed, .short: if !liesAboutNames { directory.synchronize() }
+        case .fail(let code): throw VolumeError(.synchronizeNames, path, code)
+        case .crash: throw VolumeError(.synchronizeNames, path, .powerCut)
+        }
+    }
+
+    /// Frees the memory of a file that nobody can see any more.
+    mutating func reclaim(_ inode: Int) {
+        guard inodes[inode].openCount == 0, !directory.mentions(inode) else { return }
+        inodes[inode] = SimulatedInode()
+        inodes[inode].isNamed = false
+    }
+
+    private mutating func putPart(
+        _ inode: Int, _ bytes: UnsafeRawBufferPointer, _ room: Int, at offset: Int
+    ) {
+        put(inode, bytes, random.below(min(room, bytes.count) + 1), at: offset)
+    }
+
+    private mutating func put(
+        _ inode: Int, _ bytes: UnsafeRawBufferPointer, _ count: Int, at offset: Int
+    ) {
+        inodes[inode].write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: offset)
+        counters.bytesWritten += count
+    }
+
+    /// How many of `count` bytes the quota lets a file take.
+    private func roomForWrite(_ inode: Int, _ count: Int, at offset: Int) -> Int {
+        guard let quota else { return count }
+        let used = inodes.reduce(0) { sum, inode in
+            inode.isNamed || inode.openCount > 0 ? sum + inode.current.size : sum
+        }
+        let reachable = inodes[inode].current.size + max(0, quota - used)
+        return max(0, min(count, reachable - offset))
+    }
+}
