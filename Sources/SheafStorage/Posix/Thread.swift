@@ -44,10 +44,22 @@ package final class Thread: Sendable {
     }
 
     private static func start(_ body: Body) throws(ThreadRefused) -> pthread_t? {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setstacksize(&attributes, stackSize)
+        // Memory that the system initializes: the type's own initializer belongs to whichever
+        // module included its header first.
+        try withUnsafeTemporaryAllocation(
+            of: pthread_attr_t.self, capacity: 1
+        ) { buffer throws(ThreadRefused) in
+            guard let attributes = buffer.baseAddress else { return nil }
+            pthread_attr_init(attributes)
+            defer { pthread_attr_destroy(attributes) }
+            pthread_attr_setstacksize(attributes, stackSize)
+            return try start(body, attributes)
+        }
+    }
+
+    private static func start(
+        _ body: Body, _ attributes: UnsafePointer<pthread_attr_t>
+    ) throws(ThreadRefused) -> pthread_t? {
         let retained = Unmanaged.passRetained(body)
         let argument = retained.toOpaque()
         #if canImport(Darwin)
@@ -55,7 +67,7 @@ package final class Thread: Sendable {
         #else
             var thread = pthread_t()
         #endif
-        let result = pthread_create(&thread, &attributes, { Thread.run($0) }, argument)
+        let result = pthread_create(&thread, attributes, { Thread.run($0) }, argument)
         guard result == 0 else {
             retained.release()
             throw ThreadRefused(code: result)

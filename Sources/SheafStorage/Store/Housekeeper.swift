@@ -62,11 +62,13 @@ final class Housekeeper: Sendable {
         }
     }
 
-    /// Waits as long as `length` bytes should take, unless garbage grows faster than it goes.
+    /// Waits as long as `length` bytes should take; less where garbage grows faster than it goes.
     private func pause(after length: Int) {
-        guard !engine.isGarbageExcessive() else { return }
-        let rate = max(engine.options.compactionBytesPerSecond, 1)
-        let pause = UInt64(length) * 1_000_000_000 / UInt64(rate)
+        let rate = Double(max(engine.options.compactionBytesPerSecond, 1))
+        // At the limit the full pause, at a seventh above it none.
+        let share = min(max(1 - (engine.garbagePressure() - 1) * 7, 0), 1)
+        guard share > 0 else { return }
+        let pause = UInt64(Double(length) * share * 1e9 / rate)
         let deadline = Clock.system.monotonicNanoseconds() + pause
         _ = wish.wait(until: deadline, while: { !$0.isStopping })
     }

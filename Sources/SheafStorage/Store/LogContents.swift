@@ -96,7 +96,12 @@ struct LogContents {
             candidates.removeLast()
         }
         for cover in candidates {
-            let mapping = try mappings[cover.name] ?? Self.map(cover.name, in: volume)
+            let mapping =
+                if let known = mappings[cover.name] {
+                    known
+                } else {
+                    try Self.map(cover.name, in: volume)
+                }
             let expected = (files.last?.segments.upperBound ?? 0) + 1
             guard cover.segments.lowerBound == expected else {
                 throw .damaged(

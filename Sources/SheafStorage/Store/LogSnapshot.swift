@@ -1,4 +1,4 @@
-import SheafBytes
+package import SheafBytes
 
 /// A store as it was after one durable commit; valid as long as somebody holds it.
 ///

@@ -1,4 +1,5 @@
 import SheafBytes
+import Synchronization
 
 extension StoreEngine {
     /// Checkpoints smaller than this would be written all the time.

@@ -1,4 +1,5 @@
 import SheafBytes
+import Synchronization
 
 /// Where the compaction of a store stands.
 struct CompactionState: ~Copyable {
@@ -77,9 +78,14 @@ extension StoreEngine {
 
     /// Whether the directory takes more than the live bytes allow.
     package func isGarbageExcessive() -> Bool {
+        garbagePressure() > 1
+    }
+
+    /// What the directory takes, as a multiple of what the live bytes allow.
+    package func garbagePressure() -> Double {
         let usage = usage()
         let allowed = Double(usage.liveBytes) / options.liveShare + Double(Self.freeGarbage)
-        return Double(usage.directoryBytes) > allowed
+        return Double(usage.directoryBytes) / allowed
     }
 
     /// What the store takes on the disk, and what of that is still needed.

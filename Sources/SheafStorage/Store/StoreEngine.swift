@@ -14,6 +14,8 @@ package final class StoreEngine: Sendable {
     /// Held while a batch is written: only the flushing thread takes it, so nobody waits for it.
     private let writer: Mutex<SegmentWriter>
     let preparation: SegmentPreparation
+    /// Whether anything was appended since the last flush began: a hint that costs no lock.
+    private let pendingHint = Atomic(false)
     let checkpoints: Mutex<CheckpointState>
     let compaction: Mutex<CompactionState>
     private let lock: any VolumeLock
@@ -81,6 +83,7 @@ package final class StoreEngine: Sendable {
             }
             return (commit, isDurable)
         }
+        if batch.count > 0 { pendingHint.store(true, ordering: .sequentiallyConsistent) }
         // Not under the lock: nobody knows what a callback does.
         if isDurable { onDurable?(.success(commit)) }
         return commit
@@ -88,7 +91,7 @@ package final class StoreEngine: Sendable {
 
     /// Whether anything waits for a flush.
     package var hasPendingCommits: Bool {
-        state.withLock { !$0.pending.isEmpty }
+        pendingHint.load(ordering: .sequentiallyConsistent)
     }
 
     /// The number of the segment in use, or of the last one there was.
@@ -106,6 +109,7 @@ package final class StoreEngine: Sendable {
     /// After an error the store takes no more writes: nobody knows what the disk kept.
     @discardableResult
     package func flush() throws(StorageError) -> Bool {
+        pendingHint.store(false, ordering: .sequentiallyConsistent)
         guard let flush = state.withLock({ $0.poison == nil ? $0.cut() : nil }) else {
             return false
         }

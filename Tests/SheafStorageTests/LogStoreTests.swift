@@ -1,0 +1,28 @@
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+@Suite struct LogStoreTests {
+    @Test func `what was committed is there after closing and opening again`() async throws {
+        let directory = TemporaryDirectory()
+        let store = try LogStore.open(at: directory.path)
+        for number in 1...100 {
+            var batch = WriteBatch()
+            try batch.put(Array("key\(number % 10)".utf8), Array("value\(number)".utf8))
+            let receipt = try await store.commit(batch)
+            #expect(receipt.id == CommitID(number) && receipt.isDurable)
+        }
+        try store.close()
+
+        let again = try LogStore.open(at: directory.path)
+        let snapshot = again.snapshot()
+        #expect(snapshot.commit == 100)
+        #expect(snapshot.count == 10)
+        for number in 91...100 {
+            let key = Array("key\(number % 10)".utf8)
+            let payload = try key.span.withUnsafeBytes { try snapshot.payload(of: $0) }
+            #expect(payload.map { String(decoding: $0, as: UTF8.self) } == "value\(number)")
+        }
+        try again.close()
+    }
+}
