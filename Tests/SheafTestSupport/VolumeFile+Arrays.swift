@@ -45,3 +45,10 @@ extension Volume {
         return try file.readAll(limit: 1 << 30)
     }
 }
+
+extension FileMapping {
+    /// A copy of the first `count` bytes, or of all, as they are now.
+    package func array(_ count: Int? = nil) -> [UInt8] {
+        withExtendedLifetime(self) { Array(bytes.prefix(count ?? self.count)) }
+    }
+}

@@ -19,7 +19,7 @@ package final class FileMapping: Sendable {
         unmap()
     }
 
-    /// All mapped bytes.
+    /// All mapped bytes, for as long as somebody holds the mapping: the buffer does not.
     package var bytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: base, count: count)
     }
