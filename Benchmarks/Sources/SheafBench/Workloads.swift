@@ -3,6 +3,6 @@ import BenchHarness
 /// Every workload; a new one is a file of its own and a line here.
 enum Workloads {
     static var all: [Workload] {
-        [StorageWorkload.workload, OpenWorkload.workload]
+        [StorageWorkload.workload, TreeWorkload.workload, OpenWorkload.workload]
     }
 }
