@@ -1,0 +1,152 @@
+extension BTreeSnapshot {
+    /// What is wrong with the pages of this state, in words; nothing if all is well.
+    package func checkInvariants() -> [String] {
+        var check = BTreeCheck(view: view, fanout: BTree.maximumFanout)
+        check.run(count: count)
+        return check.violations
+    }
+}
+
+extension BTree {
+    /// What is wrong with the tree, in words; nothing if all is well.
+    package func checkInvariants() -> [String] {
+        var check = BTreeCheck(view: view, fanout: fanout)
+        check.run(count: count)
+        let reachable = check.reached.count
+        let (free, retired) = (space.freePageCount, space.retiredPages)
+        let dropped = space.droppedPages
+        if reachable + free + retired + dropped != space.allocatedPages {
+            check.violations.append(
+                "\(space.allocatedPages) pages are not \(reachable) reachable, \(free) free, "
+                    + "\(retired) retired and \(dropped) dropped ones")
+        }
+        return check.violations
+    }
+}
+
+/// A walk over all pages of a tree that collects what should not be.
+private struct BTreeCheck {
+    let view: BTreeView
+    let fanout: Int
+    var violations: [String] = []
+    var reached: Set<UInt32> = []
+    private var lastKey: [UInt8]?
+
+    init(view: BTreeView, fanout: Int) {
+        self.view = view
+        self.fanout = fanout
+    }
+
+    mutating func run(count: Int) {
+        let level = view.page(view.root).level
+        let total = visit(view.root, level: level, from: nil, to: nil)
+        if total != count { violations.append("\(total) entries are counted as \(count)") }
+    }
+
+    /// Checks the page and everything below it; returns the number of entries.
+    private mutating func visit(
+        _ number: UInt32, level: Int, from lower: [UInt8]?, to upper: [UInt8]?
+    ) -> Int {
+        guard reached.insert(number).inserted else {
+            violations.append("page \(number) is reached twice")
+            return 0
+        }
+        let page = view.page(number)
+        if page.level != level {
+            violations.append("page \(number) has level \(page.level) where \(level) belongs")
+            return 0
+        }
+        checkHeader(page, number)
+        checkHeap(page, number)
+        let keys = checkedKeys(page, number)
+        if level == 0 {
+            for key in keys { checkLeafKey(key, number, lower, upper) }
+            return page.count
+        }
+        var total = 0
+        for index in keys.indices {
+            let from = index == 0 ? lower : keys[index]
+            let to = index + 1 < keys.count ? keys[index + 1] : upper
+            let below = visit(page.child(index), level: level - 1, from: from, to: to)
+            if below != page.entriesBelow(index) {
+                violations.append(
+                    "page \(number) counts \(page.entriesBelow(index)) of \(below) entries "
+                        + "below its entry \(index)")
+            }
+            total += below
+        }
+        return total
+    }
+
+    private mutating func checkHeader(_ page: BTreePage, _ number: UInt32) {
+        if page.count > fanout { violations.append("page \(number) has too many entries") }
+        if page.count == 0, number != view.root || !page.isLeaf {
+            violations.append("page \(number) is empty")
+        }
+        if page.prefixCount > BTreePage.Layout.maximumPrefixCount {
+            violations.append("page \(number) has too long a prefix")
+        }
+        if page.free < 0 { violations.append("the arrays of page \(number) reach into its heap") }
+    }
+
+    private mutating func checkHeap(_ page: BTreePage, _ number: UInt32) {
+        let records = (0..<page.count)
+            .map { (offset: page.recordOffset($0), size: page.recordSize($0)) }
+            .filter { $0.size > 0 }
+            .sorted { $0.offset < $1.offset }
+        var end = page.heap
+        for record in records {
+            if record.offset < end { violations.append("records of page \(number) overlap") }
+            end = record.offset + record.size
+        }
+        if end > BTreePage.Layout.size {
+            violations.append("a record of page \(number) ends behind the page")
+        }
+        let live = records.reduce(0) { $0 + $1.size }
+        if page.heap + live + page.dead != BTreePage.Layout.size {
+            violations.append("the holes of page \(number) do not add up")
+        }
+    }
+
+    /// The keys of the page; their order within the page and their heads are checked.
+    private mutating func checkedKeys(_ page: BTreePage, _ number: UInt32) -> [[UInt8]] {
+        var keys: [[UInt8]] = []
+        withUnsafeTemporaryAllocation(
+            byteCount: BTree.maximumKeyCount + BTreePage.Layout.headSize, alignment: 8
+        ) { buffer in
+            guard let base = buffer.baseAddress else { return }
+            for index in 0..<page.count {
+                let key = page.key(index, in: base)
+                if key.head(at: page.prefixCount) != page.heads[index] {
+                    violations.append("head \(index) of page \(number) is not that of its key")
+                }
+                keys.append(Array(key.bytes))
+            }
+        }
+        // The first entry of an inner page has no key.
+        let first = page.isLeaf ? 0 : 1
+        for index in keys.indices where index > first {
+            if !keys[index - 1].lexicographicallyPrecedes(keys[index]) {
+                violations.append(
+                    "keys \(index - 1) and \(index) of page \(number) are not in order")
+            }
+        }
+        return keys
+    }
+
+    private mutating func checkLeafKey(
+        _ key: [UInt8], _ number: UInt32, _ lower: [UInt8]?, _ upper: [UInt8]?
+    ) {
+        if key.isEmpty { violations.append("page \(number) holds a key without bytes") }
+        if let lastKey, !lastKey.lexicographicallyPrecedes(key) {
+            violations.append("a key of page \(number) is not above the key before it")
+        }
+        if let lower, key.lexicographicallyPrecedes(lower) {
+            violations.append("a key of page \(number) is below the separator before the page")
+        }
+        if let upper, !key.lexicographicallyPrecedes(upper) {
+            violations.append("a key of page \(number) is not below the separator behind the page")
+        }
+        lastKey = key
+    }
+}

@@ -1,0 +1,89 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A borrowed key: its address and its length.
+struct BTreeKey {
+    let base: UnsafeRawPointer
+    let count: Int
+
+    /// The key at `base`, which must outlive this value.
+    @inline(__always)
+    init(_ base: UnsafeRawPointer, count: Int) {
+        self.base = base
+        self.count = count
+    }
+
+    /// The key in `bytes`, or none if there is no byte.
+    @inline(__always)
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard let base = bytes.baseAddress, bytes.count > 0 else { return nil }
+        self.init(base, count: bytes.count)
+    }
+
+    /// The bytes of the key.
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+
+    /// The eight bytes after the first `offset` as a big-endian number, zeros for missing ones.
+    ///
+    /// So the order of two numbers is the order of the bytes, and it never reads past the key.
+    @inline(__always)
+    func head(at offset: Int) -> UInt64 {
+        let rest = count &- offset
+        if rest >= 8 {
+            return UInt64(bigEndian: (base + offset).loadUnaligned(as: UInt64.self))
+        }
+        if rest <= 0 { return 0 }
+        let missing = UInt64(truncatingIfNeeded: 8 &* (8 &- rest))
+        if count >= 8 {
+            let last = UInt64(bigEndian: (base + (count &- 8)).loadUnaligned(as: UInt64.self))
+            return last &<< missing
+        }
+        var head: UInt64 = 0
+        for index in offset..<count {
+            head = (head &<< 8) | UInt64(base.load(fromByteOffset: index, as: UInt8.self))
+        }
+        return head &<< missing
+    }
+
+    /// How many bytes the two keys have in common at their beginnings.
+    @inline(__always)
+    func commonCount(with other: BTreeKey) -> Int {
+        let limit = min(count, other.count)
+        var index = 0
+        while index &+ 8 <= limit {
+            let mine = (base + index).loadUnaligned(as: UInt64.self)
+            let difference = mine ^ (other.base + index).loadUnaligned(as: UInt64.self)
+            if difference != 0 {
+                return index &+ UInt64(littleEndian: difference).trailingZeroBitCount &>> 3
+            }
+            index &+= 8
+        }
+        while index < limit,
+            base.load(fromByteOffset: index, as: UInt8.self)
+                == other.base.load(fromByteOffset: index, as: UInt8.self)
+        {
+            index &+= 1
+        }
+        return index
+    }
+
+    /// Less than, equal to or greater than zero, as this key comes before, is, or comes after.
+    @inline(__always)
+    func compare(_ other: BTreeKey) -> Int {
+        let order = BTreeKey.compare(base, other.base, count: min(count, other.count))
+        return order != 0 ? order : count &- other.count
+    }
+
+    /// Compares `count` bytes at two places.
+    @inline(__always)
+    static func compare(
+        _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, count: Int
+    ) -> Int {
+        Int(memcmp(left, right, count))
+    }
+}

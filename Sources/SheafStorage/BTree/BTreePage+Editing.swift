@@ -1,0 +1,123 @@
+extension BTreePage {
+    /// Whether `key`, which shares the prefix, fits between the arrays and the heap.
+    @inline(__always)
+    func hasRoom(for key: BTreeKey, _ payload: BTreeValue) -> Bool {
+        let rest = max(key.count &- prefixCount &- Layout.headSize, 0)
+        let value = isLeaf ? payload.count : 0
+        return free >= Layout.headSize &+ slotSize &+ rest &+ value
+    }
+
+    /// Inserts an entry before `index`; the caller has seen that it fits and shares the prefix.
+    @inline(__always)
+    func insert(_ key: BTreeKey, _ payload: BTreeValue, at index: Int) {
+        let oldCount = count
+        let slotSize = slotSize
+        let oldSlots = slots
+        let split = oldSlots + slotSize &* index
+        (split + (Layout.headSize &+ slotSize)).copyMemory(
+            from: split, byteCount: slotSize &* (oldCount &- index))
+        (oldSlots + Layout.headSize).copyMemory(from: oldSlots, byteCount: slotSize &* index)
+        let head = heads + index
+        UnsafeMutableRawPointer(head + 1).copyMemory(
+            from: head, byteCount: Layout.headSize &* (oldCount &- index))
+        count = oldCount &+ 1
+        writeEntry(key, payload, at: index)
+    }
+
+    /// Fills the head, slot and record of an entry for which the arrays have room already.
+    @inline(__always)
+    func writeEntry(_ key: BTreeKey, _ payload: BTreeValue, at index: Int) {
+        let prefixCount = prefixCount
+        let suffix = key.count &- prefixCount
+        let rest = max(suffix &- Layout.headSize, 0)
+        heads[index] = key.head(at: prefixCount)
+        let isLeaf = isLeaf
+        let valueCount = isLeaf ? payload.count : 0
+        let offset = heap &- rest &- valueCount
+        heap = offset
+        setSlot(index, offset: offset, suffixCount: suffix, valueCount: valueCount)
+        let record = base + offset
+        if rest > 0 {
+            record.copyMemory(
+                from: key.base + (prefixCount &+ Layout.headSize), byteCount: rest)
+        }
+        if isLeaf {
+            payload.store(to: record + rest)
+        } else {
+            setChild(index, payload.child)
+            setEntriesBelow(index, payload.entries)
+        }
+    }
+
+    /// Replaces the value of an entry, if there is room for the new one.
+    @inline(__always)
+    func overwrite(_ index: Int, _ value: BTreeValue) -> Bool {
+        let offset = recordOffset(index)
+        let suffix = suffixCount(index)
+        let rest = max(suffix &- Layout.headSize, 0)
+        let size = recordSize(index)
+        let newSize = rest &+ value.count
+        if newSize == size {
+            value.store(to: base + (offset &+ rest))
+            return true
+        }
+        guard newSize <= free else { return false }
+        let newOffset = heap &- newSize
+        (base + newOffset).copyMemory(from: base + offset, byteCount: rest)
+        value.store(to: base + (newOffset &+ rest))
+        heap = newOffset
+        dead &+= size
+        setSlot(index, offset: newOffset, suffixCount: suffix, valueCount: value.count)
+        return true
+    }
+
+    /// Takes an entry away.
+    @inline(__always)
+    func remove(_ index: Int) {
+        discardRecord(index)
+        let newCount = count &- 1
+        let slotSize = slotSize
+        let oldSlots = slots
+        let following = newCount &- index
+        let head = heads + index
+        UnsafeMutableRawPointer(head).copyMemory(
+            from: head + 1, byteCount: Layout.headSize &* following)
+        let newSlots = oldSlots - Layout.headSize
+        newSlots.copyMemory(from: oldSlots, byteCount: slotSize &* index)
+        (newSlots + slotSize &* index).copyMemory(
+            from: oldSlots + slotSize &* (index &+ 1), byteCount: slotSize &* following)
+        count = newCount
+    }
+
+    /// Takes a child away from an inner page; the first that remains loses its key.
+    func removeChild(_ index: Int) {
+        remove(index)
+        guard index == 0, count > 0 else { return }
+        discardRecord(0)
+        heads[0] = 0
+        setSlot(0, offset: Layout.size, suffixCount: 0, valueCount: 0)
+    }
+
+    /// Counts the bytes of an entry's record as unused.
+    @inline(__always)
+    private func discardRecord(_ index: Int) {
+        let size = recordSize(index)
+        if recordOffset(index) == heap {
+            heap &+= size
+        } else {
+            dead &+= size
+        }
+    }
+
+    /// Whether the heads have become useless because the keys share more than the prefix says.
+    ///
+    /// A page that was born with a key or two knows no better. Asked only when the number of
+    /// entries is a power of two, so that keys that cannot be told apart by it cost little.
+    @inline(__always)
+    var wantsLongerPrefix: Bool {
+        let count = count
+        guard count >= 4, count & (count &- 1) == 0 else { return false }
+        let first = isLeaf ? 0 : 1
+        return heads[first] == heads[count &- 1] && prefixCount < Layout.maximumPrefixCount
+    }
+}

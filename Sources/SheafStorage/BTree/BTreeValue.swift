@@ -1,0 +1,103 @@
+/// A value of the tree: 0 to 16 bytes, held in two words so that no call allocates.
+package struct BTreeValue: Equatable, Sendable {
+    /// The most bytes that a value may have.
+    package static let maximumCount = 16
+
+    /// The bytes 0 to 7 as a little-endian number; bytes that the value lacks are zero.
+    package let low: UInt64
+    /// The bytes 8 to 15 as a little-endian number; bytes that the value lacks are zero.
+    package let high: UInt64
+    private let length: UInt8
+
+    /// How many bytes the value has.
+    package var count: Int { Int(length) }
+
+    /// The value without bytes.
+    package static let empty = BTreeValue(low: 0, high: 0, count: 0)
+
+    /// The value of eight bytes whose `low` is `number`.
+    package init(_ number: UInt64) {
+        self.init(low: number, high: 0, count: 8)
+    }
+
+    /// The first `count` of the sixteen bytes of `low` and `high`.
+    package init(low: UInt64, high: UInt64, count: Int) {
+        precondition(0...Self.maximumCount ~= count, "A value has 0 to 16 bytes.")
+        let missing = UInt64(truncatingIfNeeded: 8 * (Self.maximumCount - count))
+        // The shifts are Swift's smart ones: 64 and more give zero.
+        self.low = low & (UInt64.max >> (missing > 64 ? missing - 64 : 0))
+        self.high = high & (UInt64.max >> missing)
+        length = UInt8(truncatingIfNeeded: count)
+    }
+
+    /// The value that consists of `bytes`, of which there are at most sixteen.
+    package init(_ bytes: UnsafeRawBufferPointer) {
+        precondition(bytes.count <= Self.maximumCount, "A value has 0 to 16 bytes.")
+        var low: UInt64 = 0
+        var high: UInt64 = 0
+        for (index, byte) in bytes.enumerated() {
+            if index < 8 {
+                low |= UInt64(byte) << UInt64(8 * index)
+            } else {
+                high |= UInt64(byte) << UInt64(8 * (index - 8))
+            }
+        }
+        self.low = low
+        self.high = high
+        length = UInt8(truncatingIfNeeded: bytes.count)
+    }
+
+    /// The value that consists of `bytes`, of which there are at most sixteen.
+    package init(_ bytes: [UInt8]) {
+        self = bytes.withUnsafeBytes { BTreeValue($0) }
+    }
+
+    /// The byte at `index`, counted from zero.
+    package subscript(index: Int) -> UInt8 {
+        precondition(0..<count ~= index, "The value does not have that many bytes.")
+        let word = index < 8 ? low : high
+        return UInt8(truncatingIfNeeded: word >> UInt64(8 * (index & 7)))
+    }
+
+    /// The bytes as an array.
+    package var bytes: [UInt8] {
+        (0..<count).map { self[$0] }
+    }
+}
+
+extension BTreeValue {
+    /// Reads the `count` bytes that end at `end`; the eight bytes before `end` must be readable.
+    ///
+    /// Counting back from the end makes every read stay on the page, whose header is in front.
+    @inline(__always)
+    init(endingAt end: UnsafeRawPointer, count: Int) {
+        let last = UInt64(littleEndian: (end - 8).loadUnaligned(as: UInt64.self))
+        if count > 8 {
+            low = UInt64(littleEndian: (end - count).loadUnaligned(as: UInt64.self))
+            high = last >> UInt64(truncatingIfNeeded: 8 * (16 &- count))
+        } else {
+            low = last >> UInt64(truncatingIfNeeded: 8 * (8 &- count))
+            high = 0
+        }
+        length = UInt8(truncatingIfNeeded: count)
+    }
+
+    /// Writes the bytes to `target` and nothing behind them.
+    @inline(__always)
+    func store(to target: UnsafeMutableRawPointer) {
+        let count = count
+        if count >= 8 {
+            target.storeBytes(of: low.littleEndian, as: UInt64.self)
+            if count == 8 { return }
+            let spare = UInt64(truncatingIfNeeded: 8 * (16 &- count))
+            let last = (high << spare) | (low >> (64 &- spare))
+            (target + (count - 8)).storeBytes(of: last.littleEndian, as: UInt64.self)
+            return
+        }
+        for index in 0..<count {
+            target.storeBytes(
+                of: UInt8(truncatingIfNeeded: low >> UInt64(truncatingIfNeeded: 8 &* index)),
+                toByteOffset: index, as: UInt8.self)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import SheafBytes
+
+extension BTreeView {
+    /// Calls `body` with the entries in `range`, in order, until it returns false or throws.
+    func forEach<Failure: Error>(
+        in range: KeyRange, reversed: Bool,
+        _ body: (_ key: UnsafeRawBufferPointer, _ value: BTreeValue) throws(Failure) -> Bool
+    ) throws(Failure) {
+        var failure: Failure?
+        visit(range, reversed: reversed) { key, value in
+            do throws(Failure) {
+                return try body(key, value)
+            } catch {
+                failure = error
+                return false
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// The same for a body that throws nothing, as plain code without type parameters.
+    private func visit(
+        _ range: KeyRange, reversed: Bool,
+        _ body: (_ key: UnsafeRawBufferPointer, _ value: BTreeValue) -> Bool
+    ) {
+        withUnsafeTemporaryAllocation(of: BTreeStep.self, capacity: Self.maximumDepth) { steps in
+            withUnsafeTemporaryAllocation(
+                byteCount: BTree.maximumKeyCount, alignment: 8
+            ) { buffer in
+                guard let steps = steps.baseAddress, let key = buffer.baseAddress else { return }
+                if reversed {
+                    visitBackward(range, BTreePath(steps), key, body)
+                } else {
+                    visitForward(range, BTreePath(steps), key, body)
+                }
+            }
+        }
+    }
+
+    @inline(__always)
+    private func visitForward(
+        _ range: KeyRange, _ path: BTreePath, _ buffer: UnsafeMutableRawPointer,
+        _ body: (_ key: UnsafeRawBufferPointer, _ value: BTreeValue) -> Bool
+    ) {
+        seek(path, to: range.lower)
+        repeat {
+            let page = page(path.page(0))
+            // Once a leaf, so that no key has to be compared with the end of the range.
+            let end = end(of: range, on: page)
+            page.writePrefix(to: buffer)
+            var index = path.index(0)
+            while index < end {
+                let count = page.writeSuffix(index, to: buffer)
+                let key = UnsafeRawBufferPointer(start: buffer, count: count)
+                guard body(key, page.value(index)) else { return }
+                index &+= 1
+            }
+            if end < page.count { return }
+        } while path.nextLeaf(self)
+    }
+
+    @inline(__always)
+    private func visitBackward(
+        _ range: KeyRange, _ path: BTreePath, _ buffer: UnsafeMutableRawPointer,
+        _ body: (_ key: UnsafeRawBufferPointer, _ value: BTreeValue) -> Bool
+    ) {
+        var end: Int
+        if let upper = range.upper {
+            seek(path, to: upper)
+            end = path.index(0)
+        } else {
+            path.last(self)
+            end = page(path.page(0)).count
+        }
+        while true {
+            let page = page(path.page(0))
+            let start = range.lower.isEmpty ? 0 : place(of: range.lower, on: page)
+            page.writePrefix(to: buffer)
+            var index = end &- 1
+            while index >= start {
+                let count = page.writeSuffix(index, to: buffer)
+                let key = UnsafeRawBufferPointer(start: buffer, count: count)
+                guard body(key, page.value(index)) else { return }
+                index &-= 1
+            }
+            guard start == 0, path.previousLeaf(self) else { return }
+            end = path.index(0) &+ 1
+        }
+    }
+
+    /// Goes to the first entry at or after `key`, which may be the place after a leaf's last.
+    func seek(_ path: BTreePath, to key: [UInt8]) {
+        key.withUnsafeBytes { bytes in
+            guard let key = BTreeKey(bytes) else { return path.first(self) }
+            _ = path.descend(self, to: key)
+        }
+    }
+
+    @inline(__always)
+    private func end(of range: KeyRange, on page: BTreePage) -> Int {
+        guard let upper = range.upper else { return page.count }
+        return place(of: upper, on: page)
+    }
+
+    private func place(of key: [UInt8], on page: BTreePage) -> Int {
+        key.withUnsafeBytes { bytes in BTreeKey(bytes).map { page.place(of: $0).index } ?? 0 }
+    }
+}

@@ -1,0 +1,157 @@
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+@Suite struct BTreeExportTests {
+    /// A file in memory: a header of zeros as long as a page, then the pages.
+    private func mapping(_ bytes: [UInt8]) -> FileMapping {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: max(bytes.count, 1), alignment: 4096)
+        buffer.copyBytes(from: bytes)
+        nonisolated(unsafe) let memory = buffer
+        guard let base = buffer.baseAddress else { preconditionFailure("There is a byte.") }
+        return FileMapping(base: base, count: bytes.count) { memory.deallocate() }
+    }
+
+    private func export(_ snapshot: BTreeSnapshot) -> [UInt8] {
+        var file = [UInt8](repeating: 0, count: BTree.pageSize)
+        snapshot.exportPages { page in file += Array(page) }
+        return file
+    }
+
+    private func adopt(_ file: [UInt8], fanout: Int = BTree.maximumFanout) throws -> BTree {
+        try BTree(
+            adopting: mapping(file), pageCount: file.count / BTree.pageSize - 1, fanout: fanout)
+    }
+
+    @Test func `an exported tree is adopted as it was and goes on from there`() throws {
+        for (seed, kind) in KeyKind.allCases.enumerated() {
+            for fanout in [3, BTree.maximumFanout] {
+                var random = SeededRandom(seed: UInt64(seed), "export")
+                var tree = BTree(fanout: fanout)
+                var model = BTreeModel()
+                for step in 0..<600 {
+                    let key = kind.key(step, &random)
+                    let value = randomValue(&random)
+                    #expect(tree.put(key, value) == model.put(key, value))
+                    if random.chance(1, in: 3) {
+                        let victim = model.keys[random.below(model.count)]
+                        #expect(tree.remove(victim) == model.remove(victim))
+                    }
+                }
+                let file = export(tree.snapshot())
+                var adopted = try adopt(file, fanout: fanout)
+                #expect(adopted.checkInvariants().isEmpty, "seed \(seed), \(kind)")
+                let before = adopted.snapshot()
+                #expect(before.holds(model))
+                #expect(export(before) == file)
+                let old = model
+                for step in 600..<900 {
+                    let key = kind.key(step, &random)
+                    let value = randomValue(&random)
+                    #expect(adopted.put(key, value) == model.put(key, value))
+                    let victim = model.keys[random.below(model.count)]
+                    #expect(adopted.remove(victim) == model.remove(victim))
+                }
+                #expect(adopted.checkInvariants().isEmpty, "seed \(seed), \(kind)")
+                #expect(adopted.snapshot().holds(model))
+                #expect(before.holds(old))
+                // The file's own pages are never written.
+                #expect(export(before) == file)
+                for key in model.keys { #expect(adopted.remove(key) != nil) }
+                #expect(adopted.checkInvariants().isEmpty)
+            }
+        }
+    }
+
+    @Test func `an empty tree is exported as one page`() throws {
+        var tree = BTree()
+        let file = export(tree.snapshot())
+        #expect(file.count == 2 * BTree.pageSize)
+        var adopted = try adopt(file)
+        #expect(adopted.count == 0)
+        #expect(adopted.put([1], .empty) == nil)
+        #expect(adopted.checkInvariants().isEmpty)
+    }
+
+    @Test func `bytes of removed entries are not exported`() {
+        var tree = BTree(fanout: 8)
+        let secret = [UInt8](repeating: 0xAB, count: 30)
+        for number in 0..<200 { _ = tree.put([UInt8(number)] + secret, BTreeValue([0xAB, 0xAB])) }
+        for number in 0..<200 {
+            _ = tree.put([UInt8(number), 1, 2, 3, 4, 5, 6, 7, 8, 9], BTreeValue([1]))
+            _ = tree.remove([UInt8(number)] + secret)
+        }
+        // A separator may keep a byte of a key that is gone, but not what came after.
+        let file = export(tree.snapshot())
+        let run = [0xAB, 0xAB] as [UInt8]
+        #expect(!zip(file, file.dropFirst()).contains { $0 == run[0] && $1 == run[1] })
+    }
+
+    @Test func `pages that are missing or too many are refused`() {
+        var tree = BTree(fanout: 3)
+        for number in 0..<20 { _ = tree.put([UInt8(number)], .empty) }
+        let file = export(tree.snapshot())
+        let pages = file.count / BTree.pageSize - 1
+        for count in [-1, 0, Int.max] {
+            #expect(throws: BTreeDamage.pageCount(count)) {
+                _ = try BTree(adopting: mapping(file), pageCount: count)
+            }
+        }
+        for count in 1..<pages {
+            #expect(throws: BTreeDamage.self) {
+                _ = try BTree(adopting: mapping(file), pageCount: count)
+            }
+        }
+        for count in stride(from: 0, to: file.count, by: 777) {
+            #expect(throws: BTreeDamage.truncated) {
+                _ = try BTree(adopting: mapping(Array(file[..<count])), pageCount: pages)
+            }
+        }
+        #expect(throws: BTreeDamage.page(pages + 1)) {
+            let longer = file + [UInt8](repeating: 0, count: BTree.pageSize)
+            _ = try BTree(adopting: mapping(longer), pageCount: pages + 1)
+        }
+    }
+
+    @Test func `whatever byte of a file changes, it is refused or a tree in good order`() throws {
+        for kind in [KeyKind.short, .sharedPrefix] {
+            var random = SeededRandom(seed: 11, "flips")
+            var tree = BTree(fanout: 4)
+            for step in 0..<24 { _ = tree.put(kind.key(step, &random), randomValue(&random)) }
+            let file = export(tree.snapshot())
+            var refused = 0
+            for offset in BTree.pageSize..<file.count where isInteresting(offset, file) {
+                for flip in [1 << random.below(8), UInt8.random(in: 1...255, using: &random)] {
+                    var damaged = file
+                    damaged[offset] ^= flip
+                    guard var adopted = try? adopt(damaged) else {
+                        refused += 1
+                        continue
+                    }
+                    #expect(adopted.checkInvariants().isEmpty, "offset \(offset), flip \(flip)")
+                    change(&adopted, kind, &random)
+                }
+            }
+            #expect(refused > 0)
+        }
+    }
+
+    /// Whether the byte is used or near one that is: most bytes of a page mean nothing.
+    private func isInteresting(_ offset: Int, _ file: [UInt8]) -> Bool {
+        let place = offset % BTree.pageSize
+        return place < 200 || file[max(offset - 8, 0)..<offset].contains { $0 != 0 }
+    }
+
+    /// What goes wrong with a bad page goes wrong when it is split, merged and read.
+    private func change(_ tree: inout BTree, _ kind: KeyKind, _ random: inout SeededRandom) {
+        for step in 0..<8 { _ = tree.put(kind.key(step, &random), randomValue(&random)) }
+        var keys: [[UInt8]] = []
+        tree.forEach { key, _ in
+            keys.append(Array(key))
+            return true
+        }
+        for key in keys.prefix(20) { #expect(tree.remove(key) != nil) }
+        #expect(tree.checkInvariants().isEmpty)
+    }
+}

@@ -1,0 +1,174 @@
+import SheafStorage
+import SheafTestSupport
+import Synchronization
+import Testing
+
+@Suite struct BTreeSnapshotTests {
+    @Test func `snapshots keep the state they were taken of while the tree goes on`() {
+        for (seed, kind) in KeyKind.allCases.enumerated() {
+            var random = SeededRandom(seed: UInt64(seed), "snapshots")
+            var tree = BTree(fanout: seed % 2 == 0 ? 3 : 20)
+            var model = BTreeModel()
+            var snapshots: [(BTreeSnapshot, BTreeModel)] = []
+            for step in 0..<600 {
+                let key =
+                    random.chance(1, in: 2) && model.count > 0
+                    ? model.keys[random.below(model.count)] : kind.key(step, &random)
+                if random.chance(3, in: 5) {
+                    let value = randomValue(&random)
+                    #expect(tree.put(key, value) == model.put(key, value))
+                } else {
+                    #expect(tree.remove(key) == model.remove(key))
+                }
+                if random.chance(1, in: 8) { snapshots.append((tree.snapshot(), model)) }
+                // They go in any order: the oldest, the newest and those in between.
+                if random.chance(1, in: 10), !snapshots.isEmpty {
+                    let (snapshot, model) = snapshots.remove(at: random.below(snapshots.count))
+                    #expect(snapshot.holds(model), "seed \(seed), \(kind)")
+                    #expect(snapshot.checkInvariants().isEmpty)
+                }
+                if step % 100 == 99 { #expect(tree.checkInvariants().isEmpty, "seed \(seed)") }
+            }
+            for (snapshot, model) in snapshots {
+                #expect(snapshot.holds(model), "seed \(seed), \(kind)")
+            }
+            snapshots = []
+            #expect(tree.snapshot().holds(model))
+            #expect(tree.checkInvariants().isEmpty)
+        }
+    }
+
+    @Test func `snapshots outlive their tree`() {
+        func makeSnapshots() -> [BTreeSnapshot] {
+            var tree = BTree(fanout: 4)
+            return (0..<50).map { number in
+                _ = tree.put([UInt8(number)], BTreeValue(UInt64(number)))
+                return tree.snapshot()
+            }
+        }
+        for (number, snapshot) in makeSnapshots().enumerated() {
+            #expect(snapshot.count == number + 1)
+            #expect(snapshot.checkInvariants().isEmpty)
+            #expect(snapshot.find([UInt8(number)]) == BTreeValue(UInt64(number)))
+        }
+    }
+
+    @Test func `a tree that has not changed gives the same snapshot again`() {
+        var tree = BTree()
+        let empty = tree.snapshot()
+        #expect(tree.snapshot() === empty)
+        _ = tree.put([1], .empty)
+        let one = tree.snapshot()
+        #expect(one !== empty)
+        #expect(one.version > empty.version)
+        _ = tree.remove([2])
+        #expect(tree.snapshot() === one)
+    }
+
+    @Test func `pages that no snapshot sees are changed where they are`() {
+        var tree = BTree(fanout: 4)
+        for number in 0..<200 { _ = tree.put([UInt8(number)], BTreeValue(0)) }
+        let before = tree.statistics
+        for round in 1..<100 {
+            _ = tree.snapshot()
+            for number in 0..<200 { _ = tree.put([UInt8(number)], BTreeValue(UInt64(round))) }
+        }
+        #expect(tree.statistics == before)
+    }
+
+    @Test func `memory stays bounded while snapshots come and go, even beside one that stays`() {
+        for keepsOne in [false, true] {
+            var random = SeededRandom(seed: 5, "bounded")
+            var tree = BTree(fanout: 8)
+            for number in 0..<1000 { _ = tree.put(key(number), BTreeValue(0)) }
+            let kept = keepsOne ? tree.snapshot() : nil
+            let pages = tree.statistics.pagesInUse
+            var recent: [BTreeSnapshot] = []
+            for round in 0..<5000 {
+                let number = random.below(1000)
+                _ = tree.put(key(number), BTreeValue(UInt64(round)))
+                recent.append(tree.snapshot())
+                if recent.count > 3 { recent.remove(at: random.below(4)) }
+            }
+            // Three snapshots hold a few pages each beyond the state, and the kept one all of its.
+            let statistics = tree.statistics
+            let total = statistics.pagesInUse + statistics.pagesFree + statistics.pagesRetired
+            #expect(total < pages * (keepsOne ? 2 : 1) + 200)
+            if let kept {
+                #expect(kept.checkInvariants().isEmpty)
+                #expect(kept.entries().values.allSatisfy { $0 == BTreeValue(0) })
+            }
+            recent = []
+            #expect(tree.checkInvariants().isEmpty)
+        }
+    }
+
+    private func key(_ number: Int) -> [UInt8] {
+        [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
+    }
+
+    /// A tree as the store holds it: within the state of a mutex.
+    private final class Shelf: Sendable {
+        struct State: ~Copyable {
+            var tree = BTree(fanout: 6)
+            var isDone = false
+        }
+
+        let state = Mutex(State())
+    }
+
+    @Test func `threads that read snapshots never see half of a transfer`() async {
+        let shelf = Shelf()
+        let accounts = 300
+        shelf.state.withLock { state in
+            for number in 0..<accounts { _ = state.tree.put(key(number), BTreeValue(1000)) }
+        }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var random = SeededRandom(seed: 9, "transfers")
+                for _ in 0..<20_000 {
+                    let (from, to) = (random.below(accounts), random.below(accounts))
+                    let extra = accounts + random.below(100)
+                    shelf.state.withLock { state in
+                        let amount = UInt64(random.below(10))
+                        transfer(amount, from, to, &state.tree)
+                        // Accounts of nothing come and go, so that pages split and merge.
+                        if state.tree.remove(key(extra)) == nil {
+                            _ = state.tree.put(key(extra), BTreeValue(0))
+                        }
+                    }
+                }
+                shelf.state.withLock { $0.isDone = true }
+            }
+            for _ in 0..<3 {
+                group.addTask {
+                    var isDone = false
+                    while !isDone {
+                        let snapshot = shelf.state.withLock { state in
+                            isDone = state.isDone
+                            return state.tree.snapshot()
+                        }
+                        var sum: UInt64 = 0
+                        var count = 0
+                        snapshot.forEach { _, value in
+                            sum &+= value.low
+                            count += 1
+                            return true
+                        }
+                        #expect(sum == UInt64(1000 * accounts))
+                        #expect(count == snapshot.count)
+                    }
+                }
+            }
+        }
+        shelf.state.withLock { #expect($0.tree.checkInvariants().isEmpty) }
+    }
+
+    private func transfer(_ amount: UInt64, _ from: Int, _ to: Int, _ tree: inout BTree) {
+        guard from != to, let source = tree.find(key(from)), let target = tree.find(key(to)),
+            source.low >= amount
+        else { return }
+        _ = tree.put(key(from), BTreeValue(source.low - amount))
+        _ = tree.put(key(to), BTreeValue(target.low + amount))
+    }
+}
