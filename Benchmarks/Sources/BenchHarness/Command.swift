@@ -1,0 +1,134 @@
+import Dispatch
+import Glibc
+
+/// The program: reads its arguments, measures, and says what it found.
+package struct Command {
+    /// How the program ends, in the numbers of `sysexits.h` where they have one.
+    package enum ExitCode: Int32 {
+        case success = 0
+        case regression = 1
+        case usage = 64
+        case badBaseline = 65
+        case systemFailed = 70
+        case cannotWrite = 73
+        case debugBuild = 78
+    }
+
+    package static let version = "0.1.0"
+    private let workloads: [Workload]
+
+    /// A program that offers `workloads`.
+    package init(_ workloads: [Workload]) {
+        self.workloads = workloads
+    }
+
+    /// Does what the words after the program's name ask for.
+    package func run(_ words: [String]) async -> ExitCode {
+        do {
+            let arguments = try Arguments(parsing: words)
+            let selection = try Selection(arguments.names, from: workloads)
+            switch arguments.action {
+            case .help: print(Self.help)
+            case .version: print("sheaf-bench \(Self.version)")
+            case .list: list(selection)
+            case .measure: return try await measure(arguments, selection)
+            }
+            return .success
+        } catch let misuse as Arguments.Misuse {
+            Self.log("\(misuse.description). See sheaf-bench --help.")
+            return .usage
+        } catch let malformed as Baseline.Malformed {
+            Self.log("\(malformed)")
+            return .badBaseline
+        } catch {
+            Self.log("\(error)")
+            return .cannotWrite
+        }
+    }
+
+    private func measure(_ arguments: Arguments, _ selection: Selection) async throws -> ExitCode {
+        guard Machine.isRelease else {
+            Self.log("A debug build measures nothing. Build it with: swift build -c release")
+            return .debugBuild
+        }
+        let baseline = try arguments.baseline.map { try Baseline(parsing: try Self.text(of: $0)) }
+        let place = try Place(directory: arguments.directory)
+        defer { place.remove() }
+        let interruptions = place.removeOnInterruption()
+        defer { interruptions.forEach { $0.cancel() } }
+
+        let machine = Machine.current().description(fileSystem: place.fileSystem)
+        Self.log(machine)
+        Self.log("data: \(place.description)")
+        for warning in place.warnings { Self.log("WARNING: \(warning)") }
+
+        let scale = Scale(isQuick: arguments.isQuick, rounds: arguments.rounds)
+        let runner = Runner(
+            scale: scale, disk: place.disk, memory: place.memory, log: { Self.log($0) })
+        var figures: [Figure] = []
+        var hasFailures = false
+        for workload in selection.workloads {
+            for test in workload.cases {
+                let outcome = await runner.run(test, of: workload.name)
+                figures += outcome.figures
+                hasFailures = hasFailures || !outcome.failures.isEmpty
+                guard arguments.isJSON else { continue }
+                for figure in outcome.figures { print(figure.line(machine: machine).text) }
+                fflush(nil)
+            }
+        }
+        if !arguments.isJSON { Table.lines(figures).forEach { print($0) } }
+        let isWorse = compare(figures, baseline, failOver: arguments.failOver)
+        if hasFailures { return .systemFailed }
+        return isWorse ? .regression : .success
+    }
+
+    /// Reports how the engine moved, and whether it moved too far.
+    private func compare(
+        _ figures: [Figure], _ baseline: Baseline?, failOver: Double?
+    ) -> Bool {
+        guard let baseline else { return false }
+        let changes = baseline.changes(to: figures)
+        Self.log("\(changes.count) figures of \(Figure.engine) have a counterpart in the baseline.")
+        for change in changes { Self.log("  \(change)") }
+        guard let failOver else { return false }
+        let regressions = changes.filter { $0.isRegression(beyond: failOver) }
+        for regression in regressions { Self.log("REGRESSION \(regression)") }
+        return !regressions.isEmpty
+    }
+
+    private func list(_ selection: Selection) {
+        for workload in selection.workloads {
+            print("\(workload.name): \(workload.summary)")
+            let rows = workload.cases.map { test in
+                [
+                    "  \(workload.name)/\(test.name)", test.summary,
+                    test.systems.map(\.name).joined(separator: ", "),
+                ]
+            }
+            Format.table(rows, rightAligned: []).forEach { print($0) }
+        }
+    }
+
+    private static func log(_ message: String) {
+        let line = Array("sheaf-bench: \(message)\n".utf8)
+        // Whoever closed our standard error does not want to read this.
+        _ = write(STDERR_FILENO, line, line.count)
+    }
+
+    private static func text(of path: String) throws -> String {
+        guard let file = fopen(path, "r") else {
+            throw Arguments.Misuse(
+                "cannot read \(path): \(String(cString: strerror(errno)))")
+        }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = fread(&chunk, 1, chunk.count, file)
+            guard count > 0 else { break }
+            bytes += chunk[..<count]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,83 @@
+/// One measured number: a row of the table, and a line of the JSON.
+package struct Figure {
+    package let workload: String
+    package let name: String
+    package let system: String
+    package let value: Double
+    package let unit: String
+    package let better: Better
+    /// The least and the greatest of the rounds.
+    package let range: ClosedRange<Double>
+    package let rounds: Int
+    /// The percentiles behind the value, in microseconds.
+    package let latencies: [Percentile: Double]
+    /// Whether two runs on one machine agree on it well enough to fail a comparison.
+    package let isRepeatable: Bool
+
+    /// The engine that the others are compared with.
+    package static let engine = "sheaf"
+
+    /// Sums up the samples of one system in one case.
+    package static func all(
+        of samples: [Sample], system: String, in test: Case, workload: String
+    ) -> [Figure] {
+        let pooled = Latencies(samples.flatMap(\.latencies))
+        let rounds = samples.map { Latencies($0.latencies) }
+        var percentiles: [Percentile: Double] = [:]
+        if !pooled.isEmpty {
+            for percentile in Percentile.allCases {
+                percentiles[percentile] = pooled.microseconds(percentile)
+            }
+        }
+        var figures: [Figure] = []
+        if case .value(let unit, let better) = test.headline {
+            let values = samples.map(\.value)
+            figures.append(
+                Figure(
+                    workload: workload, name: test.name, system: system, value: median(values),
+                    unit: unit, better: better, range: span(values), rounds: samples.count,
+                    latencies: percentiles, isRepeatable: true))
+        }
+        for percentile in Percentile.allCases {
+            guard let value = percentiles[percentile] else { continue }
+            let name = test.name(of: percentile)
+            figures.append(
+                Figure(
+                    workload: workload, name: name, system: system, value: value, unit: "µs",
+                    better: .lower, range: span(rounds.map { $0.microseconds(percentile) }),
+                    rounds: samples.count, latencies: name == test.name ? percentiles : [:],
+                    isRepeatable: percentile.isRepeatable))
+        }
+        return figures
+    }
+
+    /// The figure as a line of JSON; `machine` says where it was measured.
+    package func line(machine: String) -> JSONLine {
+        var line = JSONLine()
+        line["workload"] = .string(workload)
+        line["case"] = .string(name)
+        line["system"] = .string(system)
+        line["value"] = .number(rounded(value))
+        line["unit"] = .string(unit)
+        line["better"] = .string(better.rawValue)
+        line["lowest"] = .number(rounded(range.lowerBound))
+        line["highest"] = .number(rounded(range.upperBound))
+        line["rounds"] = .number(Double(rounds))
+        for percentile in Percentile.allCases {
+            guard let value = latencies[percentile] else { continue }
+            line[percentile.rawValue] = .number(rounded(value))
+        }
+        line["machine"] = .string(machine)
+        return line
+    }
+
+    private static func span(_ values: [Double]) -> ClosedRange<Double> {
+        let finite = values.filter(\.isFinite)
+        return (finite.min() ?? 0)...(finite.max() ?? 0)
+    }
+
+    /// Three decimals: what lies below is noise.
+    private func rounded(_ value: Double) -> Double {
+        (value * 1_000).rounded() / 1_000
+    }
+}

@@ -1,0 +1,109 @@
+import Glibc
+
+/// Runs cases: every system warms up, then all take turns, so that a slow minute slows them all.
+package struct Runner {
+    private let scale: Scale
+    private let disk: Folder
+    private let memory: Folder
+    private let log: (String) -> Void
+
+    /// A runner whose systems keep their files in `disk` and `memory`.
+    package init(scale: Scale, disk: Folder, memory: Folder, log: @escaping (String) -> Void) {
+        self.scale = scale
+        self.disk = disk
+        self.memory = memory
+        self.log = log
+    }
+
+    /// What came of one case.
+    package struct Outcome {
+        package var figures: [Figure] = []
+        /// The systems that threw.
+        package var failures: [String] = []
+    }
+
+    /// Runs one case with all its systems.
+    package func run(_ test: Case, of workload: String) async -> Outcome {
+        let label = "\(workload)/\(test.name)"
+        let start = now()
+        var outcome = Outcome()
+        var contestants: [Contestant] = []
+        for system in test.systems {
+            let contestant = Contestant(system.name)
+            await attempt(label, contestant, &outcome) {
+                let stage = try contestant.makeStage(
+                    for: test, disk: disk, memory: memory, scale: scale)
+                let trial = try await system.prepare(stage)
+                contestant.trial = trial
+                _ = try await trial.run(round: 0)
+            }
+            contestants.append(contestant)
+        }
+        // What the preparation left for the disk to do must not meet the first round.
+        sync()
+        for round in 1...scale.rounds {
+            for contestant in contestants where !outcome.failures.contains(contestant.name) {
+                await attempt(label, contestant, &outcome) {
+                    guard let trial = contestant.trial else { return }
+                    contestant.samples.append(try await trial.run(round: round))
+                }
+            }
+        }
+        for contestant in contestants {
+            await attempt(label, contestant, &outcome) { try contestant.trial?.finish() }
+            contestant.trial = nil
+            contestant.removeFolders()
+            guard !outcome.failures.contains(contestant.name) else { continue }
+            outcome.figures += Figure.all(
+                of: contestant.samples, system: contestant.name, in: test, workload: workload)
+        }
+        // All systems under one name of a figure stand together.
+        outcome.figures = test.figureNames.flatMap { name in
+            outcome.figures.filter { $0.name == name }
+        }
+        log("\(label): \(Format.number(seconds(since: start))) s")
+        return outcome
+    }
+
+    private func attempt(
+        _ label: String, _ contestant: Contestant, _ outcome: inout Outcome,
+        _ work: () async throws -> Void
+    ) async {
+        do {
+            try await work()
+        } catch {
+            log("\(label): \(contestant.name) failed: \(error)")
+            if !outcome.failures.contains(contestant.name) {
+                outcome.failures.append(contestant.name)
+            }
+        }
+    }
+}
+
+/// A system while its case runs.
+private final class Contestant {
+    let name: String
+    var trial: (any Trial)?
+    var samples: [Sample] = []
+    private var disk: Folder?
+    private var memory: Folder?
+
+    init(_ name: String) {
+        self.name = name
+    }
+
+    func makeStage(
+        for test: Case, disk: Folder, memory: Folder, scale: Scale
+    ) throws -> Stage {
+        let disk = try disk.child("\(test.name)-\(name)")
+        self.disk = disk
+        let memory = try memory.child("\(test.name)-\(name)-memory")
+        self.memory = memory
+        return Stage(disk: disk, memory: memory, scale: scale)
+    }
+
+    func removeFolders() {
+        disk?.remove()
+        memory?.remove()
+    }
+}

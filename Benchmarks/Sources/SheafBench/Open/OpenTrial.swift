@@ -1,0 +1,40 @@
+import BenchHarness
+import Glibc
+
+/// Opens a store, reads one payload, and closes it again; the closing is not measured.
+final class OpenTrial: Trial {
+    private let peer: Peer
+    private let directory: String
+    private let options: StoreOptions
+    private let entries = Entries(.random)
+    private let count: Int
+
+    /// Makes the store, with its entries in the log alone where an opening is to replay them.
+    init(_ peer: Peer, _ stage: Stage, replays: Bool) async throws {
+        self.peer = peer
+        directory = stage.disk.path
+        options = StoreOptions(staysInLog: replays)
+        count = stage.scale.pick(1_000_000, quick: 100_000)
+        let loading = try peer.open(
+            directory, StoreOptions(isDurable: false, staysInLog: replays))
+        try await loading.load(entries, count: count)
+        if !replays { try loading.settle() }
+        try loading.close()
+    }
+
+    func run(round: Int) async throws -> Sample {
+        // SQLite's index of its log would outlive the process, but not the machine.
+        unlink("\(directory)/store.sqlite-shm")
+        let key = entries.key(UInt64(round * 7_919 % count))
+        let start = now()
+        let store = try peer.open(directory, options)
+        let session = try store.session()
+        sink(try session.read(key))
+        let elapsed = seconds(since: start)
+        session.close()
+        try store.close()
+        return Sample(elapsed * 1_000)
+    }
+
+    func finish() {}
+}

@@ -1,0 +1,54 @@
+import BenchHarness
+
+/// Opaque entries: durable commits, loads, reads, and commits while old versions are swept away.
+enum StorageWorkload {
+    static var workload: Workload {
+        Workload(
+            "storage", "250-byte payloads under 24-byte keys, on the disk",
+            cases: [durable(writers: 1), durable(writers: 8), durable(writers: 64)]
+                + [load(.random), load(.rising), get, compaction])
+    }
+
+    private static func durable(writers: Int) -> Case {
+        var systems = Peers.all.map { peer in
+            System(peer.name) { try ThreadedCommitTrial(peer, $0, writers: writers) }
+        }
+        if writers == 1 {
+            systems.append(System("limit") { try LimitTrial($0, size: 320, unitsPerSync: 1) })
+        }
+        return Case(
+            "durable-\(writers)", "one entry a commit, \(writers) writing at once",
+            unit: "commits/s", .higher, hasLatencies: true, systems: systems)
+    }
+
+    private static func load(_ order: Entries.Order) -> Case {
+        let entries = Entries(order)
+        var systems = Peers.all.map { peer in
+            System(peer.name) { LoadTrial(peer, $0, entries) }
+        }
+        systems.append(
+            System("limit") {
+                try LimitTrial($0, size: 320 * LoadTrial.batch, unitsPerSync: LoadTrial.batch)
+            })
+        return Case(
+            order == .random ? "load-1000" : "load-1000-sequential",
+            "durable commits of 1,000 new entries, \(order) keys",
+            unit: "entries/s", .higher, systems: systems)
+    }
+
+    private static var get: Case {
+        Case(
+            "get-random", "payloads of random keys, in one snapshot", unit: "gets/s", .higher,
+            systems: Peers.all.map { peer in
+                System(peer.name) { try await ReadTrial(peer, $0) }
+            })
+    }
+
+    private static var compaction: Case {
+        Case(
+            stem: "compaction", .p99, "durable commits of 100 entries that replace older ones",
+            systems: Peers.all.map { peer in
+                System(peer.name) { try await OverwriteTrial(peer, $0) }
+            })
+    }
+}

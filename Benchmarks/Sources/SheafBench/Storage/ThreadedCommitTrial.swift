@@ -1,0 +1,63 @@
+import BenchHarness
+import Synchronization
+
+/// Writers on threads of their own that each commit one new entry after the other.
+final class ThreadedCommitTrial: Trial {
+    private let store: any Store
+    private let writers: Int
+    private let seconds: Double
+
+    /// Opens an empty store.
+    init(_ peer: Peer, _ stage: Stage, writers: Int) throws {
+        store = try peer.open(stage.disk.path, StoreOptions())
+        self.writers = writers
+        seconds = stage.scale.roundSeconds
+    }
+
+    func run(round: Int) async throws -> Sample {
+        let tallies = Mutex<[CommitTally]>([])
+        let failure = Mutex<(any Error)?>(nil)
+        let line = StartLine(writers)
+        let (store, seconds) = (store, seconds)
+        Threads.run(writers) { writer in
+            do {
+                let session = Result { try Self.blockingSession(of: store) }
+                // Also who has no session comes to the line, or the others would wait for ever.
+                line.wait()
+                let first = UInt64(round) << 40 | UInt64(writer) << 32
+                let tally = try Self.write(session.get(), from: first, seconds: seconds)
+                tallies.withLock { $0.append(tally) }
+            } catch {
+                failure.withLock { $0 = error }
+            }
+        }
+        if let failure = failure.withLock({ $0 }) { throw failure }
+        var total = CommitTally(seconds: seconds)
+        for tally in tallies.withLock({ $0 }) { total.add(tally) }
+        return total.sample
+    }
+
+    func finish() throws {
+        try store.close()
+    }
+
+    private static func blockingSession(of store: any Store) throws -> any BlockingSession {
+        guard let session = try store.session() as? any BlockingSession else {
+            throw StoreFailure(description: "threads need a store whose commits block")
+        }
+        return session
+    }
+
+    private static func write(
+        _ session: any BlockingSession, from first: UInt64, seconds: Double
+    ) throws -> CommitTally {
+        defer { session.close() }
+        let entries = Entries(.random)
+        var tally = CommitTally(seconds: seconds)
+        try tally.repeatCommits { number in
+            let index = first + number
+            try session.commitBlocking(entries, index..<index + 1)
+        }
+        return tally
+    }
+}

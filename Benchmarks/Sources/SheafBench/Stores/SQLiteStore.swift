@@ -1,0 +1,144 @@
+import CSQLite
+import Glibc
+
+/// SQLite as an application would set it up for the same promises: WAL, and a sync each commit.
+final class SQLiteStore: Store {
+    static let peer = Peer(name: "sqlite") { directory, options in
+        try SQLiteStore(path: "\(directory)/store.sqlite", options)
+    }
+
+    // One transaction: a random load in small ones would take most of the run.
+    let bulkSize = Int.max
+    private let path: String
+    private let options: StoreOptions
+
+    private init(path: String, _ options: StoreOptions) throws {
+        self.path = path
+        self.options = options
+        guard access(path, F_OK) != 0 else { return }
+        let connection = try SQLiteConnection(path, options)
+        defer { connection.close() }
+        try connection.execute("PRAGMA journal_mode=WAL")
+        try connection.execute(
+            "CREATE TABLE kv(k BLOB PRIMARY KEY, v BLOB) WITHOUT ROWID")
+    }
+
+    func session() throws -> any StoreSession {
+        try SQLiteSession(path, options)
+    }
+
+    func settle() throws {
+        let connection = try SQLiteConnection(path, options)
+        defer { connection.close() }
+        try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
+    // The last connection to close writes the log back; a store that is only opened has none.
+    func close() {}
+}
+
+/// Prepared statements on a connection of their own.
+private final class SQLiteSession: BlockingSession {
+    private let connection: SQLiteConnection
+    private let put: OpaquePointer
+    private let get: OpaquePointer
+
+    init(_ path: String, _ options: StoreOptions) throws {
+        connection = try SQLiteConnection(path, options)
+        put = try connection.prepare("REPLACE INTO kv VALUES(?, ?)")
+        get = try connection.prepare("SELECT v FROM kv WHERE k = ?")
+    }
+
+    func commitBlocking(_ entries: Entries, _ indices: Range<UInt64>) throws {
+        let isAlone = indices.count == 1
+        if !isAlone { try connection.execute("BEGIN IMMEDIATE") }
+        for index in indices {
+            let payload = entries.payload(index)
+            try entries.key(index).withBytes { key throws in
+                sqlite3_bind_blob(put, 1, key.baseAddress, Int32(key.count), nil)
+                sqlite3_bind_blob(put, 2, payload.baseAddress, Int32(payload.count), nil)
+                var status = sqlite3_step(put)
+                sqlite3_reset(put)
+                while status == SQLITE_BUSY {
+                    status = sqlite3_step(put)
+                    sqlite3_reset(put)
+                }
+                guard status == SQLITE_DONE else { throw connection.failure("put") }
+            }
+        }
+        if !isAlone { try connection.execute("COMMIT") }
+    }
+
+    func beginReading() throws {
+        // Reads come from the mapped file: the best that SQLite offers.
+        try connection.execute("PRAGMA mmap_size=1073741824")
+        try connection.execute("BEGIN")
+    }
+
+    func read(_ key: Key) throws -> UInt64 {
+        try key.withBytes { key throws in
+            sqlite3_bind_blob(get, 1, key.baseAddress, Int32(key.count), nil)
+            defer { sqlite3_reset(get) }
+            guard sqlite3_step(get) == SQLITE_ROW, let payload = sqlite3_column_blob(get, 0) else {
+                throw StoreFailure.missingKey
+            }
+            return UInt64(payload.load(as: UInt8.self)) + UInt64(sqlite3_column_bytes(get, 0))
+        }
+    }
+
+    func close() {
+        sqlite3_finalize(put)
+        sqlite3_finalize(get)
+        connection.close()
+    }
+}
+
+/// An open connection.
+final class SQLiteConnection {
+    private let handle: OpaquePointer
+
+    /// Opens a database with the pragmas that every connection here has.
+    init(_ path: String, _ options: StoreOptions) throws {
+        var opened: OpaquePointer?
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
+        let status = sqlite3_open_v2(path, &opened, flags, nil)
+        guard status == SQLITE_OK, let opened else {
+            sqlite3_close(opened)
+            throw StoreFailure(description: "SQLite cannot open \(path): status \(status)")
+        }
+        handle = opened
+        sqlite3_busy_timeout(handle, 60_000)
+        try execute("PRAGMA synchronous=\(options.isDurable ? "FULL" : "OFF")")
+        // A bulk load that fits in the cache writes every page once.
+        if !options.isDurable { try execute("PRAGMA cache_size=-1048576") }
+        if options.staysInLog {
+            try execute("PRAGMA wal_autocheckpoint=0")
+            guard sheaf_bench_sqlite_keep_log(handle) == SQLITE_OK else {
+                throw failure("keep the log of")
+            }
+        }
+    }
+
+    /// Runs statements whose rows do not matter.
+    func execute(_ sql: String) throws {
+        guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure(sql) }
+    }
+
+    /// Compiles a statement; the caller finalizes it.
+    func prepare(_ sql: String) throws -> OpaquePointer {
+        var statement: OpaquePointer?
+        guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement
+        else { throw failure(sql) }
+        return statement
+    }
+
+    /// What SQLite says about the call that failed last.
+    func failure(_ attempt: String) -> StoreFailure {
+        StoreFailure(description: "SQLite, \(attempt): \(String(cString: sqlite3_errmsg(handle)))")
+    }
+
+    /// Closes the connection; its statements must be gone.
+    func close() {
+        sqlite3_close_v2(handle)
+    }
+}

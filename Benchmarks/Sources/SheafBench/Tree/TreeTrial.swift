@@ -1,0 +1,81 @@
+import BenchHarness
+
+/// Asks a tree of a million entries one kind of question.
+final class TreeTrial: Trial {
+    /// The kinds of question.
+    enum Question {
+        case get, insert, range, countHalf, bytesPerEntry, snapshot
+    }
+
+    private let question: Question
+    private let peer: TreePeer
+    private let stage: Stage
+    private let entries = Entries(.random)
+    private let count: Int
+    private let tree: (any OrderedTree)?
+
+    /// Entries in one range.
+    private static let rangeLength = 100
+    /// No key of random bits is more likely below it than not.
+    private static let middle = Key(1 << 63, 0, 0)
+
+    /// Fills a tree, unless the question is how long that takes.
+    init(_ peer: TreePeer, _ stage: Stage, _ question: Question) throws {
+        self.question = question
+        self.peer = peer
+        self.stage = stage
+        count = stage.scale.pick(1_000_000, quick: 200_000)
+        guard question != .insert else {
+            tree = nil
+            return
+        }
+        let tree = try peer.make(stage.memory.path)
+        try tree.insert(entries, count: count)
+        try tree.publish()
+        self.tree = tree
+    }
+
+    func run(round: Int) async throws -> Sample {
+        guard let tree else { return try insertAll(round) }
+        let drawn = entries.drawn(from: count, draw: UInt64(round + 1))
+        switch question {
+        case .get, .insert:
+            return try time(stage.scale.pick(1_000_000, quick: 200_000)) {
+                sink(try tree.find(drawn, count: $0))
+            }
+        case .range:
+            return try time(stage.scale.pick(50_000, quick: 10_000)) {
+                sink(try tree.walk(drawn, count: $0, length: Self.rangeLength))
+            }
+        case .countHalf:
+            return try time(stage.scale.pick(20, quick: 5)) { repetitions in
+                for _ in 0..<repetitions { sink(UInt64(try tree.count(from: Self.middle))) }
+            }
+        case .snapshot:
+            return try time(stage.scale.pick(2_000_000, quick: 500_000)) {
+                sink(try tree.takeSnapshots($0))
+            }
+        case .bytesPerEntry:
+            return Sample(Double(try tree.byteCount()) / Double(count))
+        }
+    }
+
+    func finish() {
+        tree?.close()
+    }
+
+    /// Nanoseconds for each of `count` repetitions.
+    private func time(_ count: Int, _ work: (Int) throws -> Void) rethrows -> Sample {
+        let start = now()
+        try work(count)
+        return Sample(Double(now() - start) / Double(count))
+    }
+
+    private func insertAll(_ round: Int) throws -> Sample {
+        let folder = try stage.memory.child("round-\(round)")
+        defer { folder.remove() }
+        let tree = try peer.make(folder.path)
+        defer { tree.close() }
+        return try time(count) { try tree.insert(entries, count: $0) }
+    }
+}

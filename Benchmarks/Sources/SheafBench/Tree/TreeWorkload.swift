@@ -1,0 +1,31 @@
+import BenchHarness
+
+/// The ordered index: a million random 24-byte keys with values of 8 bytes, in memory.
+enum TreeWorkload {
+    static var workload: Workload {
+        Workload(
+            "tree", "a million random 24-byte keys with 8-byte values, in memory",
+            cases: [
+                test("tree-get", "find a key", .get),
+                test("tree-insert", "put a new key, in one change of all", .insert),
+                test("tree-range-100", "walk over 100 entries from a key", .range),
+                test("tree-count-half", "count one half of the keys", .countHalf),
+                test(
+                    "tree-bytes-entry", "memory taken, shared among the entries", .bytesPerEntry,
+                    unit: "bytes"),
+                test("tree-snapshot", "take a snapshot and drop it", .snapshot),
+            ])
+    }
+
+    private static let peers = [LMDBTree.peer]
+
+    private static func test(
+        _ name: String, _ summary: String, _ question: TreeTrial.Question, unit: String = "ns"
+    ) -> Case {
+        Case(
+            name, summary, unit: unit, .lower,
+            systems: peers.map { peer in
+                System(peer.name) { try TreeTrial(peer, $0, question) }
+            })
+    }
+}

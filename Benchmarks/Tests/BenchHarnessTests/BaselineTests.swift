@@ -1,0 +1,77 @@
+import BenchHarness
+import Testing
+
+@Suite struct BaselineTests {
+    private func figures(
+        _ values: [(system: String, value: Double)], better: Better = .higher
+    ) -> [Figure] {
+        let test = Case("durable-1", "", unit: "", better, systems: [])
+        return values.flatMap { system, value in
+            Figure.all(of: [Sample(value)], system: system, in: test, workload: "storage")
+        }
+    }
+
+    private func baseline(_ figures: [Figure]) throws -> Baseline {
+        try Baseline(
+            parsing: figures.map { $0.line(machine: "a machine").text }.joined(separator: "\n"))
+    }
+
+    @Test func `a machine that is half as fast is no regression where a peer shows it`() throws {
+        let before = try baseline(figures([("sheaf", 1_000), ("sqlite", 500)]))
+        let changes = before.changes(to: figures([("sheaf", 500), ("sqlite", 250)]))
+        #expect(changes.map(\.factor) == [1])
+        #expect(changes.map(\.peers) == [["sqlite"]])
+    }
+
+    @Test func `losing more than the share against the peers is a regression`() throws {
+        let before = try baseline(figures([("sheaf", 1_000), ("sqlite", 500)]))
+        let changes = before.changes(to: figures([("sheaf", 880), ("sqlite", 500)]))
+        #expect(changes.map { $0.isRegression(beyond: 0.10) } == [true])
+        #expect(changes.map { $0.isRegression(beyond: 0.13) } == [false])
+        let description = changes.map(\.description)
+        #expect(description == ["storage/durable-1: 12.0 % worse (against sqlite)"])
+    }
+
+    @Test func `without a common peer the raw values are compared`() throws {
+        let before = try baseline(figures([("sheaf", 10), ("lmdb", 1)], better: .lower))
+        let changes = before.changes(to: figures([("sheaf", 20), ("sqlite", 9)], better: .lower))
+        #expect(changes.map(\.factor) == [2])
+        #expect(changes.map(\.peers) == [[]])
+    }
+
+    @Test func `several peers vote, and one that had a bad day is outvoted`() throws {
+        let before = try baseline(
+            figures([("sheaf", 100), ("sqlite", 100), ("lmdb", 100), ("limit", 100)]))
+        let changes = before.changes(
+            to: figures([("sheaf", 100), ("sqlite", 10), ("lmdb", 100), ("limit", 100)]))
+        #expect(changes.map(\.factor) == [1])
+    }
+
+    @Test func `the rarest latencies are shown and never fail a run`() throws {
+        let test = Case("durable-1", "", unit: "", .higher, hasLatencies: true, systems: [])
+        func run(_ slowest: UInt64) -> [Figure] {
+            let sample = Sample(1, latencies: [1_000, slowest])
+            return Figure.all(of: [sample], system: "sheaf", in: test, workload: "storage")
+        }
+        let changes = try baseline(run(2_000)).changes(to: run(90_000))
+        let failing = changes.filter { $0.isRegression(beyond: 0.1) }.map(\.figure.name)
+        #expect(failing == ["durable-1-p95", "durable-1-p99"])
+        #expect(changes.contains { $0.figure.name == "durable-1-max" && $0.factor == 45 })
+    }
+
+    @Test func `a line that is no figure is named`() {
+        let text = "\n{\"workload\":\"storage\"}\n"
+        let error = #expect(throws: Baseline.Malformed.self) { _ = try Baseline(parsing: text) }
+        #expect(error?.line == 2)
+    }
+
+    @Test func `a figure has the keys that readers rely on`() throws {
+        let line = try #require(figures([("sheaf", 1_234.5678)]).first).line(machine: "a \"b\"")
+        let begin = """
+            {"workload":"storage","case":"durable-1","system":"sheaf","value":1234.568,"unit":"",\
+            "better":"higher",
+            """
+        #expect(line.text.hasPrefix(begin))
+        #expect(try JSONLine(parsing: line.text) == line)
+    }
+}

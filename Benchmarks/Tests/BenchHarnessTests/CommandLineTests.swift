@@ -1,0 +1,65 @@
+import BenchHarness
+import Testing
+
+@Suite struct CommandLineTests {
+    private let workloads = [
+        Workload(
+            "storage", "",
+            cases: [
+                Case("durable-1", "", unit: "", .higher, hasLatencies: true, systems: []),
+                Case("get-random", "", unit: "", .higher, systems: []),
+            ]),
+        Workload("tree", "", cases: [Case("tree-get", "", unit: "ns", .lower, systems: [])]),
+    ]
+
+    private func cases(_ names: String...) throws -> [String] {
+        try Selection(names, from: workloads).workloads.flatMap { workload in
+            workload.cases.map { "\(workload.name)/\($0.name)" }
+        }
+    }
+
+    @Test func `options are read in both spellings, and the rest are names`() throws {
+        let words = ["tree", "--json", "--rounds=7", "--baseline", "old", "--fail-over", "10%"]
+        let arguments = try Arguments(parsing: words)
+        #expect(arguments.names == ["tree"])
+        #expect(arguments.isJSON)
+        #expect(arguments.rounds == 7)
+        #expect(arguments.baseline == "old")
+        #expect(arguments.failOver == 0.1)
+    }
+
+    @Test(arguments: [
+        ["--jsn"], ["--rounds"], ["--rounds", "0"], ["--rounds", "many"], ["--json=yes"],
+        ["--fail-over", "10%"], ["--baseline", "b", "--fail-over", "-1"],
+        ["--baseline", "b", "--fail-over", "100"],
+    ])
+    func `what makes no sense is refused`(words: [String]) {
+        #expect(throws: Arguments.Misuse.self) { _ = try Arguments(parsing: words) }
+    }
+
+    @Test func `a mistyped option is told its likely meaning`() {
+        #expect(throws: Arguments.Misuse("there is no option --jsn: did you mean --json?")) {
+            _ = try Arguments(parsing: ["--jsn"])
+        }
+    }
+
+    @Test func `workloads, cases and figures select cases in the order of the list`() throws {
+        #expect(try cases() == ["storage/durable-1", "storage/get-random", "tree/tree-get"])
+        #expect(try cases("tree", "storage/get-random") == ["storage/get-random", "tree/tree-get"])
+        #expect(try cases("storage/durable-1-p99") == ["storage/durable-1"])
+    }
+
+    @Test func `an unknown name is told the nearest one`() {
+        let sentence = "there is no workload or case storge: did you mean storage?"
+        #expect(throws: Arguments.Misuse(sentence)) { try cases("storge") }
+        #expect(throws: Arguments.Misuse("there is no workload or case quxquxqux")) {
+            try cases("quxquxqux")
+        }
+    }
+
+    @Test func `the distance of two words is the fewest edits between them`() {
+        #expect(Nearest.distance("", "abc") == 3)
+        #expect(Nearest.distance("kitten", "sitting") == 3)
+        #expect(Nearest.distance("tree", "tree") == 0)
+    }
+}

@@ -1,0 +1,38 @@
+import BenchHarness
+import Testing
+
+@Suite struct JSONLineTests {
+    @Test func `every text survives its quoting`() throws {
+        for text in ["", "µs", "a \"quoted\" \\ path", "tab\t, line\n, bell\u{7}", "𝄞"] {
+            var line = JSONLine()
+            line["key"] = .string(text)
+            #expect(try JSONLine(parsing: line.text).string("key") == text)
+        }
+    }
+
+    @Test func `numbers, flags, nulls and blanks are read`() throws {
+        let line = try JSONLine(
+            parsing: " { \"a\" : -1.5e3 , \"b\":true,\"c\":null , \"d\":\"\\u00b5\\/\" } ")
+        #expect(line.number("a") == -1_500)
+        #expect(line["b"] == .boolean(true))
+        #expect(line["c"] == .null)
+        #expect(line.string("d") == "µ/")
+    }
+
+    @Test func `a number that JSON has no word for becomes null`() {
+        var line = JSONLine()
+        line["value"] = .number(.infinity)
+        #expect(line.text == "{\"value\":null}")
+    }
+
+    @Test func `no beginning of a line is taken for a line`() throws {
+        let text = "{\"workload\":\"storage\",\"value\":12.5,\"flag\":true}"
+        for end in text.indices {
+            #expect(throws: JSONLine.Malformed.self) {
+                _ = try JSONLine(parsing: String(text[..<end]))
+            }
+        }
+        #expect(throws: JSONLine.Malformed.self) { _ = try JSONLine(parsing: text + "x") }
+        #expect(throws: JSONLine.Malformed.self) { _ = try JSONLine(parsing: "{\"a\":[1]}") }
+    }
+}

@@ -1,0 +1,70 @@
+import BenchHarness
+import Synchronization
+import Testing
+
+@Suite struct RunnerTests {
+    /// A system whose rounds write down who ran when.
+    private final class Writer: Trial {
+        private let name: String
+        private let notes: Notes
+
+        init(_ name: String, _ notes: Notes) {
+            self.name = name
+            self.notes = notes
+        }
+
+        func run(round: Int) -> Sample {
+            notes.write("\(name)\(round)")
+            return Sample(Double(round))
+        }
+
+        func finish() throws {
+            notes.write("\(name)-end")
+        }
+    }
+
+    private struct Broken: Error {}
+
+    private func run(_ systems: [System], rounds: Int) async throws -> Runner.Outcome {
+        let folder = try Folder.fresh(under: "/tmp")
+        defer { folder.remove() }
+        let runner = Runner(
+            scale: Scale(isQuick: true, rounds: rounds), disk: folder, memory: folder,
+            log: { _ in })
+        let test = Case("turns", "", unit: "rounds", .higher, systems: systems)
+        return await runner.run(test, of: "order")
+    }
+
+    @Test func `all warm up, then take turns, then finish`() async throws {
+        let notes = Notes()
+        let systems = ["a", "b"].map { name in System(name) { _ in Writer(name, notes) } }
+        let outcome = try await run(systems, rounds: 3)
+        let turns = ["a0", "b0", "a1", "b1", "a2", "b2", "a3", "b3", "a-end", "b-end"]
+        #expect(notes.read() == turns)
+        #expect(outcome.figures.map(\.value) == [2, 2])
+        #expect(outcome.failures.isEmpty)
+    }
+
+    @Test func `a system that fails reports no figure and stops nobody`() async throws {
+        let notes = Notes()
+        let systems = [
+            System("broken") { _ in throw Broken() }, System("whole") { _ in Writer("w", notes) },
+        ]
+        let outcome = try await run(systems, rounds: 1)
+        #expect(outcome.failures == ["broken"])
+        #expect(outcome.figures.map(\.system) == ["whole"])
+    }
+}
+
+/// Notes that several systems write.
+private final class Notes: Sendable {
+    private let entries = Mutex<[String]>([])
+
+    func write(_ entry: String) {
+        entries.withLock { $0.append(entry) }
+    }
+
+    func read() -> [String] {
+        entries.withLock { $0 }
+    }
+}
