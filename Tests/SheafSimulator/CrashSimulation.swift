@@ -49,12 +49,13 @@ package final class CrashSimulation {
     package private(set) var report = Report()
 
     /// A life that `seed` decides; with faults, calls to the disk also fail now and then.
-    package init(seed: UInt64, hasFaults: Bool) {
+    package init(seed: UInt64, hasFaults: Bool, isTraced: Bool = false) {
         self.seed = seed
         self.hasFaults = hasFaults
         random = SeededRandom(seed: seed, "life")
         imageRandom = SeededRandom(seed: seed, "images")
         volume = SimulatedVolume(seed: seed)
+        if isTraced { volume.startTrace() }
         drawOptions()
     }
 
@@ -64,9 +65,11 @@ package final class CrashSimulation {
         do {
             try reopen()
             for _ in 0..<40 + random.below(40) { try step() }
+            volume.removeFaults()
             try close()
         } catch {
-            throw Violation("seed \(seed), \(phase.rawValue): \(violation ?? error)")
+            throw Violation(
+                "seed \(seed), \(phase.rawValue): \(violation ?? error)\n\(volume.trace)")
         }
     }
 

@@ -57,7 +57,8 @@ package enum SimulationCommand {
                     defer { state.nextSeed += 1 }
                     return state.nextSeed
                 }) {
-                    let simulation = CrashSimulation(seed: next, hasFaults: next % 2 == 1)
+                    let simulation = CrashSimulation(
+                        seed: next, hasFaults: next % 2 == 1, isTraced: images == 1)
                     do {
                         try simulation.run()
                     } catch {

@@ -92,7 +92,7 @@ package struct RecordScanner {
             else { continue }
             let synced = LogPosition(
                 rawValue: file.loadInteger(candidate + SegmentFooter.Layout.synced))
-            if synced > position,
+            if synced > position, synced <= here,
                 store.map({ SegmentFooter(decoding: file, at: candidate, store: $0) != nil })
                     ?? true
             {

@@ -129,7 +129,8 @@ struct EngineState: ~Copyable {
         synced = flush.end
         published = LogSnapshot(
             tree: flush.tree, segments: segments, commit: flush.commit,
-            commitAt: flush.commitAt, end: flush.end, chain: written.chain, grownLength: flush.grownLength)
+            commitAt: flush.commitAt, end: flush.end, chain: written.chain,
+            grownLength: flush.grownLength)
         flush.batch.reset()
         spare = flush.batch
         let done = waiters.prefix { $0.commit <= flush.commit }

@@ -75,7 +75,8 @@ struct Recovery {
         return (
             LogSnapshot(
                 tree: loaded.snapshot(), segments: table, commit: last.commit,
-                commitAt: last.commitAt, end: last.position, chain: last.chain, grownLength: last.length),
+                commitAt: last.commitAt, end: last.position, chain: last.chain,
+                grownLength: last.length),
             recovery.report
         )
     }
@@ -160,10 +161,12 @@ struct Recovery {
         let checkpoint = loaded.checkpoint
         let sealed = try sealLastSegment(end)
         try translatingErrors { () throws(VolumeError) in
+            // What we read may have been in the page cache alone: names as well as bytes. Only
+            // when the name of a base file is on the disk may the files go that it replaces.
+            try volume.synchronizeNames()
             let leftovers = contents.unbegun + contents.superseded + contents.temporaries
             for name in leftovers { try volume.remove(name) }
-            // What we read may have been in the page cache alone: names as well as bytes.
-            try volume.synchronizeNames()
+            if !leftovers.isEmpty { try volume.synchronizeNames() }
         }
         let table = try table(sealing: sealed, readable: end.position.offset)
         let store =

@@ -60,7 +60,7 @@ extension StoreEngine {
     /// Plans to fold everything before the horizon, whatever it gains.
     package func compactEverything() {
         let plans = planner()?.everything() ?? []
-        compaction.withLock { $0.queue += plans }
+        compaction.withLock { $0.queue = plans }
     }
 
     /// What would be folded next; with `everything`, all that could be.
@@ -72,10 +72,22 @@ extension StoreEngine {
     }
 
     private func nextPlan(_ compaction: inout CompactionState) -> CompactionPlan? {
-        if !compaction.queue.isEmpty { return compaction.queue.removeFirst() }
+        while !compaction.queue.isEmpty {
+            let plan = compaction.queue.removeFirst()
+            // Files may have been folded since the plan was made.
+            if isCurrent(plan) { return plan }
+        }
         guard let planner = planner(foldedAt: compaction.foldedAt) else { return nil }
         if isGarbageExcessive(), let plan = planner.leastLiveRun() { return plan }
         return planner.smallRun()
+    }
+
+    /// Whether the files of a plan are still the ones that readers use.
+    private func isCurrent(_ plan: CompactionPlan) -> Bool {
+        let segments = snapshot().segments
+        return plan.files.allSatisfy { file in
+            segments.segment(file.header.segments.lowerBound) === file
+        }
     }
 
     /// Whether the directory takes more than the live bytes allow.
