@@ -72,6 +72,15 @@ struct BTreeKey {
         return index
     }
 
+    /// Whether this key comes before the other; made for keys that share their beginnings.
+    @inline(__always)
+    func precedes(_ other: BTreeKey) -> Bool {
+        let shared = commonCount(with: other)
+        guard shared < count, shared < other.count else { return count < other.count }
+        return base.load(fromByteOffset: shared, as: UInt8.self)
+            < other.base.load(fromByteOffset: shared, as: UInt8.self)
+    }
+
     /// Less than, equal to or greater than zero, as this key comes before, is, or comes after.
     @inline(__always)
     func compare(_ other: BTreeKey) -> Int {
