@@ -52,6 +52,10 @@ struct EngineState: ~Copyable {
     /// Sealed files whose unused ends can be cut off.
     var trimmable: [SealedFile] = []
 
+    /// Whether segments are written ahead of use: a long batch pays little for a file that grows,
+    /// and zeros would double its bytes.
+    var preparesSegments: Bool { typicalFlushLength < 128 << 10 }
+
     /// Refuses when nothing may be written any more.
     func checkWritable() throws(StorageError) {
         if isClosed { throw .closed }
@@ -178,7 +182,8 @@ struct EngineState: ~Copyable {
             PendingBatch.Piece(
                 segment: tail.segment, fileOffset: 0, bufferOffset: pending.length,
                 beginning: PendingBatch.Beginning(
-                    firstCommit: commit, createdAt: time, capacity: capacity)))
+                    firstCommit: commit, createdAt: time, capacity: capacity,
+                    preparedLength: preparesSegments ? capacity : 0)))
         _ = pending.extend(by: SegmentHeader.length)
         tail.offset = SegmentHeader.length
     }

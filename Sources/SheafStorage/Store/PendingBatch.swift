@@ -22,6 +22,8 @@ final class PendingBatch: Sendable {
         let createdAt: UInt64
         /// How long the file may become.
         let capacity: Int
+        /// How much of it should be written ahead of use.
+        let preparedLength: Int
     }
 
     struct Sealing {

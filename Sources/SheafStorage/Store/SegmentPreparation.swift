@@ -12,6 +12,9 @@ final class SegmentPreparation: Sendable {
     }
 
     private static let sliceLength = 256 << 10
+    /// A writer in a hurry still gets this much: it takes a few milliseconds once, and saves as
+    /// many with every dozen commits that follow.
+    private static let hurriedLength = 1 << 20
 
     private let volume: any Volume
     private let phase = Monitor<Phase>(.idle)
@@ -29,7 +32,7 @@ final class SegmentPreparation: Sendable {
         }
     }
 
-    /// Makes the file of segment `number`, with `length` zeros in it.
+    /// Makes the file of segment `number`, with `length` zeros in it, for whoever takes it.
     func prepare(_ number: UInt32, length: Int) throws(VolumeError) {
         try discard()
         phase.withLock { $0 = .running(number) }
@@ -39,21 +42,17 @@ final class SegmentPreparation: Sendable {
             phase.withLock { $0 = phaseNow }
             phase.broadcast()
         }
-        let name = FileName.name(ofSegment: number)
-        let made = try volume.open(name, .create)
-        do throws(VolumeError) {
-            try fill(made, length: length)
-            try volume.synchronizeNames()
-            file = made
-        } catch {
-            made.close()
-            try? volume.remove(name)
-            throw error
-        }
+        file = try make(number, length: length)
     }
 
-    /// The file of segment `number`, if it was prepared; waits for a preparation under way.
-    func take(_ number: UInt32) -> (any VolumeFile)? {
+    /// The file of segment `number`: the one that was prepared, or is being prepared, or a new one
+    /// with at most `length` zeros in it.
+    func take(_ number: UInt32, length: Int) throws(VolumeError) -> any VolumeFile {
+        if let prepared = takePrepared(number) { return prepared }
+        return try make(number, length: min(length, Self.hurriedLength))
+    }
+
+    private func takePrepared(_ number: UInt32) -> (any VolumeFile)? {
         phase.withLock { phase in
             if case .running(let running) = phase { phase = .hurried(running) }
         }
@@ -83,13 +82,27 @@ final class SegmentPreparation: Sendable {
         try volume.remove(unused.name)
     }
 
+    private func make(_ number: UInt32, length: Int) throws(VolumeError) -> any VolumeFile {
+        let name = FileName.name(ofSegment: number)
+        let file = try volume.open(name, .create)
+        do throws(VolumeError) {
+            try fill(file, length: length)
+            try volume.synchronizeNames()
+            return file
+        } catch {
+            file.close()
+            try? volume.remove(name)
+            throw error
+        }
+    }
+
     private func fill(_ file: any VolumeFile, length: Int) throws(VolumeError) {
         let zeros = UnsafeMutableRawBufferPointer.allocate(
             byteCount: min(Self.sliceLength, max(length, 1)), alignment: 4_096)
         defer { zeros.deallocate() }
         zeros.initializeMemory(as: UInt8.self, repeating: 0)
         var offset = 0
-        while offset < length, !isHurried {
+        while offset < length, offset < Self.hurriedLength || !isHurried {
             let slice = UnsafeRawBufferPointer(
                 rebasing: UnsafeRawBufferPointer(zeros)[..<min(zeros.count, length - offset)])
             try file.writeFully(slice, at: offset)

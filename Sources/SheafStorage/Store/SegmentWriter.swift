@@ -114,13 +114,7 @@ struct SegmentWriter {
         header.encode(into: bytes)
         let name = FileName.name(ofSegment: number)
         do throws(VolumeError) {
-            let file: any VolumeFile
-            if let prepared = preparation.take(number) {
-                file = prepared
-            } else {
-                file = try volume.open(name, .create)
-                try volume.synchronizeNames()
-            }
+            let file = try preparation.take(number, length: beginning.preparedLength)
             let mapping = try file.map(length: beginning.capacity, .shared)
             let segment = Segment(
                 name: name, header: header, growingInto: mapping, readable: 0)

@@ -182,14 +182,14 @@ package final class StoreEngine: Sendable {
     /// Makes the file of the next segment ahead of use, if that has not been done.
     package func prepareNextSegment() throws(StorageError) {
         let (number, length) = state.withLock { state in
-            // A long batch pays little for a file that grows, and zeros would double its bytes.
-            let fills = state.typicalFlushLength < 128 << 10
-            return (
-                state.tail.segment + 1,
-                fills ? options.segmentLength(liveBytes: state.keyspace.liveBytes) : 0
+            (
+                state.tail.isBegun ? state.tail.segment + 1 : 0,
+                state.preparesSegments
+                    ? options.segmentLength(liveBytes: state.keyspace.liveBytes) : 0
             )
         }
-        guard preparation.isDue(number) else { return }
+        // The first segment of an opening is made when it is needed: many who open only read.
+        guard number > 0, preparation.isDue(number) else { return }
         try translatingErrors { () throws(VolumeError) in
             try preparation.prepare(number, length: length)
         }
