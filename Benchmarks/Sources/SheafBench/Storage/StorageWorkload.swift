@@ -13,9 +13,11 @@ enum StorageWorkload {
         let engine = System(SheafStore.peer.name) {
             try TaskCommitTrial(SheafStore.peer, $0, writers: writers)
         }
-        var systems = [engine] + Peers.all.map { peer in
-            System(peer.name) { try ThreadedCommitTrial(peer, $0, writers: writers) }
-        }
+        var systems =
+            [engine]
+            + Peers.all.map { peer in
+                System(peer.name) { try ThreadedCommitTrial(peer, $0, writers: writers) }
+            }
         if writers == 1 {
             systems.append(System("limit") { try LimitTrial($0, size: 320, unitsPerSync: 1) })
         }
