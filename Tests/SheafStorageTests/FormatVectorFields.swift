@@ -9,7 +9,11 @@ struct FormatVectorFields {
         /// What begins with the field, if something does.
         var title: String?
         let bytes: ArraySlice<UInt8>
-        let comment: String
+        let name: String
+        /// The value as a number, where that says more than the bytes.
+        var value: String?
+
+        var comment: String { value.map { "\(name): \($0)" } ?? name }
     }
 
     private let bytes: [UInt8]
@@ -41,6 +45,19 @@ struct FormatVectorFields {
         return cut.fields
     }
 
+    /// The fields of one structure of `log.md`, whose name says what it is.
+    static func structure(_ bytes: [UInt8], _ name: String) -> [Field] {
+        var cut = FormatVectorFields(bytes)
+        switch name.prefix(while: { $0 != "-" }) {
+        case "header": cut.header()
+        case "footer": cut.footer()
+        case "operation": cut.operation()
+        default: cut.record()
+        }
+        cut.fields[0].title = nil
+        return cut.fields
+    }
+
     private init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
@@ -53,9 +70,9 @@ struct FormatVectorFields {
         bytes[offset..<offset + size].reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    private mutating func take(_ size: Int, _ comment: String) {
+    private mutating func take(_ size: Int, _ name: String, value: String? = nil) {
         fields.append(
-            Field(title: title, bytes: bytes[offset..<offset + size], comment: comment))
+            Field(title: title, bytes: bytes[offset..<offset + size], name: name, value: value))
         title = nil
         offset += size
     }
@@ -63,13 +80,13 @@ struct FormatVectorFields {
     @discardableResult
     private mutating func number(_ size: Int, _ name: String) -> Int {
         let value = value(size, at: offset)
-        take(size, "\(name): \(value)")
+        take(size, name, value: "\(value)")
         return Int(truncatingIfNeeded: value)
     }
 
     private mutating func position(_ name: String) {
         let value = value(8, at: offset)
-        take(8, "\(name): \(value >> 32):\(value & 0xFFFF_FFFF)")
+        take(8, name, value: "\(value >> 32):\(value & 0xFFFF_FFFF)")
     }
 
     private mutating func store() {
@@ -198,7 +215,7 @@ struct FormatVectorFields {
         for index in 0..<count {
             records.append(self.number(2, "slot \(index), record"))
             let lengths = value(2, at: offset)
-            take(2, "lengths: \(lengths & 0x7FF) and \(lengths >> 11)")
+            take(2, "lengths", value: "\(lengths & 0x7FF) and \(lengths >> 11)")
         }
         take(start + heap - offset, "unused")
         for index in records.indices.reversed() {

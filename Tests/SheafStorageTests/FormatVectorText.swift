@@ -15,15 +15,25 @@ struct FormatVectorText {
         text += comment.isEmpty ? "\n" : "\n# \(comment)\n"
     }
 
-    /// Writes a number.
-    mutating func number(_ name: String, _ value: UInt64) {
+    /// Writes a number, or a position.
+    mutating func number(_ name: String, _ value: String) {
         text += "\(name) = \(value)\n"
     }
 
-    /// Writes bytes in one line.
-    mutating func bytes(_ name: String, _ bytes: [UInt8], _ comment: String = "") {
-        let line = "\(name): \(Self.word(bytes[...]))"
-        text += Self.trimmed(comment.isEmpty ? line : Self.padded(line) + "# \(comment)")
+    /// Writes bytes without telling what they are.
+    mutating func bytes(_ name: String, _ bytes: [UInt8]) {
+        let word = Self.word(bytes[...])
+        guard word.utf8.count > 64 else {
+            text += Self.trimmed("\(name): \(word)")
+            return
+        }
+        text += "\(name):\n"
+        var offset = 0
+        while offset < bytes.count {
+            let end = min(offset + 32, bytes.count)
+            text += "    " + bytes[offset..<end].map(Self.digits).joined() + "\n"
+            offset = end
+        }
     }
 
     /// Writes a segment file or a checkpoint, field by field.
