@@ -30,36 +30,37 @@ import Testing
                 var random = SeededRandom(seed: UInt64(seed), "export")
                 var tree = BTree(fanout: fanout)
                 var model = BTreeModel()
-                for step in 0..<600 {
+                for step in 0..<400 {
                     let key = kind.key(step, &random)
                     let value = randomValue(&random)
-                    #expect(tree.put(key, value) == model.put(key, value))
+                    _ = (tree.put(key, value), model.put(key, value))
                     if random.chance(1, in: 3) {
                         let victim = model.keys[random.below(model.count)]
-                        #expect(tree.remove(victim) == model.remove(victim))
+                        _ = (tree.remove(victim), model.remove(victim))
                     }
                 }
                 let file = export(tree.snapshot())
                 var adopted = try adopt(file, fanout: fanout)
-                #expect(adopted.checkInvariants().isEmpty, "seed \(seed), \(kind)")
+                #expect(adopted.checkInvariants() == [], "seed \(seed), \(kind)")
                 let before = adopted.snapshot()
                 #expect(before.holds(model))
                 #expect(export(before) == file)
                 let old = model
-                for step in 600..<900 {
+                for step in 400..<600 {
                     let key = kind.key(step, &random)
                     let value = randomValue(&random)
-                    #expect(adopted.put(key, value) == model.put(key, value))
+                    _ = (adopted.put(key, value), model.put(key, value))
                     let victim = model.keys[random.below(model.count)]
-                    #expect(adopted.remove(victim) == model.remove(victim))
+                    _ = (adopted.remove(victim), model.remove(victim))
                 }
-                #expect(adopted.checkInvariants().isEmpty, "seed \(seed), \(kind)")
+                #expect(adopted.checkInvariants() == [], "seed \(seed), \(kind)")
                 #expect(adopted.snapshot().holds(model))
                 #expect(before.holds(old))
                 // The file's own pages are never written.
                 #expect(export(before) == file)
-                for key in model.keys { #expect(adopted.remove(key) != nil) }
-                #expect(adopted.checkInvariants().isEmpty)
+                for key in model.keys { _ = adopted.remove(key) }
+                #expect(adopted.count == 0)
+                #expect(adopted.checkInvariants() == [])
             }
         }
     }
@@ -71,7 +72,7 @@ import Testing
         var adopted = try adopt(file)
         #expect(adopted.count == 0)
         #expect(adopted.put([1], .empty) == nil)
-        #expect(adopted.checkInvariants().isEmpty)
+        #expect(adopted.checkInvariants() == [])
     }
 
     @Test func `bytes of removed entries are not exported`() {
@@ -120,20 +121,30 @@ import Testing
             var tree = BTree(fanout: 4)
             for step in 0..<24 { _ = tree.put(kind.key(step, &random), randomValue(&random)) }
             let file = export(tree.snapshot())
+            let mapping = mapping(file)
             var refused = 0
+            var accepted = 0
             for offset in BTree.pageSize..<file.count where isInteresting(offset, file) {
-                for flip in [1 << random.below(8), UInt8.random(in: 1...255, using: &random)] {
-                    var damaged = file
-                    damaged[offset] ^= flip
-                    guard var adopted = try? adopt(damaged) else {
+                for flip in [1 << random.below(8), UInt8(1 + random.below(255))] {
+                    // An adopted tree never writes to the mapping, so one will do for all.
+                    let byte = mapping.base + offset
+                    byte.storeBytes(of: file[offset] ^ flip, as: UInt8.self)
+                    defer { byte.storeBytes(of: file[offset], as: UInt8.self) }
+                    let pageCount = file.count / BTree.pageSize - 1
+                    guard var adopted = try? BTree(adopting: mapping, pageCount: pageCount) else {
                         refused += 1
                         continue
                     }
-                    #expect(adopted.checkInvariants().isEmpty, "offset \(offset), flip \(flip)")
-                    change(&adopted, kind, &random)
+                    accepted += 1
+                    let violations = adopted.checkInvariants() + change(&adopted, kind, &random)
+                    if !violations.isEmpty {
+                        Issue.record("offset \(offset), flip \(flip): \(violations)")
+                    }
                 }
             }
-            #expect(refused > 0)
+            // Among what is accepted are other bytes of keys and values that are as good.
+            #expect(refused > 1000)
+            #expect(accepted > 100)
         }
     }
 
@@ -144,14 +155,16 @@ import Testing
     }
 
     /// What goes wrong with a bad page goes wrong when it is split, merged and read.
-    private func change(_ tree: inout BTree, _ kind: KeyKind, _ random: inout SeededRandom) {
-        for step in 0..<8 { _ = tree.put(kind.key(step, &random), randomValue(&random)) }
+    private func change(
+        _ tree: inout BTree, _ kind: KeyKind, _ random: inout SeededRandom
+    ) -> [String] {
+        for step in 0..<4 { _ = tree.put(kind.key(step, &random), randomValue(&random)) }
         var keys: [[UInt8]] = []
         tree.forEach { key, _ in
             keys.append(Array(key))
             return true
         }
-        for key in keys.prefix(20) { #expect(tree.remove(key) != nil) }
-        #expect(tree.checkInvariants().isEmpty)
+        let lost = keys.prefix(20).filter { tree.remove($0) == nil }
+        return tree.checkInvariants() + lost.map { "\($0) is lost" }
     }
 }

@@ -21,6 +21,7 @@ extension BTree {
         let isFound = path.descend(view, to: key)
         makeWritable(path)
         guard isFound else {
+            precondition(count < Int(UInt32.max), "Pages count their entries in 32 bits.")
             addToCounts(path, 1)
             insert(key, value, path, level: 0)
             return nil

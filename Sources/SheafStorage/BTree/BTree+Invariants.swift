@@ -13,12 +13,15 @@ extension BTree {
         var check = BTreeCheck(view: view, fanout: fanout)
         check.run(count: count)
         let reachable = check.reached.count
-        let (free, retired) = (space.freePageCount, space.retiredPages)
+        let idle = space.idlePages()
+        for page in idle where !check.reached.insert(page).inserted {
+            check.violations.append("page \(page) is in use and free, or free twice")
+        }
         let dropped = space.droppedPages
-        if reachable + free + retired + dropped != space.allocatedPages {
+        if reachable + idle.count + dropped != space.allocatedPages {
             check.violations.append(
-                "\(space.allocatedPages) pages are not \(reachable) reachable, \(free) free, "
-                    + "\(retired) retired and \(dropped) dropped ones")
+                "\(space.allocatedPages) pages are not \(reachable) reachable, \(idle.count) idle "
+                    + "and \(dropped) dropped ones")
         }
         return check.violations
     }
@@ -126,7 +129,7 @@ private struct BTreeCheck {
         // The first entry of an inner page has no key.
         let first = page.isLeaf ? 0 : 1
         for index in keys.indices where index > first {
-            if !keys[index - 1].lexicographicallyPrecedes(keys[index]) {
+            if !precedes(keys[index - 1], keys[index]) {
                 violations.append(
                     "keys \(index - 1) and \(index) of page \(number) are not in order")
             }
@@ -138,15 +141,26 @@ private struct BTreeCheck {
         _ key: [UInt8], _ number: UInt32, _ lower: [UInt8]?, _ upper: [UInt8]?
     ) {
         if key.isEmpty { violations.append("page \(number) holds a key without bytes") }
-        if let lastKey, !lastKey.lexicographicallyPrecedes(key) {
+        if let lastKey, !precedes(lastKey, key) {
             violations.append("a key of page \(number) is not above the key before it")
         }
-        if let lower, key.lexicographicallyPrecedes(lower) {
+        if let lower, precedes(key, lower) {
             violations.append("a key of page \(number) is below the separator before the page")
         }
-        if let upper, !key.lexicographicallyPrecedes(upper) {
+        if let upper, !precedes(key, upper) {
             violations.append("a key of page \(number) is not below the separator behind the page")
         }
         lastKey = key
+    }
+
+    /// The order of keys as the tree has it.
+    private func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        left.withUnsafeBytes { left in
+            right.withUnsafeBytes { right in
+                guard let right = BTreeKey(right) else { return false }
+                guard let left = BTreeKey(left) else { return true }
+                return left.compare(right) < 0
+            }
+        }
     }
 }

@@ -85,8 +85,7 @@ package struct BTree: ~Copyable, Sendable {
         if space.isWritable(number) { return number }
         let copy = space.allocate()
         let page = space.page(copy)
-        page.base.copyMemory(
-            from: space.page(number).base, byteCount: BTreePage.Layout.size)
+        page.copyUsed(space.page(number))
         page.version = space.version
         space.release(number)
         return copy
@@ -127,7 +126,7 @@ extension BTree {
     /// What the tree takes at the moment.
     package var statistics: BTreeStatistics {
         let retired = space.retiredPages
-        let free = space.freePageCount
+        let free = space.freePages
         let used = space.allocatedPages - retired - free - space.droppedPages
         return BTreeStatistics(
             pagesInUse: used, pagesFree: free, pagesRetired: retired,

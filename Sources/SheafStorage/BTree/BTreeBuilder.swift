@@ -33,7 +33,7 @@ package struct BTreeBuilder: ~Copyable {
         precondition(key.count <= BTree.maximumKeyCount, "A key has at most 1,024 bytes.")
         guard let key = BTreeKey(key) else { preconditionFailure("A key has at least one byte.") }
         if stage.count > 0 {
-            precondition(stage.key(stage.count - 1).compare(key) < 0, "Keys arrive in order.")
+            precondition(stage.key(stage.count - 1).precedes(key), "Keys arrive in order.")
         }
         if stages(key, value, level: 0) { return }
         let shared = key.commonCount(with: stage.key(stage.count - 1))
@@ -71,7 +71,7 @@ package struct BTreeBuilder: ~Copyable {
         // Keys arrive in order, so what the first and the last share is shared by all.
         let newPrefixCount =
             stage.count > firstKeyed
-            ? min(prefixCount, stage.key(firstKeyed).commonCount(with: key))
+            ? BTreeKey(stage.key(firstKeyed).base, count: prefixCount).commonCount(with: key)
             : min(key.count, BTreePage.Layout.maximumPrefixCount)
         var newSize = size
         if newPrefixCount != prefixCount {

@@ -102,6 +102,7 @@ package final class BTreeCursor {
             return false
         }
         enterLeaf()
+        page.fetchRecords(noting: buffer)
         return true
     }
 
@@ -111,6 +112,7 @@ package final class BTreeCursor {
             return false
         }
         enterLeaf()
+        page.fetchRecords(noting: buffer)
         return true
     }
 

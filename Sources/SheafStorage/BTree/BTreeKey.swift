@@ -72,6 +72,15 @@ struct BTreeKey {
         return index
     }
 
+    /// Whether this key comes before the other; made for keys that share their beginnings.
+    @inline(__always)
+    func precedes(_ other: BTreeKey) -> Bool {
+        let shared = commonCount(with: other)
+        guard shared < count, shared < other.count else { return count < other.count }
+        return base.load(fromByteOffset: shared, as: UInt8.self)
+            < other.base.load(fromByteOffset: shared, as: UInt8.self)
+    }
+
     /// Less than, equal to or greater than zero, as this key comes before, is, or comes after.
     @inline(__always)
     func compare(_ other: BTreeKey) -> Int {
@@ -85,5 +94,66 @@ struct BTreeKey {
         _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, count: Int
     ) -> Int {
         Int(memcmp(left, right, count))
+    }
+
+    /// Compares `count` bytes at two places, each of which has eight readable bytes before it.
+    ///
+    /// The ends of keys mostly have a dozen bytes, for which a call costs more than the work.
+    @inline(__always)
+    static func compareEnds(
+        _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, count: Int
+    ) -> Int {
+        var place = 0
+        while place &+ 8 <= count {
+            let mine = UInt64(bigEndian: (left + place).loadUnaligned(as: UInt64.self))
+            let other = UInt64(bigEndian: (right + place).loadUnaligned(as: UInt64.self))
+            if mine != other { return mine < other ? -1 : 1 }
+            place &+= 8
+        }
+        let rest = count &- place
+        if rest == 0 { return 0 }
+        // The words that end with the last bytes are read, and what is before those is cut off.
+        let mask = UInt64.max &>> UInt64(truncatingIfNeeded: 8 &* (8 &- rest))
+        let end = count &- 8
+        let mine = UInt64(bigEndian: (left + end).loadUnaligned(as: UInt64.self)) & mask
+        let other = UInt64(bigEndian: (right + end).loadUnaligned(as: UInt64.self)) & mask
+        return mine == other ? 0 : (mine < other ? -1 : 1)
+    }
+}
+
+extension UnsafeMutableRawPointer {
+    /// Copies a few bytes from a place that does not overlap; many bytes are left to the library.
+    ///
+    /// Heads, rests and values are so short that calling for each would cost more than copying.
+    @inline(__always)
+    func copyFew(from source: UnsafeRawPointer, count: Int) {
+        if count > 64 { return copyMemory(from: source, byteCount: count) }
+        if count >= 8 {
+            var place = 0
+            while place &+ 8 < count {
+                storeBytes(
+                    of: (source + place).loadUnaligned(as: UInt64.self), toByteOffset: place,
+                    as: UInt64.self)
+                place &+= 8
+            }
+            // The last word overlaps the one before.
+            let last = count &- 8
+            storeBytes(
+                of: (source + last).loadUnaligned(as: UInt64.self), toByteOffset: last,
+                as: UInt64.self)
+            return
+        }
+        if count >= 4 {
+            let last = count &- 4
+            let end = (source + last).loadUnaligned(as: UInt32.self)
+            storeBytes(of: source.loadUnaligned(as: UInt32.self), as: UInt32.self)
+            storeBytes(of: end, toByteOffset: last, as: UInt32.self)
+            return
+        }
+        for place in 0..<count {
+            storeBytes(
+                of: source.load(fromByteOffset: place, as: UInt8.self), toByteOffset: place,
+                as: UInt8.self)
+        }
     }
 }

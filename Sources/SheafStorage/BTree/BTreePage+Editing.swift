@@ -38,8 +38,7 @@ extension BTreePage {
         setSlot(index, offset: offset, suffixCount: suffix, valueCount: valueCount)
         let record = base + offset
         if rest > 0 {
-            record.copyMemory(
-                from: key.base + (prefixCount &+ Layout.headSize), byteCount: rest)
+            record.copyFew(from: key.base + (prefixCount &+ Layout.headSize), count: rest)
         }
         if isLeaf {
             payload.store(to: record + rest)
@@ -63,7 +62,7 @@ extension BTreePage {
         }
         guard newSize <= free else { return false }
         let newOffset = heap &- newSize
-        (base + newOffset).copyMemory(from: base + offset, byteCount: rest)
+        (base + newOffset).copyFew(from: base + offset, count: rest)
         value.store(to: base + (newOffset &+ rest))
         heap = newOffset
         dead &+= size
@@ -96,6 +95,13 @@ extension BTreePage {
         discardRecord(0)
         heads[0] = 0
         setSlot(0, offset: Layout.size, suffixCount: 0, valueCount: 0)
+    }
+
+    /// Becomes `source`, but for the bytes that are in no use there.
+    func copyUsed(_ source: BTreePage) {
+        let heap = source.heap
+        base.copyMemory(from: source.base, byteCount: heap &- source.free)
+        (base + heap).copyMemory(from: source.base + heap, byteCount: Layout.size &- heap)
     }
 
     /// Counts the bytes of an entry's record as unused.

@@ -38,11 +38,24 @@ extension BTreePage {
     }
 
     /// How many heads are less than `head`; no branch depends on the heads.
+    ///
+    /// The last head of each cache line tells which line to look in. So all lines are fetched at once,
+    /// where halving from the middle would wait for one after the other: a tenth of a whole lookup.
     @inline(__always)
     private func headsBelow(_ head: UInt64) -> Int {
-        var first = heads
-        var left = count
-        if left == 0 { return 0 }
+        let headsPerLine = 8
+        let heads = heads
+        let count = count
+        var lines = 0
+        var last = headsPerLine &- 1
+        while last < count {
+            lines &+= heads[last] < head ? 1 : 0
+            last &+= headsPerLine
+        }
+        let start = lines &* headsPerLine
+        var left = min(count &- start, headsPerLine)
+        if left == 0 { return start }
+        var first = heads + start
         while left > 1 {
             let half = left &>> 1
             first = first[half &- 1] < head ? first + half : first
@@ -51,18 +64,10 @@ extension BTreePage {
         return (first - heads) &+ (first.pointee < head ? 1 : 0)
     }
 
-    /// How many heads are `head` or less; no branch depends on the heads.
+    /// How many heads are `head` or less.
     @inline(__always)
     private func headsUpTo(_ head: UInt64) -> Int {
-        var first = heads
-        var left = count
-        if left == 0 { return 0 }
-        while left > 1 {
-            let half = left &>> 1
-            first = first[half &- 1] <= head ? first + half : first
-            left &-= half
-        }
-        return (first - heads) &+ (first.pointee <= head ? 1 : 0)
+        head == .max ? count : headsBelow(head &+ 1)
     }
 
     @inline(__always)
@@ -108,7 +113,7 @@ extension BTreePage {
         let other = key.count &- prefixCount
         let shared = min(mine, other) &- Layout.headSize
         if shared > 0 {
-            let order = BTreeKey.compare(
+            let order = BTreeKey.compareEnds(
                 base + recordOffset(index), key.base + (prefixCount &+ Layout.headSize),
                 count: shared)
             if order != 0 { return order }
@@ -129,7 +134,7 @@ extension BTreePage {
     /// Writes the prefix to `buffer`, where `writeSuffix` completes it to a key.
     @inline(__always)
     func writePrefix(to buffer: UnsafeMutableRawPointer) {
-        buffer.copyMemory(from: prefix, byteCount: prefixCount)
+        buffer.copyFew(from: prefix, count: prefixCount)
     }
 
     /// Writes what follows the prefix in a key behind the prefix in `buffer`; returns the length.
@@ -137,14 +142,33 @@ extension BTreePage {
     /// The buffer must have room for 48 bytes, or for the key if it is longer.
     @inline(__always)
     func writeSuffix(_ index: Int, to buffer: UnsafeMutableRawPointer) -> Int {
+        let prefixCount = prefixCount
+        let slot = slot(index).load(as: UInt32.self)
+        let suffix = Int(slot &>> 16) & Layout.suffixMask
         let target = buffer + prefixCount
-        let suffix = suffixCount(index)
         target.storeBytes(of: heads[index].bigEndian, as: UInt64.self)
         if suffix > Layout.headSize {
-            (target + Layout.headSize).copyMemory(
-                from: base + recordOffset(index), byteCount: suffix &- Layout.headSize)
+            (target + Layout.headSize).copyFew(
+                from: base + Int(slot & 0xFFFF), count: suffix &- Layout.headSize)
         }
         return prefixCount &+ suffix
+    }
+
+    /// Reads a word of every cache line with records, so that they are fetched all at once.
+    ///
+    /// Records lie in the order in which they came, so a scan that went for one after the other would
+    /// wait for each: this makes long ones faster by a quarter. The words leave a trace at the end of
+    /// `buffer`, a buffer for keys, only because the compiler would not read them for nothing.
+    @inline(__always)
+    func fetchRecords(noting buffer: UnsafeMutableRawPointer) {
+        var place = heap & ~63
+        var trace: UInt64 = 0
+        while place < Layout.size {
+            trace |= base.load(fromByteOffset: place, as: UInt64.self)
+            place &+= 64
+        }
+        buffer.storeBytes(
+            of: trace, toByteOffset: BTree.maximumKeyCount &- 8, as: UInt64.self)
     }
 
     /// Writes the key of an entry to `buffer`.

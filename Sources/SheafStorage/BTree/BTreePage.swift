@@ -34,7 +34,7 @@ struct BTreePage {
     /// Where things are on a page.
     enum Layout {
         static let count = 0, level = 2, prefixCount = 3, heap = 4, dead = 6, version = 8
-        static let reserved = 16, prefix = 24, heads = 64
+        static let link = 16, prefix = 24, heads = 64
         /// A page is not a power of two, so that headers spread over the sets of the caches.
         static let size = 4160
         /// What heads, slots and records share.
@@ -97,6 +97,17 @@ struct BTreePage {
         get { base.load(fromByteOffset: Layout.version, as: UInt64.self) }
         nonmutating set {
             base.storeBytes(of: newValue, toByteOffset: Layout.version, as: UInt64.self)
+        }
+    }
+
+    /// The page that follows in a chain of pages which the writer no longer uses.
+    ///
+    /// Snapshots may still read the page, but not this.
+    @inline(__always)
+    var link: UInt32 {
+        get { base.load(fromByteOffset: Layout.link, as: UInt32.self) }
+        nonmutating set {
+            base.storeBytes(of: newValue, toByteOffset: Layout.link, as: UInt32.self)
         }
     }
 
@@ -209,7 +220,7 @@ struct BTreePage {
     /// Makes the page an empty one.
     func clear(level: Int, version: UInt64) {
         base.storeBytes(of: 0, as: UInt64.self)
-        base.storeBytes(of: 0, toByteOffset: Layout.reserved, as: UInt64.self)
+        base.storeBytes(of: 0, toByteOffset: Layout.link, as: UInt64.self)
         base.storeBytes(
             of: UInt8(truncatingIfNeeded: level), toByteOffset: Layout.level, as: UInt8.self)
         heap = Layout.size

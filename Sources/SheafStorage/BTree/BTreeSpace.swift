@@ -7,14 +7,30 @@
 ///
 /// Free pages stay with the tree; memory is given back when the tree and its snapshots are gone.
 struct BTreeSpace: ~Copyable, Sendable {
-    private struct RetiredPage {
-        var page: UInt32
-        var version: UInt64
+    /// Pages that are chained through a word of their headers which no reader looks at.
+    private struct Chain {
+        private(set) var first: UInt32 = 0
+        private(set) var count = 0
+
+        @inline(__always)
+        mutating func push(_ number: UInt32, _ view: BTreeView) {
+            view.page(number).link = first
+            first = number
+            count += 1
+        }
+
+        @inline(__always)
+        mutating func pop(_ view: BTreeView) -> UInt32? {
+            guard count > 0 else { return nil }
+            defer { first = view.page(first).link }
+            count -= 1
+            return first
+        }
     }
 
     private struct LiveVersion {
         var version: UInt64
-        var retired: [RetiredPage]
+        var retired = Chain()
     }
 
     /// Page numbers advance by this from one chunk to the next.
@@ -35,9 +51,8 @@ struct BTreeSpace: ~Copyable, Sendable {
     /// The newest version that a snapshot may be looking at, zero if there is none.
     private(set) var newestLive: UInt64 = 0
     private var live: [LiveVersion] = []
-    private var freePages: [UInt32] = []
+    private var free = Chain()
     private var releasedVersions: [UInt64] = []
-    private var spareRetired: [RetiredPage] = []
 
     /// Pages up to this number belong to a mapped file and are never written.
     let mappedPages: UInt32
@@ -68,8 +83,12 @@ struct BTreeSpace: ~Copyable, Sendable {
     /// The page with this number.
     @inline(__always)
     func page(_ number: UInt32) -> BTreePage {
-        BTreeView(directory: directory, root: 0).page(number)
+        view.page(number)
     }
+
+    /// Leads to the pages, but to no tree.
+    @inline(__always)
+    private var view: BTreeView { BTreeView(directory: directory, root: 0) }
 
     /// Whether no snapshot can see the page and it is not part of a file.
     @inline(__always)
@@ -77,7 +96,7 @@ struct BTreeSpace: ~Copyable, Sendable {
 
     /// The number of a page with arbitrary contents.
     mutating func allocate() -> UInt32 {
-        if let page = freePages.popLast() { return page }
+        if let page = free.pop(view) { return page }
         if nextPage == endOfChunk { addChunk() }
         let page = nextPage
         nextPage += 1
@@ -94,30 +113,24 @@ struct BTreeSpace: ~Copyable, Sendable {
         }
         let version = page(number).version
         guard version <= newestLive, let last = live.indices.last else {
-            freePages.append(number)
+            free.push(number, view)
             return
         }
-        live[last].retired.append(RetiredPage(page: number, version: version))
+        live[last].retired.push(number, view)
     }
 
     /// Makes all pages there are now immutable for as long as the returned version is live.
     mutating func publish() -> UInt64 {
-        reclaim()
-        let published = version
-        var retired: [RetiredPage] = []
-        swap(&retired, &spareRetired)
-        live.append(LiveVersion(version: published, retired: retired))
-        newestLive = published
+        newestLive = version
+        live.append(LiveVersion(version: version))
         version += 1
-        return published
+        return newestLive
     }
 
     /// Finds out which snapshots are gone and frees the pages that only they could see.
     mutating func reclaim() {
         arena.takeReleasedVersions(into: &releasedVersions)
-        guard !releasedVersions.isEmpty else { return }
-        for version in releasedVersions { forget(version) }
-        releasedVersions.removeAll(keepingCapacity: true)
+        while let version = releasedVersions.popLast() { forget(version) }
         newestLive = live.last?.version ?? 0
     }
 
@@ -127,15 +140,14 @@ struct BTreeSpace: ~Copyable, Sendable {
             preconditionFailure("A snapshot is released once.")
         }
         var retired = live.remove(at: index).retired
-        for page in retired {
-            if index > 0, page.version <= live[index - 1].version {
-                live[index - 1].retired.append(page)
+        let view = view
+        while let number = retired.pop(view) {
+            if index > 0, page(number).version <= live[index - 1].version {
+                live[index - 1].retired.push(number, view)
             } else {
-                freePages.append(page.page)
+                free.push(number, view)
             }
         }
-        retired.removeAll(keepingCapacity: true)
-        if retired.capacity > spareRetired.capacity { swap(&retired, &spareRetired) }
     }
 
     /// The first chunks are small: there are stores, and simulations of them, with three entries.
@@ -166,5 +178,18 @@ struct BTreeSpace: ~Copyable, Sendable {
     var retiredPages: Int { live.reduce(0) { $0 + $1.retired.count } }
 
     /// How many pages wait to be used again.
-    var freePageCount: Int { freePages.count }
+    var freePages: Int { free.count }
+
+    /// The pages that are free or retired, for those who check that all pages are accounted for.
+    func idlePages() -> [UInt32] {
+        var pages: [UInt32] = []
+        for chain in live.map(\.retired) + [free] {
+            var number = chain.first
+            for _ in 0..<chain.count {
+                pages.append(number)
+                number = page(number).link
+            }
+        }
+        return pages
+    }
 }

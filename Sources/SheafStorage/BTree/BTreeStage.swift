@@ -52,7 +52,7 @@ struct BTreeStage: ~Copyable {
     /// Adds an entry behind the others.
     mutating func append(_ key: BTreeKey, _ value: BTreeValue) {
         let target = reserve(key.count)
-        target.copyMemory(from: key.base, byteCount: key.count)
+        target.copyFew(from: key.base, count: key.count)
         commit(key.count, value)
     }
 

@@ -130,7 +130,7 @@ extension BTreePage {
     /// page before.
     func isWellFormed(level: Int) -> Bool {
         guard self.level == level, version == 0, dead == 0,
-            base.load(fromByteOffset: Layout.reserved, as: UInt64.self) == 0,
+            base.load(fromByteOffset: Layout.link, as: UInt64.self) == 0,
             prefixCount <= Layout.maximumPrefixCount,
             count <= Layout.capacity / (Layout.headSize + slotSize),
             heap <= Layout.size, free >= 0

@@ -6,42 +6,32 @@ extension BTreeView {
         in range: KeyRange, reversed: Bool,
         _ body: (_ key: UnsafeRawBufferPointer, _ value: BTreeValue) throws(Failure) -> Bool
     ) throws(Failure) {
+        // The library's calls that lend memory know no typed errors, so they see none.
         var failure: Failure?
-        visit(range, reversed: reversed) { key, value in
-            do throws(Failure) {
-                return try body(key, value)
-            } catch {
-                failure = error
-                return false
-            }
-        }
-        if let failure { throw failure }
-    }
-
-    /// The same for a body that throws nothing, as plain code without type parameters.
-    private func visit(
-        _ range: KeyRange, reversed: Bool,
-        _ body: (_ key: UnsafeRawBufferPointer, _ value: BTreeValue) -> Bool
-    ) {
         withUnsafeTemporaryAllocation(of: BTreeStep.self, capacity: Self.maximumDepth) { steps in
             withUnsafeTemporaryAllocation(
                 byteCount: BTree.maximumKeyCount, alignment: 8
             ) { buffer in
                 guard let steps = steps.baseAddress, let key = buffer.baseAddress else { return }
-                if reversed {
-                    visitBackward(range, BTreePath(steps), key, body)
-                } else {
-                    visitForward(range, BTreePath(steps), key, body)
+                do throws(Failure) {
+                    if reversed {
+                        try visitBackward(range, BTreePath(steps), key, body)
+                    } else {
+                        try visitForward(range, BTreePath(steps), key, body)
+                    }
+                } catch {
+                    failure = error
                 }
             }
         }
+        if let failure { throw failure }
     }
 
     @inline(__always)
-    private func visitForward(
+    private func visitForward<Failure: Error>(
         _ range: KeyRange, _ path: BTreePath, _ buffer: UnsafeMutableRawPointer,
-        _ body: (_ key: UnsafeRawBufferPointer, _ value: BTreeValue) -> Bool
-    ) {
+        _ body: (_ key: UnsafeRawBufferPointer, _ value: BTreeValue) throws(Failure) -> Bool
+    ) throws(Failure) {
         seek(path, to: range.lower)
         repeat {
             let page = page(path.page(0))
@@ -52,18 +42,20 @@ extension BTreeView {
             while index < end {
                 let count = page.writeSuffix(index, to: buffer)
                 let key = UnsafeRawBufferPointer(start: buffer, count: count)
-                guard body(key, page.value(index)) else { return }
+                guard try body(key, page.value(index)) else { return }
                 index &+= 1
             }
             if end < page.count { return }
-        } while path.nextLeaf(self)
+            guard path.nextLeaf(self) else { return }
+            self.page(path.page(0)).fetchRecords(noting: buffer)
+        } while true
     }
 
     @inline(__always)
-    private func visitBackward(
+    private func visitBackward<Failure: Error>(
         _ range: KeyRange, _ path: BTreePath, _ buffer: UnsafeMutableRawPointer,
-        _ body: (_ key: UnsafeRawBufferPointer, _ value: BTreeValue) -> Bool
-    ) {
+        _ body: (_ key: UnsafeRawBufferPointer, _ value: BTreeValue) throws(Failure) -> Bool
+    ) throws(Failure) {
         var end: Int
         if let upper = range.upper {
             seek(path, to: upper)
@@ -80,10 +72,11 @@ extension BTreeView {
             while index >= start {
                 let count = page.writeSuffix(index, to: buffer)
                 let key = UnsafeRawBufferPointer(start: buffer, count: count)
-                guard body(key, page.value(index)) else { return }
+                guard try body(key, page.value(index)) else { return }
                 index &-= 1
             }
             guard start == 0, path.previousLeaf(self) else { return }
+            self.page(path.page(0)).fetchRecords(noting: buffer)
             end = path.index(0) &+ 1
         }
     }
