@@ -25,6 +25,7 @@ struct FormatVectorStore {
     private init() {
         var options = LogStoreOptions()
         options.segmentLength = 4_096
+        options.recordLength = 100
         options.history = HistoryHorizon(commits: 2, bytes: 1 << 30)
         options.clock = clock.clock
         let drawn = Mutex(0)
@@ -52,6 +53,8 @@ struct FormatVectorStore {
         try commit(second, .put("car:1", "white"))
         try second.close()
         // Segment 3; then the segments 1 and 2 are folded.
+        var options = options
+        options.segmentLength = 480
         let third = try StoreEngine(opening: volume, options: options)
         try commit(third, .put("car:4", "gray"))
         try commit(
@@ -61,8 +64,8 @@ struct FormatVectorStore {
         while try third.compactionStep() {}
         // One commit over the segments 4 to 6, and one more in segment 6.
         try commit(
-            third, .put("big:1", String(repeating: "a", count: 262_144)),
-            .put("big:2", String(repeating: "b", count: 262_144)), .remove("car:4"))
+            third, .put("big:1", String(repeating: "a", count: 100)),
+            .put("big:2", String(repeating: "b", count: 100)), .remove("car:4"))
         try commit(third, .put("car:2", "blue again"))
         // Segment 7 is made and not begun.
         try third.prepareNextSegment()
