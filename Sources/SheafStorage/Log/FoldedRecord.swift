@@ -7,13 +7,13 @@ import SheafBytes
 ///             | position | commit | offset | length |
 ///
 /// The entries come first, in order of their positions; `offset` counts from the record's start.
-struct FoldedRecord {
+package struct FoldedRecord {
     /// Where an operation was written first, by which commit, and where it stands now.
-    struct Entry: Equatable {
-        let position: LogPosition
-        let commit: CommitID
-        let offset: Int
-        let length: Int
+    package struct Entry: Equatable {
+        package let position: LogPosition
+        package let commit: CommitID
+        package let offset: Int
+        package let length: Int
     }
 
     static let entryLength = 24
@@ -21,10 +21,10 @@ struct FoldedRecord {
     static let targetLength = 32 << 10
 
     private let record: UnsafeRawBufferPointer
-    let count: Int
+    package let count: Int
 
     /// Reads a `folded` record and checks that its entries are in order and within it.
-    init(_ record: Record) throws(FormatError) {
+    package init(_ record: Record) throws(FormatError) {
         let start = Record.headerLength
         guard record.kind == .folded else {
             throw FormatError(at: Record.Layout.kind, "the record is not a folded one")
@@ -66,7 +66,7 @@ struct FoldedRecord {
         count = Int(record.loadInteger(Record.Layout.operationCount) as UInt32)
     }
 
-    subscript(index: Int) -> Entry {
+    package subscript(index: Int) -> Entry {
         let offset = Record.headerLength + index * Self.entryLength
         return Entry(
             position: LogPosition(rawValue: record.loadInteger(offset)),
@@ -76,7 +76,7 @@ struct FoldedRecord {
     }
 
     /// The entry of an operation that was first written at `position`, if it was kept.
-    func entry(at position: LogPosition) -> Entry? {
+    package func entry(at position: LogPosition) -> Entry? {
         var low = 0
         var high = count
         while low < high {
@@ -91,7 +91,7 @@ struct FoldedRecord {
     }
 
     /// The operation of an entry of this record.
-    func operation(_ entry: Entry) throws(FormatError) -> Operation {
+    package func operation(_ entry: Entry) throws(FormatError) -> Operation {
         try Operation(
             decoding: record.slice(0..<entry.offset + entry.length), at: entry.offset)
     }
@@ -101,13 +101,13 @@ struct FoldedRecord {
 ///
 ///     entry:  0                8               12            16
 ///             | first position | record offset | entry count |
-struct FoldedDirectory {
+package struct FoldedDirectory {
     static let entryLength = 16
 
     private let body: UnsafeRawBufferPointer
 
     /// Reads a `directory` record; `limit` is the offset at which the directory itself starts.
-    init(_ record: Record, limit: Int) throws(FormatError) {
+    package init(_ record: Record, limit: Int) throws(FormatError) {
         guard record.kind == .directory, record.body.count % Self.entryLength == 0,
             record.operationCount == record.body.count / Self.entryLength
         else {
@@ -129,19 +129,19 @@ struct FoldedDirectory {
     }
 
     /// How many folded records the file has.
-    var count: Int { body.count / Self.entryLength }
+    package var count: Int { body.count / Self.entryLength }
 
-    func firstPosition(_ index: Int) -> LogPosition {
+    package func firstPosition(_ index: Int) -> LogPosition {
         LogPosition(rawValue: body.loadInteger(index * Self.entryLength))
     }
 
-    func recordOffset(_ index: Int) -> Int {
+    package func recordOffset(_ index: Int) -> Int {
         Int(body.loadInteger(index * Self.entryLength + 8) as UInt32)
     }
 
     /// The offset of the only record that can hold `position`.
     @inline(__always)
-    func record(for position: LogPosition) -> Int? {
+    package func record(for position: LogPosition) -> Int? {
         var low = 0
         var high = count
         while low < high {

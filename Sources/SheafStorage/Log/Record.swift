@@ -123,12 +123,12 @@ package struct Record {
     }
 
     /// The length of a record around a body of `count` bytes.
-    static func length(ofBody count: Int) -> Int {
+    package static func length(ofBody count: Int) -> Int {
         (headerLength + count + alignment - 1) & ~(alignment - 1)
     }
 
     /// What is known of a record when its place is taken.
-    struct Draft {
+    package struct Draft {
         let kind: Kind
         let bodyLength: Int
         let commit: CommitID
@@ -136,10 +136,23 @@ package struct Record {
         let time: UInt64
         let operationCount: Int
         let part: UInt32
+
+        package init(
+            kind: Kind, bodyLength: Int, commit: CommitID, position: LogPosition, time: UInt64,
+            operationCount: Int, part: UInt32
+        ) {
+            self.kind = kind
+            self.bodyLength = bodyLength
+            self.commit = commit
+            self.position = position
+            self.time = time
+            self.operationCount = operationCount
+            self.part = part
+        }
     }
 
     /// Writes a header without the fields that only the writing thread knows, and the padding.
-    static func layOut(_ draft: Draft, over target: UnsafeMutableRawBufferPointer) {
+    package static func layOut(_ draft: Draft, over target: UnsafeMutableRawBufferPointer) {
         let length = Record.length(ofBody: draft.bodyLength)
         precondition(target.count == length, "A record fills its place.")
         let padding = length - headerLength - draft.bodyLength
@@ -156,7 +169,7 @@ package struct Record {
     }
 
     /// Completes a record that was laid out, and returns its checksum.
-    static func seal(
+    package static func seal(
         _ target: UnsafeMutableRawBufferPointer, previous: UInt64, synced: LogPosition,
         store: StoreID
     ) -> UInt64 {

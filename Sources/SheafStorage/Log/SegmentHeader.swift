@@ -140,7 +140,7 @@ package struct SegmentHeader: Equatable, Sendable {
     }
 
     /// The header's checksum: the first record of the file names it as its predecessor.
-    var checksum: UInt64 {
+    package var checksum: UInt64 {
         encoded().withUnsafeBytes { $0.loadInteger(Layout.checksum) }
     }
 }

@@ -1,0 +1,230 @@
+import SheafStorage
+
+/// Changes of the store's files, and what must become of the store: `vectors/damage.txt`.
+struct FormatVectorDamage {
+    /// One change of one file.
+    struct Change {
+        enum Kind {
+            case removed
+            case length(Int)
+            case bytes(at: Int, [UInt8])
+        }
+
+        let file: String
+        let kind: Kind
+    }
+
+    enum Outcome: Equatable {
+        case opens(CommitID, usesCheckpoint: Bool)
+        case corrupt(String, at: Int)
+        case unsupported(String, at: Int)
+    }
+
+    struct Case {
+        let name: String
+        let comment: String
+        let changes: [Change]
+        let outcome: Outcome
+    }
+
+    private let files: [String: [UInt8]]
+    private let checkpoint = FormatVectorStore.checkpoint
+    private let base = "0000000001-0000000002.base"
+    private let last = "0000000006.log"
+
+    init(_ files: [String: [UInt8]]) {
+        self.files = files
+    }
+
+    var cases: [Case] { torn + proven + sealed + names + checkpoints }
+
+    private func bytes(_ file: String) -> [UInt8] { files[file] ?? [] }
+
+    /// The change that makes a file these bytes, of which only a few differ.
+    private func difference(_ file: String, _ changed: [UInt8], from start: Int, _ count: Int)
+        -> Change
+    {
+        Change(file: file, kind: .bytes(at: start, Array(changed[start..<start + count])))
+    }
+
+    private func flip(_ file: String, at offset: Int) -> Change {
+        difference(
+            file, FormatVectorBytes.flipping(bytes(file), at: offset), from: offset, 1)
+    }
+
+    private func cut(_ file: String, to length: Int) -> Change {
+        Change(file: file, kind: .length(length))
+    }
+
+    private func remove(_ file: String) -> Change { Change(file: file, kind: .removed) }
+
+    private func append(_ file: String, _ bytes: [UInt8]) -> Change {
+        Change(file: file, kind: .bytes(at: self.bytes(file).count, bytes))
+    }
+
+    /// The header of a log file with one field changed and a right checksum.
+    private func header(_ file: String, _ size: Int, at offset: Int, to value: UInt64) -> Change {
+        let changed = FormatVectorBytes.setting(bytes(file), size, at: offset, to: value)
+        return difference(file, FormatVectorBytes.sealingHeader(changed), from: 0, 128)
+    }
+
+    /// What a crash may leave in the last segment, and damage that cannot be told from it.
+    private var torn: [Case] {
+        let all = Outcome.opens(9, usesCheckpoint: true)
+        let allButOne = Outcome.opens(8, usesCheckpoint: true)
+        return [
+            Case(name: "whole", comment: "nothing is changed", changes: [], outcome: all),
+            Case(
+                name: "zeros", comment: "the last segment was made longer ahead of use",
+                changes: [cut(last, to: 4_096)], outcome: all),
+            Case(
+                name: "garbage", comment: "bytes behind the last record that are none",
+                changes: [append(last, [1, 2, 3])], outcome: all),
+            Case(
+                name: "torn-record", comment: "the last record is cut",
+                changes: [cut(last, to: 300)], outcome: allButOne),
+            Case(
+                name: "torn-bit",
+                comment: "a bit of the last record is wrong: nothing behind it tells damage",
+                changes: [flip(last, at: 300)], outcome: allButOne),
+            Case(
+                name: "torn-commit",
+                comment: "the last record of commit 8 is cut: all of the commit is abandoned",
+                changes: [cut(last, to: 200)], outcome: .opens(7, usesCheckpoint: true)),
+            Case(
+                name: "torn-header",
+                comment: "the header of the last segment is cut: it was not begun",
+                changes: [cut(last, to: 100)], outcome: .opens(7, usesCheckpoint: true)),
+            Case(
+                name: "not-prepared", comment: "the segment that was not begun is not there",
+                changes: [remove("0000000007.log")], outcome: all),
+            Case(
+                name: "without-a-witness",
+                comment: "the last segment is gone: nothing behind it tells",
+                changes: [remove(last)], outcome: .opens(7, usesCheckpoint: true)),
+        ]
+    }
+
+    /// Damage that a later record tells from a torn tail.
+    private var proven: [Case] {
+        [
+            Case(
+                name: "proven-record",
+                comment: "a bit of commit 8 is wrong; commit 9 says that it was synced",
+                changes: [flip(last, at: 200)], outcome: .corrupt(last, at: 128)),
+            Case(
+                name: "proven-header",
+                comment: "a bit of a header is wrong; commit 9 says that the segment was begun",
+                changes: [flip(last, at: 50)], outcome: .corrupt(last, at: 120)),
+            Case(
+                name: "version",
+                comment: "a later version of the format is not damage",
+                changes: [header(last, 4, at: 8, to: 2)], outcome: .unsupported(last, at: 8)),
+        ]
+    }
+
+    /// Damage in sealed segments.
+    private var sealed: [Case] {
+        let third = "0000000003.log"
+        let fourth = "0000000004.log"
+        return [
+            Case(
+                name: "sealed-record", comment: "a bit of commit 7 is wrong",
+                changes: [remove(checkpoint), flip(third, at: 300)],
+                outcome: .corrupt(third, at: 224)),
+            Case(
+                name: "sealed-base", comment: "a bit of a folded record is wrong",
+                changes: [remove(checkpoint), flip(base, at: 300)],
+                outcome: .corrupt(base, at: 128)),
+            Case(
+                name: "sealed-footer", comment: "a bit of a footer is wrong",
+                changes: [flip(third, at: 390)], outcome: .corrupt(third, at: 464)),
+            Case(
+                name: "sealed-cut", comment: "a sealed segment has lost its footer",
+                changes: [cut(third, to: 384)], outcome: .corrupt(third, at: 384)),
+            Case(
+                name: "sealed-zeros", comment: "zeros behind a footer were not cut off yet",
+                changes: [cut(third, to: 4_096)], outcome: .opens(9, usesCheckpoint: true)),
+            Case(
+                name: "sealed-garbage", comment: "anything else behind a footer is damage",
+                changes: [append(third, [UInt8](repeating: 1, count: 8))],
+                outcome: .corrupt(third, at: 472)),
+            Case(
+                name: "missing", comment: "a segment in the middle is gone",
+                changes: [remove(fourth)], outcome: .corrupt(fourth, at: 0)),
+            Case(
+                name: "other-store", comment: "a file of another store",
+                changes: [header(fourth, 8, at: 16, to: 7)], outcome: .corrupt(fourth, at: 16)),
+            Case(
+                name: "other-life", comment: "a file that follows another one",
+                changes: [header(fourth, 8, at: 56, to: 7)], outcome: .corrupt(fourth, at: 56)),
+            Case(
+                name: "other-commit", comment: "a first commit that does not follow",
+                changes: [header(fourth, 8, at: 40, to: 9)], outcome: .corrupt(fourth, at: 40)),
+            Case(
+                name: "misnamed", comment: "a header of other segments than the name says",
+                changes: [header(fourth, 8, at: 32, to: 5 << 32 | 5)],
+                outcome: .corrupt(fourth, at: 32)),
+        ]
+    }
+
+    /// Files that come and go.
+    private var names: [Case] {
+        let all = Outcome.opens(9, usesCheckpoint: true)
+        let overlapping = "0000000002-0000000003.base"
+        return [
+            Case(
+                name: "superseded",
+                comment: "a crash left segments that a base file replaces: nobody reads them",
+                changes: [append("0000000001.log", [1]), append("0000000002.log", [])],
+                outcome: all),
+            Case(
+                name: "foreign", comment: "temporary files and those of others",
+                changes: [
+                    append("1f.tmp", [1]), append("notes.txt", [1]), append("8.log", [1]),
+                    append("0000000000.log", [1]),
+                ], outcome: all),
+            Case(
+                name: "overlapping", comment: "base files that share a segment",
+                changes: [append(overlapping, [1])], outcome: .corrupt(overlapping, at: 0)),
+        ]
+    }
+
+    /// Checkpoints that cannot be used.
+    private var checkpoints: [Case] {
+        let fromLog = Outcome.opens(9, usesCheckpoint: false)
+        let right = bytes(checkpoint)
+        /// The changes that set a field of the checkpoint and make hash and checksum right.
+        func set(_ size: Int, at offset: Int, to value: UInt64) -> [Change] {
+            let changed = FormatVectorBytes.sealingCheckpoint(
+                FormatVectorBytes.setting(right, size, at: offset, to: value))
+            let places = [(offset, size), (72, 8), (4_152, 8)]
+            return places.map { difference(checkpoint, changed, from: $0.0, $0.1) }
+        }
+        func unusable(_ name: String, _ comment: String, _ changes: [Change]) -> Case {
+            Case(
+                name: "checkpoint-\(name)", comment: comment, changes: changes, outcome: fromLog)
+        }
+        return [
+            unusable("missing", "no checkpoint", [remove(checkpoint)]),
+            unusable("bit", "a bit of a page is wrong", [flip(checkpoint, at: 4_200)]),
+            unusable("cut", "the table of live bytes is cut", [cut(checkpoint, to: 8_343)]),
+            unusable("longer", "the file is too long", [append(checkpoint, [0])]),
+            unusable("version", "a later version", set(4, at: 8, to: 2)),
+            unusable("page-length", "pages of another length", set(4, at: 12, to: 4_096)),
+            unusable("store", "another store", set(8, at: 16, to: 7)),
+            unusable(
+                "forgotten", "it ends before removals folded through",
+                set(8, at: 40, to: 2 << 32 | 400)),
+            unusable("level", "the root is no leaf, and has no children", set(1, at: 4_162, to: 1)),
+            unusable("count", "more entries than fit", set(2, at: 4_160, to: 342)),
+            unusable("prefix", "a prefix of more than 40 bytes", set(1, at: 4_163, to: 41)),
+            unusable("heap", "the heap does not begin where it does", set(2, at: 4_164, to: 4_099)),
+            unusable("dead", "a hole in the heap", set(2, at: 4_166, to: 1)),
+            unusable("order", "heads that do not ascend", set(8, at: 4_240, to: 1 << 56)),
+            unusable("bits", "a head longer than its suffix", set(1, at: 4_232, to: 1)),
+            unusable("record", "a record that is not in its place", set(2, at: 4_268, to: 4_135)),
+            unusable("suffix", "a key of no bytes", set(2, at: 4_266, to: 12 << 11)),
+        ]
+    }
+}

@@ -1,0 +1,88 @@
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// What `vectors/damage.txt` says must become of a store whose files were changed.
+@Suite struct FormatVectorDamageTests {
+    private let files: [String: [UInt8]]
+    private let damage: FormatVectors
+    private let contents: FormatVectors
+
+    init() throws {
+        files = try FormatVectorFiles().files
+        damage = try FormatVectors("damage.txt")
+        contents = try FormatVectors("contents.txt")
+    }
+
+    @Test func `changed files make the store open, or be refused, as written down`() throws {
+        #expect(damage.cases == FormatVectorDamage(files).cases.map(\.name))
+        for name in damage.cases {
+            let outcome = outcome(of: try changedFiles(name))
+            #expect(try outcome == expected(name), "\(name)")
+        }
+    }
+
+    @Test func `a store that opens shows the state of its commit`() throws {
+        for name in damage.cases where damage.has("\(name).commit") {
+            let commit = try damage.number("\(name).commit")
+            let snapshot = try FormatVectorFiles.open(try changedFiles(name)).snapshot()
+            var expected: [String: [UInt8]] = [:]
+            let prefix = "after-\(commit)."
+            for key in contents.names where key.hasPrefix(prefix) {
+                expected[String(key.dropFirst(prefix.count))] = try contents.bytes(key)
+            }
+            #expect(try FormatVectorFiles.contents(snapshot) == expected, "\(name)")
+        }
+    }
+
+    private func expected(_ name: String) throws -> FormatVectorDamage.Outcome {
+        if damage.has("\(name).commit") {
+            return .opens(
+                try damage.number("\(name).commit"),
+                usesCheckpoint: try damage.number("\(name).checkpoint") == 1)
+        }
+        let offset = try damage.integer("\(name).at")
+        guard damage.has("\(name).corrupt") else {
+            return .unsupported(try damage.text("\(name).unsupported"), at: offset)
+        }
+        return .corrupt(try damage.text("\(name).corrupt"), at: offset)
+    }
+
+    private func outcome(of files: [String: [UInt8]]) -> FormatVectorDamage.Outcome? {
+        do throws(StorageError) {
+            let engine = try FormatVectorFiles.open(files)
+            return .opens(
+                engine.snapshot().commit, usesCheckpoint: engine.recovery.usedCheckpoint != nil)
+        } catch .corrupt(let damage) {
+            return .corrupt(damage.file, at: damage.offset)
+        } catch .unsupported(let damage) {
+            return .unsupported(damage.file, at: damage.offset)
+        } catch {
+            Issue.record("The error is of another kind: \(error)")
+            return nil
+        }
+    }
+
+    private func changedFiles(_ name: String) throws -> [String: [UInt8]] {
+        var files = files
+        var index = 1
+        while damage.has("\(name).\(index).file") {
+            let change = "\(name).\(index)"
+            let file = try damage.text("\(change).file")
+            var bytes = files[file] ?? []
+            if damage.has("\(change).length") {
+                let length = try damage.integer("\(change).length")
+                bytes = Array(bytes.prefix(length))
+                bytes += [UInt8](repeating: 0, count: length - bytes.count)
+            }
+            if damage.has("\(change).bytes") {
+                let offset = try damage.integer("\(change).offset")
+                let new = try damage.bytes("\(change).bytes")
+                bytes.replaceSubrange(offset..<min(offset + new.count, bytes.count), with: new)
+            }
+            files[file] = damage.has("\(change).removed") ? nil : bytes
+            index += 1
+        }
+        return files
+    }
+}

@@ -1,0 +1,117 @@
+import SheafStorage
+import SheafTestSupport
+
+/// The store of the vectors, as it is committed.
+struct FormatVectorFiles {
+    /// The bytes of each file of the store.
+    let files: [String: [UInt8]]
+
+    /// Reads `format-spec/vectors/store`.
+    init() throws {
+        let folder = FormatVectors.directory() + "/store"
+        let volume = try PosixVolume(path: folder, creatingDirectory: false)
+        var files: [String: [UInt8]] = [:]
+        for name in try volume.names() where name.hasSuffix(".txt") {
+            let vectors = try FormatVectors("store/\(name)")
+            files[String(name.dropLast(4))] = try vectors.bytes("file")
+        }
+        self.files = files
+    }
+
+    /// Opens these files as a store.
+    static func open(_ files: [String: [UInt8]]) throws(StorageError) -> StoreEngine {
+        var options = LogStoreOptions()
+        options.clock = FakeClock().clock
+        options.random = { 7 }
+        return try StoreEngine(opening: SimulatedVolume(files: files), options: options)
+    }
+
+    /// The live keys of a snapshot and their payloads.
+    static func contents(_ snapshot: LogSnapshot) throws -> [String: [UInt8]] {
+        var contents: [String: [UInt8]] = [:]
+        for (key, place) in places(snapshot, removed: false) {
+            let operation = try key.withUnsafeBytes { try snapshot.operation(of: $0, at: place) }
+            contents[String(decoding: key, as: UTF8.self)] = Array(operation.payload)
+        }
+        return contents
+    }
+
+    /// The keys of a snapshot that are live, or removed, with their places.
+    static func places(_ snapshot: LogSnapshot, removed: Bool) -> [([UInt8], Place)] {
+        var places: [([UInt8], Place)] = []
+        snapshot.tree.forEach { key, value in
+            let isRemoved = key.first == 0
+            if isRemoved == removed {
+                let word = value.bytes
+                let position = word[..<8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+                let length = word[8...].reversed().reduce(0) { $0 << 8 | Int($1) }
+                places.append(
+                    (
+                        Array(key.dropFirst(isRemoved ? 1 : 0)),
+                        Place(position: LogPosition(rawValue: position), length: length)
+                    ))
+            }
+            return true
+        }
+        return places
+    }
+
+    /// One link of a chain.
+    struct Link: Equatable {
+        let position: LogPosition
+        let commit: CommitID
+        let kind: Operation.Kind
+        let payload: [UInt8]
+    }
+
+    /// The operations of a key, the newest first, and the position where the past is forgotten.
+    static func chain(
+        _ snapshot: LogSnapshot, from newest: LogPosition
+    ) throws -> (links: [Link], gone: LogPosition) {
+        var links: [Link] = []
+        var next = newest
+        while next != .none, let operation = try snapshot.segments.operation(at: next) {
+            links.append(
+                Link(
+                    position: next, commit: try commit(of: operation, at: next, in: snapshot),
+                    kind: operation.kind, payload: Array(operation.payload)))
+            next = operation.previous
+        }
+        return (links, next)
+    }
+
+    private static func commit(
+        of operation: Operation, at position: LogPosition, in snapshot: LogSnapshot
+    ) throws -> CommitID {
+        for file in snapshot.segments.files
+        where file.header.segments.contains(position.segment) {
+            var scanner = RecordScanner(file: file.content, header: file.header)
+            while case .record(let record) = scanner.next() {
+                if record.kind == .folded {
+                    if let entry = try FoldedRecord(record).entry(at: position) {
+                        return entry.commit
+                    }
+                } else if record.position < position, position < record.end {
+                    return record.commit
+                }
+            }
+        }
+        return 0
+    }
+
+    /// The live keys after an older commit, by the rule of `format-spec/log.md`, *Reading*.
+    static func contents(
+        _ snapshot: LogSnapshot, after commit: CommitID
+    ) throws -> [String: [UInt8]] {
+        var contents: [String: [UInt8]] = [:]
+        let all = places(snapshot, removed: false) + places(snapshot, removed: true)
+        for (key, place) in all {
+            let (links, _) = try chain(snapshot, from: place.position)
+            guard let link = links.first(where: { $0.commit <= commit }), link.kind == .put else {
+                continue
+            }
+            contents[String(decoding: key, as: UTF8.self)] = link.payload
+        }
+        return contents
+    }
+}

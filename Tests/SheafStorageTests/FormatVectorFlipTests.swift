@@ -1,0 +1,68 @@
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// The store of the vectors with each of its bytes changed, and cut at each length.
+///
+/// The state after commit 9 is the whole store, that after commit 8 lacks the last batch.
+@Suite struct FormatVectorFlipTests {
+    private let files: [String: [UInt8]]
+    private let states: [CommitID: [String: [UInt8]]]
+    private let last = "0000000006.log"
+
+    init() throws {
+        files = try FormatVectorFiles().files
+        let contents = try FormatVectors("contents.txt")
+        var states: [CommitID: [String: [UInt8]]] = [:]
+        for commit in 7...9 as ClosedRange<CommitID> {
+            let prefix = "after-\(commit)."
+            for name in contents.names where name.hasPrefix(prefix) {
+                let key = String(name.dropFirst(prefix.count))
+                states[commit, default: [:]][key] = try contents.bytes(name)
+            }
+        }
+        self.states = states
+    }
+
+    /// The commit whose state a store with these files shows; none if it reports damage.
+    private func commit(_ files: [String: [UInt8]]) throws -> CommitID? {
+        do {
+            let snapshot = try FormatVectorFiles.open(files).snapshot()
+            let contents = try FormatVectorFiles.contents(snapshot)
+            #expect(contents == states[snapshot.commit])
+            return snapshot.commit
+        } catch StorageError.corrupt {
+            return nil
+        } catch StorageError.unsupported {
+            return nil
+        }
+    }
+
+    @Test func `a wrong bit is reported, or matters to nobody, or costs the last batch`() throws {
+        for (name, bytes) in files {
+            for offset in bytes.indices {
+                var changed = files
+                changed[name]?[offset] ^= 1 << UInt8(offset % 8)
+                let found = try commit(changed)
+                // The last batch begins at 224 of the last segment.
+                let lowest: CommitID = name == last && offset >= 224 ? 8 : 9
+                if let found { #expect(found >= lowest, "\(name), \(offset)") }
+            }
+        }
+    }
+
+    @Test func `a file that was cut is reported, or matters to nobody, or is the last segment`()
+        throws
+    {
+        for (name, bytes) in files {
+            let isReported = name.hasSuffix(".base") || ("0000000003.log"..<last).contains(name)
+            for length in bytes.indices {
+                var changed = files
+                changed[name] = Array(bytes[..<length])
+                let found = try commit(changed)
+                #expect((found == nil) == isReported, "\(name), \(length)")
+                if name != last, let found { #expect(found == 9, "\(name), \(length)") }
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+package import SheafStorage
+
+/// The vectors of `format-spec/vectors`: named bytes and numbers that every implementation shares.
+///
+/// `format-spec/README.md` describes the lines of a vector file.
+package struct FormatVectors: Sendable {
+    /// What a vector file says that cannot be read, and in which line.
+    package struct Mistake: Error {
+        package let file: String
+        package let line: Int
+        package let reason: String
+    }
+
+    package let file: String
+    private var bytes: [String: [UInt8]] = [:]
+    private var numbers: [String: UInt64] = [:]
+    /// All names, in order.
+    package private(set) var names: [String] = []
+    /// The first parts of all names, in order.
+    package private(set) var cases: [String] = []
+
+    /// The path of the directory of vectors.
+    package static func directory(_ path: String = #filePath) -> String {
+        let root = path.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
+        return root.joined(separator: "/") + "/format-spec/vectors"
+    }
+
+    /// Reads a file of vectors, whose name may begin with a folder.
+    package init(_ file: String) throws {
+        let parts = file.split(separator: "/")
+        let folder = ([Self.directory()] + parts.dropLast().map(String.init))
+            .joined(separator: "/")
+        let volume = try PosixVolume(path: folder, creatingDirectory: false)
+        try self.init(volume.bytes(of: parts.last.map(String.init) ?? ""), file: file)
+    }
+
+    /// Reads the text of a file of vectors.
+    package init(_ text: [UInt8], file: String) throws {
+        self.file = file
+        var current: String?
+        let lines = String(decoding: text, as: UTF8.self).split(
+            separator: "\n", omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            do throws(VectorSyntax.Refusal) {
+                try read(line, &current)
+            } catch {
+                throw Mistake(file: file, line: index + 1, reason: error.reason)
+            }
+        }
+    }
+
+    /// The bytes called `name`.
+    package func bytes(_ name: String) throws -> [UInt8] {
+        guard let found = bytes[name] else {
+            throw Mistake(file: file, line: 0, reason: "there are no bytes \(name)")
+        }
+        return found
+    }
+
+    /// The bytes called `name`, as text.
+    package func text(_ name: String) throws -> String {
+        String(decoding: try bytes(name), as: UTF8.self)
+    }
+
+    /// The number called `name`.
+    package func number(_ name: String) throws -> UInt64 {
+        guard let found = numbers[name] else {
+            throw Mistake(file: file, line: 0, reason: "there is no number \(name)")
+        }
+        return found
+    }
+
+    /// The number called `name`, which is small.
+    package func integer(_ name: String) throws -> Int { Int(clamping: try number(name)) }
+
+    /// Whether bytes or a number have this name.
+    package func has(_ name: String) -> Bool { bytes[name] != nil || numbers[name] != nil }
+
+    private mutating func read(
+        _ line: Substring, _ current: inout String?
+    ) throws(VectorSyntax.Refusal) {
+        let tokens = try VectorSyntax.tokens(of: line)
+        guard let first = tokens.first else { return }
+        if line.first == " " {
+            guard let name = current else {
+                throw VectorSyntax.Refusal(reason: "there is nothing to continue")
+            }
+            for token in tokens { bytes[name, default: []] += try VectorSyntax.bytes(of: token) }
+            return
+        }
+        if first.hasSuffix(":") {
+            let name = String(first.dropLast())
+            try note(name)
+            current = name
+            bytes[name] = []
+            for token in tokens.dropFirst() {
+                bytes[name, default: []] += try VectorSyntax.bytes(of: token)
+            }
+            return
+        }
+        guard tokens.count == 3, tokens[1] == "=", let number = VectorSyntax.number(tokens[2])
+        else {
+            throw VectorSyntax.Refusal(reason: "this is neither bytes nor a number")
+        }
+        try note(first)
+        current = nil
+        numbers[first] = number
+    }
+
+    private mutating func note(_ name: String) throws(VectorSyntax.Refusal) {
+        guard !has(name) else { throw VectorSyntax.Refusal(reason: "\(name) is there twice") }
+        names.append(name)
+        let start = String(name.prefix { $0 != "." })
+        if cases.last != start { cases.append(start) }
+    }
+}
+
+/// The words of a line in a vector file.
+enum VectorSyntax {
+    struct Refusal: Error { let reason: String }
+
+    /// The most bytes that one token may stand for.
+    private static let maximumRun = 1 << 24
+
+    /// The words of a line up to its comment; a text in quotes is one word.
+    static func tokens(of line: Substring) throws(Refusal) -> [String] {
+        var tokens: [String] = []
+        var word = ""
+        var isQuoted = false
+        for character in line {
+            if character == "\"" { isQuoted.toggle() }
+            if !isQuoted, character == "#" { break }
+            guard !isQuoted, character == " " else {
+                word.append(character)
+                continue
+            }
+            if !word.isEmpty { tokens.append(word) }
+            word = ""
+        }
+        guard !isQuoted else { throw Refusal(reason: "a quote is not closed") }
+        if !word.isEmpty { tokens.append(word) }
+        return tokens
+    }
+
+    /// A decimal number, or a position as two of them.
+    static func number(_ token: String) -> UInt64? {
+        let halves = token.split(separator: ":", omittingEmptySubsequences: false)
+        guard halves.count == 2 else { return UInt64(token) }
+        guard let segment = UInt32(halves[0]), let offset = UInt32(halves[1]) else { return nil }
+        return UInt64(segment) << 32 | UInt64(offset)
+    }
+
+    /// What a word stands for: text in quotes, hexadecimal digits, or a repeated byte.
+    static func bytes(of token: String) throws(Refusal) -> [UInt8] {
+        if token.count >= 2, token.hasPrefix("\""), token.hasSuffix("\"") {
+            return Array(token.dropFirst().dropLast().utf8)
+        }
+        let halves = token.split(separator: "*", omittingEmptySubsequences: false)
+        let digits = halves[0]
+        guard digits.utf8.count % 2 == 0, !digits.isEmpty else {
+            throw Refusal(reason: "\(token) is no bytes")
+        }
+        var bytes: [UInt8] = []
+        var rest = digits[...]
+        while !rest.isEmpty {
+            guard let byte = UInt8(rest.prefix(2), radix: 16) else {
+                throw Refusal(reason: "\(token) is no bytes")
+            }
+            bytes.append(byte)
+            rest = rest.dropFirst(2)
+        }
+        guard halves.count > 1 else { return bytes }
+        guard halves.count == 2, bytes.count == 1, let count = Int(halves[1]),
+            0...maximumRun ~= count
+        else { throw Refusal(reason: "\(token) is no run of a byte") }
+        return [UInt8](repeating: bytes[0], count: count)
+    }
+}
+
+extension PosixVolume {
+    /// All bytes of a small file.
+    package func bytes(of name: String) throws(VolumeError) -> [UInt8] {
+        let file = try open(name, .read)
+        defer { file.close() }
+        return try file.readAll(limit: 16 << 20)
+    }
+}
