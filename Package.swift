@@ -41,11 +41,19 @@ let package = Package(
         .target(
             name: "SheafTestSupport", dependencies: ["SheafBytes", "SheafStorage"],
             path: "Tests/SheafTestSupport", swiftSettings: settings),
+        .target(
+            name: "SheafSimulator",
+            dependencies: ["SheafBytes", "SheafStorage", "SheafTestSupport"],
+            path: "Tests/SheafSimulator", swiftSettings: settings),
+        .executableTarget(
+            name: "sheaf-simulate", dependencies: ["SheafSimulator", "SheafStorage"],
+            path: "Tests/sheaf-simulate", swiftSettings: settings),
         .testTarget(
             name: "SheafBytesTests", dependencies: ["SheafBytes", "SheafTestSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "SheafStorageTests", dependencies: ["SheafStorage", "SheafTestSupport"],
+            name: "SheafStorageTests",
+            dependencies: ["SheafStorage", "SheafSimulator", "SheafTestSupport"],
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -1,4 +1,3 @@
-import Glibc
 import SheafStorage
 import SheafTestSupport
 import Synchronization
@@ -43,7 +42,7 @@ import Testing
         try volume.write([UInt8](repeating: 7, count: 64), to: "a")
         try volume.write([UInt8](repeating: 8, count: 64), to: "b")
         let wrong = Atomic<Int>(0)
-        for _ in 0..<100 {
+        for _ in 0..<20 {
             let file = try volume.open("a", .read)
             let reads = Counter()
             let threads = try (0..<3).map { number in
@@ -76,10 +75,13 @@ import Testing
             _ = try volume.open("a", .write)
             _ = try volume.names()
             _ = try volume.lock(.exclusive)
-            _ = try PosixVolume(path: directory.path, creatingDirectory: true)
             _ = code { _ = try volume.open("missing", .read) }
         }
-        #expect(try openDescriptors() < before + 500)
+        for _ in 0..<200 {
+            // Each of these waits for the disk, so they are fewer.
+            _ = try PosixVolume(path: directory.path, creatingDirectory: true)
+        }
+        #expect(try openDescriptors() < before + 100)
     }
 
     @Test func `a shared mapping shows what is written after it, also past the old end`() throws {
@@ -119,55 +121,5 @@ import Testing
 
     private func openDescriptors() throws -> Int {
         try PosixVolume(path: "/proc/self/fd", creatingDirectory: false).names().count
-    }
-}
-
-/// A sum that threads add to.
-private final class Counter: Sendable {
-    private let value = Atomic<Int>(0)
-
-    var sum: Int { value.load(ordering: .relaxed) }
-
-    func add(_ number: Int) {
-        value.add(number, ordering: .relaxed)
-    }
-}
-
-@Suite struct ThreadTests {
-    @Test func `a thread runs once, and who joins it has waited for it`() throws {
-        for _ in 0..<200 {
-            let runs = Counter()
-            let threads = try (0..<4).map { number in
-                try Thread(name: "a name longer than fifteen bytes \(number)") { runs.add(1) }
-            }
-            for thread in threads {
-                thread.join()
-                thread.join()
-            }
-            #expect(runs.sum == 4)
-        }
-    }
-
-    @Test func `the monotonic clock does not go back, and the wall clock knows the century`() {
-        var last = Clock.system.monotonicNanoseconds()
-        for _ in 0..<10_000 {
-            let now = Clock.system.monotonicNanoseconds()
-            #expect(now >= last)
-            last = now
-        }
-        #expect(Clock.system.wallMilliseconds() > 1_577_836_800_000)
-        #expect(OperatingSystem.processIdentifier == getpid())
-        #expect(OperatingSystem.randomInteger() != OperatingSystem.randomInteger())
-    }
-
-    @Test func `a fake clock moves when it is told to`() {
-        let fake = FakeClock(wallMilliseconds: 1_000, monotonicNanoseconds: 5)
-        let clock = fake.clock
-        fake.advance(milliseconds: 2)
-        #expect(clock.wallMilliseconds() == 1_002)
-        #expect(clock.monotonicNanoseconds() == 2_000_005)
-        fake.setWall(milliseconds: 1)
-        #expect(clock.wallMilliseconds() == 1)
-        #expect(clock.monotonicNanoseconds() == 2_000_005)
     }
 }

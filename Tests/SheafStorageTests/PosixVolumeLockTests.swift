@@ -1,7 +1,14 @@
-import Foundation
 import SheafStorage
 import SheafTestSupport
 import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
 
 @Suite struct PosixVolumeLockTests {
     private let directory = TemporaryDirectory()
@@ -81,30 +88,13 @@ import Testing
     @Test func `another process is kept out, and its lock goes when it is killed`() throws {
         let volume = try volume()
         try acquire(.exclusive, on: volume)?.release()
-        guard
-            let tool = ["/usr/bin/flock", "/bin/flock"].first(where: {
-                FileManager.default.isExecutableFile(atPath: $0)
-            })
-        else {
-            // The tool belongs to Linux.
-            return
-        }
-        let child = Process()
-        let output = Pipe()
-        child.executableURL = URL(filePath: tool)
-        child.arguments = [
-            "--exclusive", "--no-fork", directory.path("LOCK"), "sh", "-c",
-            "echo $$ > \(directory.path("LOCK")); echo ready; exec cat",
-        ]
-        let input = Pipe()
-        child.standardInput = input
-        child.standardOutput = output
-        try child.run()
-        #expect(output.fileHandleForReading.availableData == Data("ready\n".utf8))
-        #expect(try holder(.exclusive, on: volume) == child.processIdentifier)
-        #expect(try holder(.shared, on: volume) == child.processIdentifier)
-        kill(child.processIdentifier, SIGKILL)
-        child.waitUntilExit()
+        // The tool belongs to Linux.
+        guard access("/usr/bin/flock", X_OK) == 0 else { return }
+        let child = try lockInAnotherProcess(directory.path("LOCK"))
+        #expect(try holder(.exclusive, on: volume) == child)
+        #expect(try holder(.shared, on: volume) == child)
+        #expect(kill(child, SIGKILL) == 0)
+        #expect(waitpid(child, nil, 0) == child)
         // The number stays in the file, and a reader that holds the lock must not answer to it.
         let reader = try #require(try acquire(.shared, on: volume))
         #expect(try holder(.exclusive, on: volume) == 0)
@@ -112,7 +102,31 @@ import Testing
         #expect(try holder(.exclusive, on: volume) == nil)
     }
 
-    @Test func `readers lock a directory where they cannot make the file`() async throws {
+    /// Starts a process that locks a file, writes its number into it, and stays until it is killed.
+    private func lockInAnotherProcess(_ path: String) throws -> pid_t {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { _ = close(ends[0]) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+        posix_spawn_file_actions_addclose(&actions, ends[0])
+        let command = "echo $$ > \(path); echo ready; exec tail -f /dev/null"
+        let arguments = ["flock", "--exclusive", "--no-fork", path, "sh", "-c", command]
+        var pointers = arguments.map { strdup($0) } + [nil]
+        defer { for pointer in pointers { free(pointer) } }
+        var child = pid_t()
+        let result = posix_spawn(&child, "/usr/bin/flock", &actions, nil, &pointers, environ)
+        _ = close(ends[1])
+        try #require(result == 0)
+        var line = [UInt8](repeating: 0, count: 16)
+        let count = read(ends[0], &line, line.count)
+        try #require(line.prefix(max(count, 0)) == Array("ready\n".utf8)[...])
+        return child
+    }
+
+    @Test func `readers lock a directory where they cannot make the file`() throws {
         // As the super-user every directory is writable: there the file is made.
         #expect(chmod(directory.path, 0o555) == 0)
         defer { chmod(directory.path, 0o755) }

@@ -1,7 +1,14 @@
-import Glibc
 import SheafStorage
 import SheafTestSupport
 import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
 
 /// The code of the error that `body` throws; none if it throws nothing.
 func code(_ body: () throws -> Void) -> VolumeError.Code? {
@@ -152,7 +159,7 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         let old = directory.path("parent")
         let volume = try PosixVolume(path: old + "/store", creatingDirectory: true)
         let file = try volume.open("a", .create)
-        #expect(Glibc.rename(old, directory.path("moved")) == 0)
+        #expect(rename(old, directory.path("moved")) == 0)
         try file.writeFully([1], at: 0)
         try file.synchronize()
         try volume.write([2], to: "b")

@@ -142,6 +142,7 @@ struct SimulatedDisk: Sendable {
 // MARK: - Calls on files
 
 extension SimulatedDisk {
+    /// Reads what processes see.
     mutating func read(
         _ inode: Int, _ name: String, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
     ) throws(VolumeError) -> Int {
@@ -159,6 +160,7 @@ extension SimulatedDisk {
         return count
     }
 
+    /// Writes what processes see, and leaves it pending.
     mutating func write(
         _ inode: Int, _ name: String, _ bytes: UnsafeRawBufferPointer, at offset: Int
     ) throws(VolumeError) -> Int {
@@ -188,6 +190,7 @@ extension SimulatedDisk {
         }
     }
 
+    /// Makes the bytes of a file durable, unless the disk lies or fails.
     mutating func synchronize(_ inode: Int, _ name: String) throws(VolumeError) {
         switch try begin(.synchronize, name) {
         case .proceed, .short:
@@ -201,6 +204,7 @@ extension SimulatedDisk {
         }
     }
 
+    /// Changes the size that processes see, and leaves the change pending.
     mutating func truncate(_ inode: Int, _ name: String, to size: Int) throws(VolumeError) {
         try change(.truncate, name) { disk throws(VolumeError) in
             let old = disk.inodes[inode].current.size
@@ -211,6 +215,7 @@ extension SimulatedDisk {
         }
     }
 
+    /// Makes all names durable, unless the disk lies or fails.
     mutating func synchronizeNames(_ path: String) throws(VolumeError) {
         switch try begin(.synchronizeNames, path) {
         case .proceed, .short: if !liesAboutNames { directory.synchronize() }

@@ -58,6 +58,7 @@ package struct SimulatedCounters: Sendable {
         calls.isEmpty ? 0 : calls[operation.ordinal]
     }
 
+    /// Counts a call.
     mutating func count(_ operation: VolumeError.Operation) {
         if calls.isEmpty {
             calls = [Int](repeating: 0, count: VolumeError.Operation.ordinals)

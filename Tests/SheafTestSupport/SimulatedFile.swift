@@ -9,6 +9,7 @@ final class SimulatedFile: VolumeFile {
     private let isWritable: Bool
     private let isClosed = Atomic<Bool>(false)
 
+    /// An opened file that `close` or the last reference closes.
     init(name: String, inode: Int, _ access: FileAccess, of volume: SimulatedVolume) {
         self.name = name
         self.inode = inode
@@ -93,6 +94,7 @@ final class SimulatedLock: VolumeLock {
     private let volume: SimulatedVolume
     private let isReleased = Atomic<Bool>(false)
 
+    /// A lock that the volume has given.
     init(of volume: SimulatedVolume) {
         self.volume = volume
     }

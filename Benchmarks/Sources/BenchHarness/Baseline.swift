@@ -6,7 +6,16 @@ package struct Baseline {
         let system: String
     }
 
-    private var values: [Key: Double] = [:]
+    private struct Value {
+        let median: Double
+        /// The ends of the range; a line that has none has its median for both.
+        let lowest: Double
+        let highest: Double
+
+        func best(_ better: Better) -> Double { better == .higher ? highest : lowest }
+    }
+
+    private var values: [Key: Value] = [:]
 
     /// Which line of a baseline is not one.
     package struct Malformed: Error, Equatable, CustomStringConvertible {
@@ -26,21 +35,30 @@ package struct Baseline {
             else { throw Malformed(line: index + 1) }
             // A value that was no number then cannot be compared now.
             guard let value = object.number("value") else { continue }
-            values[Key(workload: workload, name: name, system: system)] = value
+            values[Key(workload: workload, name: name, system: system)] = Value(
+                median: value, lowest: object.number("lowest") ?? value,
+                highest: object.number("highest") ?? value)
         }
     }
 
     /// How one figure of the engine moved.
+    ///
+    /// A factor is how many times worse it is than it was; below one, it got better.
     package struct Change {
         package let figure: Figure
-        /// How many times worse the figure is than it was; below one, it got better.
+        /// How the median moved.
         package let factor: Double
-        /// The peers by which the machine's own change was taken out; none, and the factor is raw.
+        /// How the best round moved.
+        package let bestFactor: Double
+        /// The peers by which the machine's own change was taken out; none, and factors are raw.
         package let peers: [String]
 
         /// Whether the figure got worse by more than `share` of what it was.
+        ///
+        /// Other work on the machine spoils some rounds and so the median; it seldom spoils all.
+        /// What the engine lost, the best round lost too.
         package func isRegression(beyond share: Double) -> Bool {
-            figure.isRepeatable && 1 - 1 / factor > share
+            figure.isRepeatable && 1 - 1 / min(factor, bestFactor) > share
         }
     }
 
@@ -50,24 +68,33 @@ package struct Baseline {
     /// the change is the machine's: what counts is the median, over such peers, of the ratio.
     package func changes(to figures: [Figure]) -> [Change] {
         figures.filter { $0.system == Figure.engine }.compactMap { figure in
-            guard let raw = factor(of: figure) else { return nil }
+            guard let raw = factors(of: figure) else { return nil }
             let peers = figures.filter {
                 $0.workload == figure.workload && $0.name == figure.name
                     && $0.system != Figure.engine
             }
-            let relative = peers.compactMap { peer in
-                factor(of: peer).map { (name: peer.system, factor: raw / $0) }
+            let moved = peers.compactMap { peer in
+                factors(of: peer).map { (name: peer.system, factors: $0) }
             }
-            guard !relative.isEmpty else { return Change(figure: figure, factor: raw, peers: []) }
+            guard !moved.isEmpty else {
+                return Change(figure: figure, factor: raw.median, bestFactor: raw.best, peers: [])
+            }
             return Change(
-                figure: figure, factor: median(relative.map(\.factor)),
-                peers: relative.map(\.name))
+                figure: figure,
+                factor: median(moved.map { raw.median / $0.factors.median }),
+                bestFactor: median(moved.map { raw.best / $0.factors.best }),
+                peers: moved.map(\.name))
         }
     }
 
-    private func factor(of figure: Figure) -> Double? {
+    private func factors(of figure: Figure) -> (median: Double, best: Double)? {
         let key = Key(workload: figure.workload, name: figure.name, system: figure.system)
-        return values[key].flatMap { figure.better.advantage(of: $0, over: figure.value) }
+        let better = figure.better
+        guard let before = values[key],
+            let median = better.advantage(of: before.median, over: figure.value),
+            let best = better.advantage(of: before.best(better), over: figure.best)
+        else { return nil }
+        return (median, best)
     }
 }
 

@@ -35,7 +35,8 @@ package struct Command {
             }
             return .success
         } catch let misuse as Arguments.Misuse {
-            Self.log("\(misuse.description). See sheaf-bench --help.")
+            let stop = misuse.description.hasSuffix("?") ? "" : "."
+            Self.log("\(misuse.description)\(stop) See sheaf-bench --help.")
             return .usage
         } catch let malformed as Baseline.Malformed {
             Self.log("\(malformed)")

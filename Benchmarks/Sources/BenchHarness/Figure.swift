@@ -14,6 +14,9 @@ package struct Figure {
     /// Whether two runs on one machine agree on it well enough to fail a comparison.
     package let isRepeatable: Bool
 
+    /// The best of the rounds.
+    package var best: Double { better == .higher ? range.upperBound : range.lowerBound }
+
     /// The engine that the others are compared with.
     package static let engine = "sheaf"
 

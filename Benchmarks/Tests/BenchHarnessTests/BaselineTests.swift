@@ -32,6 +32,19 @@ import Testing
         #expect(description == ["storage/durable-1: 12.0 % worse (against sqlite)"])
     }
 
+    @Test func `a median that some bad rounds spoiled is no regression`() throws {
+        let test = Case("tree-get", "", unit: "ns", .lower, systems: [])
+        func run(_ rounds: [Double]) -> [Figure] {
+            Figure.all(
+                of: rounds.map { Sample($0) }, system: "sheaf", in: test, workload: "tree")
+        }
+        let before = try baseline(run([100, 101, 102]))
+        let disturbed = before.changes(to: run([101, 180, 190]))
+        #expect(disturbed.map { $0.isRegression(beyond: 0.1) } == [false])
+        let slower = before.changes(to: run([150, 151, 152]))
+        #expect(slower.map { $0.isRegression(beyond: 0.1) } == [true])
+    }
+
     @Test func `without a common peer the raw values are compared`() throws {
         let before = try baseline(figures([("sheaf", 10), ("lmdb", 1)], better: .lower))
         let changes = before.changes(to: figures([("sheaf", 20), ("sqlite", 9)], better: .lower))

@@ -1,4 +1,4 @@
-/// The number of a commit: 1, 2, 3, ... in each store, never given twice.
+/// The number of a commit: they count from 1 in each store and are never given twice.
 package typealias CommitID = UInt64
 
 /// A place in the log: a segment, and an offset in that segment as it was first written.

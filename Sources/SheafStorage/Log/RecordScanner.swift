@@ -42,7 +42,9 @@ package struct RecordScanner {
         self.chain = chain
     }
 
-    /// The next record, or how the segment ends. After an end, every further step is the same.
+    /// The next record, or how the segment ends.
+    ///
+    /// After an end, every further step is the same.
     package mutating func next() -> Step {
         if let footer = SegmentFooter(decoding: file, at: offset, store: store) {
             return .end(.footer(footer))
@@ -92,7 +94,7 @@ package struct RecordScanner {
             else { continue }
             let synced = LogPosition(
                 rawValue: file.loadInteger(candidate + SegmentFooter.Layout.synced))
-            if synced > position,
+            if synced > position, synced <= here,
                 store.map({ SegmentFooter(decoding: file, at: candidate, store: $0) != nil })
                     ?? true
             {

@@ -1,7 +1,7 @@
 import SheafBytes
 
 /// Writes a base file: folded records, their directory, a footer.
-struct BaseWriter: ~Copyable {
+final class BaseWriter {
     private let volume: any Volume
     private let temporary: String
     private let file: any VolumeFile
@@ -38,7 +38,7 @@ struct BaseWriter: ~Copyable {
     var bufferedLength: Int { buffer.count }
 
     /// Adds an operation; they come in the order of their positions.
-    mutating func add(
+    func add(
         _ operation: Operation, at position: LogPosition, of commit: CommitID
     ) throws(StorageError) {
         if operations.count + operation.length > FoldedRecord.targetLength { try endRecord() }
@@ -60,21 +60,22 @@ struct BaseWriter: ~Copyable {
     }
 
     /// Writes and syncs what was gathered; returns its length.
-    mutating func flush() throws(StorageError) -> Int {
-        hashBuffer()
+    func flush() throws(StorageError) -> Int {
+        let bytes = buffer
+        buffer = []
+        bytes.withUnsafeBytes { hash.update($0) }
         return try translatingErrors { () throws(VolumeError) in
-            try buffer.span.withUnsafeBytes { bytes throws(VolumeError) in
+            try bytes.span.withUnsafeBytes { bytes throws(VolumeError) in
                 try file.writeFully(bytes, at: offset)
             }
             try file.synchronize()
-            offset += buffer.count
-            defer { buffer.removeAll(keepingCapacity: true) }
-            return buffer.count
+            offset += bytes.count
+            return bytes.count
         }
     }
 
     /// Completes the file and gives it its name, durably.
-    consuming func finish(as name: String) throws(StorageError) -> Segment {
+    func finish(as name: String) throws(StorageError) -> Segment {
         do throws(StorageError) {
             return try complete(as: name)
         } catch {
@@ -85,12 +86,12 @@ struct BaseWriter: ~Copyable {
     }
 
     /// Removes the file.
-    consuming func abandon() {
+    func abandon() {
         file.close()
         try? volume.remove(temporary)
     }
 
-    private mutating func complete(as name: String) throws(StorageError) -> Segment {
+    private func complete(as name: String) throws(StorageError) -> Segment {
         try endRecord()
         let directoryOffset = offset + buffer.count
         appendRecord(
@@ -122,7 +123,7 @@ struct BaseWriter: ~Copyable {
     }
 
     /// Puts the operations that were gathered into a record of their own.
-    private mutating func endRecord() throws(StorageError) {
+    private func endRecord() throws(StorageError) {
         guard let first = entries.first, let newest = entries.last else { return }
         let recordOffset = offset + buffer.count
         guard recordOffset + operations.count < Int(UInt32.max) / 2 else {
@@ -155,7 +156,7 @@ struct BaseWriter: ~Copyable {
         operations.removeAll(keepingCapacity: true)
     }
 
-    private mutating func appendRecord(
+    private func appendRecord(
         kind: Record.Kind, body: [UInt8], count: Int, commit: CommitID
     ) {
         let length = Record.length(ofBody: body.count)
@@ -173,9 +174,5 @@ struct BaseWriter: ~Copyable {
             return Record.seal(record, previous: chain, synced: .none, store: header.store)
         }
         recordCount += 1
-    }
-
-    private mutating func hashBuffer() {
-        buffer.withUnsafeBytes { hash.update($0) }
     }
 }

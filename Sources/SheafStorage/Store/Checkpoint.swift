@@ -4,7 +4,7 @@ import SheafBytes
 /// (`format-spec/checkpoint.md`).
 ///
 /// A checkpoint can always be thrown away: the log makes it again.
-struct Checkpoint: ~Copyable {
+final class Checkpoint {
     /// What a checkpoint says about itself.
     struct Summary {
         let name: String
@@ -17,7 +17,20 @@ struct Checkpoint: ~Copyable {
     }
 
     let summary: Summary
-    let keyspace: Keyspace
+    private var keyspace: Keyspace?
+
+    private init(summary: Summary, keyspace: consuming Keyspace) {
+        self.summary = summary
+        self.keyspace = consume keyspace
+    }
+
+    /// The keys, which can be taken once.
+    func takeKeyspace() -> Keyspace {
+        guard let keyspace = keyspace.take() else {
+            preconditionFailure("The keys are taken once.")
+        }
+        return keyspace
+    }
 
     /// "SHEAFCKP".
     static let magic: UInt64 = 0x504B_4346_4145_4853

@@ -4,7 +4,7 @@ import SheafBytes
 ///
 /// What is kept of each key: the newest operation of all, and the newest one that is not younger
 /// than the horizon, so that every commit behind the horizon can still be read. Positions stay.
-struct Compactor: ~Copyable {
+final class Compactor {
     /// What a finished run leaves to be done.
     struct Result {
         let base: Segment
@@ -18,7 +18,7 @@ struct Compactor: ~Copyable {
     private let store: StoreID
     /// Removals up to here may be forgotten where nothing older is left: checkpoints cover them.
     private let removalLimit: LogPosition
-    private var output: BaseWriter
+    private let output: BaseWriter
     /// Operations that have still to be judged: the file, and where in it.
     private var nextFile = 0
     private var offset = SegmentHeader.length
@@ -58,7 +58,7 @@ struct Compactor: ~Copyable {
     }
 
     /// Judges the next record; returns the bytes that were read, and zero at the end.
-    mutating func step() throws(StorageError) -> Int {
+    func step() throws(StorageError) -> Int {
         guard nextFile < plan.files.count else { return 0 }
         let file = plan.files[nextFile]
         do throws(FormatError) {
@@ -72,23 +72,23 @@ struct Compactor: ~Copyable {
     var bufferedLength: Int { output.bufferedLength }
 
     /// Writes and syncs what was gathered; returns its length.
-    mutating func flush() throws(StorageError) -> Int {
+    func flush() throws(StorageError) -> Int {
         try output.flush()
     }
 
     /// Completes the base file and puts it in place of the run, durably.
-    consuming func finish() throws(StorageError) -> Result {
+    func finish() throws(StorageError) -> Result {
         let name = FileName.name(ofBase: plan.segments)
         let base = try output.finish(as: name)
         return Result(base: base, forgotten: forgotten)
     }
 
     /// Removes the unfinished file.
-    consuming func abandon() {
+    func abandon() {
         output.abandon()
     }
 
-    private mutating func step(through file: Segment) throws(FormatError) -> Int {
+    private func step(through file: Segment) throws(FormatError) -> Int {
         var scanner = RecordScanner(
             file: file.sealedBytes, segment: file.header.segments.lowerBound, store: store,
             offset: offset, chain: chain)
@@ -110,7 +110,7 @@ struct Compactor: ~Copyable {
         }
     }
 
-    private mutating func judge(_ record: Record, in file: Segment) throws(FormatError) {
+    private func judge(_ record: Record, in file: Segment) throws(FormatError) {
         do throws(FormatError) {
             switch record.kind {
             case .directory:
@@ -136,7 +136,7 @@ struct Compactor: ~Copyable {
         }
     }
 
-    private mutating func judge(
+    private func judge(
         _ operation: Operation, at position: LogPosition, of commit: CommitID
     ) throws(FormatError) {
         let live = snapshot.tree.find(operation.key).flatMap(Place.init)

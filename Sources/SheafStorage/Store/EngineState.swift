@@ -67,7 +67,7 @@ struct EngineState: ~Copyable {
         var start = 0
         var part: UInt32 = 0
         while start < batch.bytes.count {
-            let run = batch.run(from: start)
+            let run = batch.run(from: start, target: options.recordLength)
             let isLast = run.end == batch.bytes.count
             let kind: Record.Kind =
                 switch (part == 0, isLast) {
@@ -129,7 +129,8 @@ struct EngineState: ~Copyable {
         synced = flush.end
         published = LogSnapshot(
             tree: flush.tree, segments: segments, commit: flush.commit,
-            commitAt: flush.commitAt, end: flush.end, chain: written.chain, grownLength: flush.grownLength)
+            commitAt: flush.commitAt, end: flush.end, chain: written.chain,
+            grownLength: flush.grownLength)
         flush.batch.reset()
         spare = flush.batch
         let done = waiters.prefix { $0.commit <= flush.commit }
@@ -193,7 +194,7 @@ struct EngineState: ~Copyable {
 
 extension WriteBatch {
     /// The operations from `start` that go into one record, and how many they are.
-    func run(from start: Int) -> (end: Int, count: Int) {
+    func run(from start: Int, target: Int) -> (end: Int, count: Int) {
         bytes.withUnsafeBytes { bytes in
             var end = start
             var count = 0
@@ -203,7 +204,7 @@ extension WriteBatch {
                 let payloadLength = Int(
                     bytes.loadInteger(end + Operation.Layout.payloadLength) as UInt32)
                 let next = end + Operation.headerLength + keyLength + payloadLength
-                if count > 0, next - start > Record.targetLength { break }
+                if count > 0, next - start > target { break }
                 end = next
                 count += 1
             }

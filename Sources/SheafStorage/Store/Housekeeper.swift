@@ -49,7 +49,7 @@ final class Housekeeper: Sendable {
         }
     }
 
-    /// Does what there is to do. The next segment comes first, for writers wait for it.
+    /// Does what there is to do; the next segment comes first, for writers wait for it.
     private func keepHouse() {
         var hasMore = true
         while hasMore, !wish.withLock({ $0.isStopping }) {

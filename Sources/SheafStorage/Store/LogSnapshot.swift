@@ -79,3 +79,10 @@ package final class LogSnapshot: Sendable {
         return .damaged(name, at: place.position.offset, reason)
     }
 }
+
+extension LogSnapshot {
+    /// Where the removal of `key` is, if the key was removed and the log still says so.
+    package func removal(of key: UnsafeRawBufferPointer) -> Place? {
+        Keyspace.withRemovedKey(key) { tree.find($0) }.flatMap(Place.init)
+    }
+}

@@ -32,6 +32,8 @@ package struct LogStoreOptions: Sendable {
     package var history = HistoryHorizon()
     /// The length at which a segment is full; none lets it grow with the store.
     package var segmentLength: Int?
+    /// The length at which a commit is cut into records.
+    package var recordLength = Record.targetLength
     /// The length of log behind a checkpoint that makes a new one due; none lets it grow with
     /// the store.
     package var checkpointLength: Int?

@@ -32,7 +32,7 @@ struct LogEnd {
 }
 
 /// What a walk through the log hands out, in order.
-protocol LogVisitor: ~Copyable {
+protocol LogVisitor {
     /// A complete commit; its records are one `whole`, or a `first` to a `last`.
     mutating func visit(_ commit: CommitID, at time: UInt64, records: [Record])
         throws(StorageError)
@@ -61,7 +61,7 @@ struct LogWalk {
     }
 
     /// Visits everything behind the start; throws for damage, and returns the end of the log.
-    mutating func run(_ visitor: inout some LogVisitor & ~Copyable) throws(StorageError) -> LogEnd {
+    mutating func run(_ visitor: inout some LogVisitor) throws(StorageError) -> LogEnd {
         for (index, file) in files.enumerated()
         where file.segments.upperBound >= start.position.segment {
             do throws(FormatError) {
@@ -83,7 +83,7 @@ struct LogWalk {
     }
 
     private mutating func walkLog(
-        _ file: LogContents.File, isLast: Bool, _ visitor: inout some LogVisitor & ~Copyable
+        _ file: LogContents.File, isLast: Bool, _ visitor: inout some LogVisitor
     ) throws(FormatError) {
         let number = file.segments.lowerBound
         var scanner = RecordScanner(file: file.bytes, header: file.header)
@@ -115,7 +115,7 @@ struct LogWalk {
     }
 
     private mutating func take(
-        _ record: Record, startsSegment: Bool, _ name: String, _ visitor: inout some LogVisitor & ~Copyable
+        _ record: Record, startsSegment: Bool, _ name: String, _ visitor: inout some LogVisitor
     ) throws(FormatError) {
         if record.kind.beginsCommit { records.removeAll(keepingCapacity: true) }
         let isComplete = try sequence.accept(record, startsSegment: startsSegment)
@@ -168,7 +168,7 @@ struct LogWalk {
     }
 
     private mutating func walkBase(
-        _ file: LogContents.File, _ visitor: inout some LogVisitor & ~Copyable
+        _ file: LogContents.File, _ visitor: inout some LogVisitor
     ) throws(FormatError) {
         var scanner = RecordScanner(file: file.bytes, header: file.header)
         while true {
@@ -200,7 +200,7 @@ struct LogWalk {
     }
 
     private func visitFolded(
-        _ record: Record, _ file: LogContents.File, _ visitor: inout some LogVisitor & ~Copyable
+        _ record: Record, _ file: LogContents.File, _ visitor: inout some LogVisitor
     ) throws(FormatError) {
         do throws(FormatError) {
             let folded = try FoldedRecord(record)

@@ -13,11 +13,34 @@ package struct RecoveryReport: Sendable {
 }
 
 /// The state that a store goes on from.
-struct Recovered: ~Copyable {
-    var state: EngineState
+final class Recovered {
+    private var state: EngineState?
     let link: UInt64
     let checkpoints: CheckpointState
     let report: RecoveryReport
+    let store: StoreID
+    /// The checksum of the last record.
+    let chain: UInt64
+
+    init(
+        state: consuming EngineState, link: UInt64, checkpoints: CheckpointState,
+        report: RecoveryReport
+    ) {
+        store = state.store
+        chain = state.published.chain
+        self.state = consume state
+        self.link = link
+        self.checkpoints = checkpoints
+        self.report = report
+    }
+
+    /// The state, which can be taken once.
+    func takeState() -> EngineState {
+        guard let state = state.take() else {
+            preconditionFailure("A recovered state is taken once.")
+        }
+        return state
+    }
 }
 
 /// Brings a store back from its files: the log decides, checkpoints only save time.
@@ -43,7 +66,7 @@ struct Recovery {
     ) throws(StorageError) -> (snapshot: LogSnapshot, report: RecoveryReport) {
         var recovery = Recovery(
             volume: volume, options: LogStoreOptions(), contents: try LogContents(volume))
-        var loaded = try recovery.load()
+        let loaded = try recovery.load()
         let last = loaded.end
         let sealed = recovery.contents.files.last.flatMap { file in
             last.footer.map { (footer: $0, mapping: file.mapping) }
@@ -51,8 +74,9 @@ struct Recovery {
         let table = try recovery.table(sealing: sealed, readable: last.position.offset)
         return (
             LogSnapshot(
-                tree: loaded.keyspace.tree.snapshot(), segments: table, commit: last.commit,
-                commitAt: last.commitAt, end: last.position, chain: last.chain, grownLength: last.length),
+                tree: loaded.snapshot(), segments: table, commit: last.commit,
+                commitAt: last.commitAt, end: last.position, chain: last.chain,
+                grownLength: last.length),
             recovery.report
         )
     }
@@ -64,10 +88,32 @@ struct Recovery {
     }
 
     /// The keys of the store and the end of its log.
-    struct Loaded: ~Copyable {
-        var keyspace: Keyspace
+    final class Loaded {
+        private var keyspace: Keyspace?
         let end: LogEnd
         let checkpoint: Checkpoint.Summary?
+
+        init(keyspace: consuming Keyspace, end: LogEnd, checkpoint: Checkpoint.Summary?) {
+            self.keyspace = consume keyspace
+            self.end = end
+            self.checkpoint = checkpoint
+        }
+
+        /// The state of the tree.
+        func snapshot() -> BTreeSnapshot {
+            guard let snapshot = keyspace?.tree.snapshot() else {
+                preconditionFailure("The keys were taken before.")
+            }
+            return snapshot
+        }
+
+        /// The keys, which can be taken once.
+        func takeKeyspace() -> Keyspace {
+            guard let keyspace = keyspace.take() else {
+                preconditionFailure("The keys are taken once.")
+            }
+            return keyspace
+        }
     }
 
     private mutating func load() throws(StorageError) -> Loaded {
@@ -91,15 +137,15 @@ struct Recovery {
     }
 
     private mutating func replay(
-        onto checkpoint: consuming Checkpoint
+        onto checkpoint: Checkpoint
     ) throws(StorageError) -> Loaded {
         let summary = checkpoint.summary
-        var replayer = Replayer(keyspace: checkpoint.keyspace)
+        var replayer = Replayer(keyspace: checkpoint.takeKeyspace())
         var walk = LogWalk(contents.files, from: summary.start)
         let end = try walk.run(&replayer)
         report.usedCheckpoint = summary.name
         note(end)
-        return Loaded(keyspace: replayer.keyspace, end: end, checkpoint: summary)
+        return Loaded(keyspace: replayer.takeKeyspace(), end: end, checkpoint: summary)
     }
 
     private mutating func note(_ end: LogEnd) {
@@ -110,24 +156,26 @@ struct Recovery {
         }
     }
 
-    private mutating func mend(_ loaded: consuming Loaded) throws(StorageError) -> Recovered {
+    private mutating func mend(_ loaded: Loaded) throws(StorageError) -> Recovered {
         let end = loaded.end
         let checkpoint = loaded.checkpoint
         let sealed = try sealLastSegment(end)
         try translatingErrors { () throws(VolumeError) in
+            // What we read may have been in the page cache alone: names as well as bytes. Only
+            // when the name of a base file is on the disk may the files go that it replaces.
+            try volume.synchronizeNames()
             let leftovers = contents.unbegun + contents.superseded + contents.temporaries
             for name in leftovers { try volume.remove(name) }
-            // What we read may have been in the page cache alone: names as well as bytes.
-            try volume.synchronizeNames()
+            if !leftovers.isEmpty { try volume.synchronizeNames() }
         }
         let table = try table(sealing: sealed, readable: end.position.offset)
         let store =
             contents.store ?? StoreID(low: options.random(), high: options.random())
         let snapshot = LogSnapshot(
-            tree: loaded.keyspace.tree.snapshot(), segments: table, commit: end.commit,
+            tree: loaded.snapshot(), segments: table, commit: end.commit,
             commitAt: end.commitAt, end: end.position, chain: end.chain, grownLength: end.length)
         let state = EngineState(
-            store: store, keyspace: loaded.keyspace,
+            store: store, keyspace: loaded.takeKeyspace(),
             tail: EngineState.Tail(segment: table.lastNumber), lastCommit: end.commit,
             lastCommitAt: end.commitAt, end: end.position, grownLength: end.length,
             synced: end.position, published: snapshot)

@@ -1,14 +1,22 @@
 import SheafBytes
 
 /// Applies the log to the keys of a checkpoint, operation by operation.
-struct Replayer: LogVisitor, ~Copyable {
-    var keyspace: Keyspace
+final class Replayer: LogVisitor {
+    private var keyspace: Keyspace?
 
     init(keyspace: consuming Keyspace) {
-        self.keyspace = keyspace
+        self.keyspace = consume keyspace
     }
 
-    mutating func visit(
+    /// The keys, which can be taken once.
+    func takeKeyspace() -> Keyspace {
+        guard let keyspace = keyspace.take() else {
+            preconditionFailure("The keys are taken once.")
+        }
+        return keyspace
+    }
+
+    func visit(
         _ commit: CommitID, at time: UInt64, records: [Record]
     ) throws(StorageError) {
         try forEachOperation(of: records) { position, operation in
@@ -16,17 +24,17 @@ struct Replayer: LogVisitor, ~Copyable {
         }
     }
 
-    mutating func visit(
+    func visit(
         _ entry: FoldedRecord.Entry, _ operation: Operation, in file: String
     ) throws(StorageError) {
         apply(operation, at: entry.position)
     }
 
-    private mutating func apply(_ operation: Operation, at position: LogPosition) {
+    private func apply(_ operation: Operation, at position: LogPosition) {
         let place = Place(position: position, length: operation.length)
         switch operation.kind {
-        case .put: _ = keyspace.put(operation.key, at: place)
-        case .remove: _ = keyspace.remove(operation.key, at: place)
+        case .put: _ = keyspace?.put(operation.key, at: place)
+        case .remove: _ = keyspace?.remove(operation.key, at: place)
         }
     }
 }
@@ -65,7 +73,7 @@ struct BulkLoader: LogVisitor {
     }
 
     /// The keys of the store after everything that was visited.
-    consuming func finish() -> Keyspace {
+    mutating func finish() -> Keyspace {
         let prefix = commonPrefixLength()
         for index in entries.indices {
             entries[index].head = Self.head(of: entries[index].keyBytes, after: prefix)

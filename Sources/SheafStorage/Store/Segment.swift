@@ -8,8 +8,9 @@ package final class Segment: Sendable {
     private let mapping: FileMapping
     private let sealed: Mutex<SegmentFooter?>
     private let readableLength: Atomic<Int>
-    /// One bit for each 64 bytes: whether the record that starts there was verified. No two
-    /// records start in the same 64 bytes, because a header alone is that long.
+    /// One bit for each 64 bytes: whether the record that starts there was verified.
+    ///
+    /// No two records start in the same 64 bytes, because a header alone is that long.
     nonisolated(unsafe) private let verified: UnsafeMutablePointer<Atomic<UInt64>>
     private let verifiedWords: Int
     /// The directory of a base file; its bytes belong to the mapping.

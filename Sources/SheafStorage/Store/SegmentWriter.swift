@@ -9,7 +9,7 @@ struct SealedFile: Sendable {
 /// Puts batches on the disk: completes their records, writes them, and syncs each file.
 ///
 /// Only one thread at a time writes.
-struct SegmentWriter: ~Copyable {
+struct SegmentWriter {
     /// What became durable with a batch.
     struct Written {
         var begun: [Segment] = []
@@ -19,13 +19,20 @@ struct SegmentWriter: ~Copyable {
     }
 
     /// The segment that is being written.
-    private struct Open: ~Copyable {
+    private final class Open {
         let file: any VolumeFile
         let segment: Segment
         /// The checksum of the record that was written last.
         var chain: UInt64
         var hash: XXH3.Stream
         var recordCount: UInt64 = 0
+
+        init(file: any VolumeFile, segment: Segment) {
+            self.file = file
+            self.segment = segment
+            chain = segment.header.checksum
+            hash = XXH3.Stream()
+        }
     }
 
     private let volume: any Volume
@@ -61,10 +68,10 @@ struct SegmentWriter: ~Copyable {
                 let segment = try begin(piece.segment, beginning, over: bytes)
                 written.begun.append(segment)
             }
-            guard var current = open.take() else {
+            guard let current = open else {
                 preconditionFailure("A piece that begins no segment goes on with one.")
             }
-            let content = completeRecords(of: piece, in: bytes, &current, synced: synced)
+            let content = completeRecords(of: piece, in: bytes, current, synced: synced)
             let end = piece.fileOffset + content
             var footer: SegmentFooter?
             if let sealing = piece.sealing {
@@ -86,10 +93,8 @@ struct SegmentWriter: ~Copyable {
             current.segment.grow(to: end)
             chain = current.chain
             written.chain = chain
-            guard let footer else {
-                open = consume current
-                continue
-            }
+            guard let footer else { continue }
+            open = nil
             current.segment.seal(with: footer)
             link = footer.link
             written.sealed.append(
@@ -119,8 +124,7 @@ struct SegmentWriter: ~Copyable {
             let mapping = try file.map(length: beginning.capacity, .shared)
             let segment = Segment(
                 name: name, header: header, growingInto: mapping, readable: 0)
-            open = Open(
-                file: file, segment: segment, chain: header.checksum, hash: XXH3.Stream())
+            open = Open(file: file, segment: segment)
             return segment
         } catch {
             throw StorageError(error)
@@ -130,7 +134,7 @@ struct SegmentWriter: ~Copyable {
     /// Seals the records of a piece; returns the length of all but the footer.
     private func completeRecords(
         of piece: PendingBatch.Piece, in bytes: UnsafeMutableRawBufferPointer,
-        _ current: inout Open, synced: LogPosition
+        _ current: Open, synced: LogPosition
     ) -> Int {
         let end = bytes.count - (piece.sealing == nil ? 0 : SegmentFooter.length)
         var offset = piece.beginning == nil ? 0 : SegmentHeader.length

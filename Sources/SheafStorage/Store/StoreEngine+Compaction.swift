@@ -2,7 +2,7 @@ import SheafBytes
 import Synchronization
 
 /// Where the compaction of a store stands.
-struct CompactionState: ~Copyable {
+struct CompactionState {
     /// The run under way.
     var run: Compactor?
     /// Plans to be carried out before new ones are made.
@@ -33,7 +33,7 @@ extension StoreEngine {
                 guard let plan = nextPlan(&compaction) else { return false }
                 compaction.run = try begin(plan)
             }
-            guard var run = compaction.run.take() else { return false }
+            guard let run = compaction.run else { return false }
             do throws(StorageError) {
                 var read = 0
                 while read < budget {
@@ -41,14 +41,16 @@ extension StoreEngine {
                     read += length
                     if run.bufferedLength >= Self.sliceLength { pace(try run.flush()) }
                     guard length == 0 else { continue }
+                    compaction.run = nil
                     try finish(run, &compaction)
                     return true
                 }
                 pace(read)
-                compaction.run = consume run
                 return true
             } catch {
                 // Damage and full disks do not go away by trying again at once.
+                compaction.run?.abandon()
+                compaction.run = nil
                 compaction.failure = error
                 throw error
             }
@@ -58,7 +60,7 @@ extension StoreEngine {
     /// Plans to fold everything before the horizon, whatever it gains.
     package func compactEverything() {
         let plans = planner()?.everything() ?? []
-        compaction.withLock { $0.queue += plans }
+        compaction.withLock { $0.queue = plans }
     }
 
     /// What would be folded next; with `everything`, all that could be.
@@ -70,10 +72,22 @@ extension StoreEngine {
     }
 
     private func nextPlan(_ compaction: inout CompactionState) -> CompactionPlan? {
-        if !compaction.queue.isEmpty { return compaction.queue.removeFirst() }
+        while !compaction.queue.isEmpty {
+            let plan = compaction.queue.removeFirst()
+            // Files may have been folded since the plan was made.
+            if isCurrent(plan) { return plan }
+        }
         guard let planner = planner(foldedAt: compaction.foldedAt) else { return nil }
         if isGarbageExcessive(), let plan = planner.leastLiveRun() { return plan }
         return planner.smallRun()
+    }
+
+    /// Whether the files of a plan are still the ones that readers use.
+    private func isCurrent(_ plan: CompactionPlan) -> Bool {
+        let segments = snapshot().segments
+        return plan.files.allSatisfy { file in
+            segments.segment(file.header.segments.lowerBound) === file
+        }
     }
 
     /// Whether the directory takes more than the live bytes allow.
@@ -167,7 +181,7 @@ extension StoreEngine {
 
     /// Lets readers use the new file, and removes the ones that it replaces.
     private func finish(
-        _ run: consuming Compactor, _ compaction: inout CompactionState
+        _ run: Compactor, _ compaction: inout CompactionState
     ) throws(StorageError) {
         let plan = run.plan
         let result = try run.finish()

@@ -32,16 +32,16 @@ package final class StoreEngine: Sendable {
             self.volume = volume
             self.options = options
             self.lock = lock
-            store = recovered.state.store
+            store = recovered.store
             recovery = recovered.report
             preparation = SegmentPreparation(volume: volume)
             writer = Mutex(
                 SegmentWriter(
-                    volume: volume, store: recovered.state.store, preparation: preparation,
-                    link: recovered.link, chain: recovered.state.published.chain))
+                    volume: volume, store: recovered.store, preparation: preparation,
+                    link: recovered.link, chain: recovered.chain))
             checkpoints = Mutex(recovered.checkpoints)
             compaction = Mutex(CompactionState())
-            state = Mutex(recovered.state)
+            state = Mutex(recovered.takeState())
         } catch {
             lock.release()
             throw error

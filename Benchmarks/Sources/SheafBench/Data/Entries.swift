@@ -42,7 +42,9 @@ struct Entries: Sendable {
         let random = Self.mix(number &+ seed &* 0x9E37_79B9_7F4A_7C15)
         let second = Self.mix(random)
         let third = Self.mix(second)
-        return order == .random ? Key(random, second, third) : Key(number, second, third)
+        let first = order == .random ? random : number
+        // No key begins with a zero byte: the engine has those for itself.
+        return Key(first | 1 << 56, second, third)
     }
 
     /// The payload at `index`: random bytes, which no system can compress.

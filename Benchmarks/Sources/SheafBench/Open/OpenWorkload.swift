@@ -8,12 +8,12 @@ enum OpenWorkload {
             cases: [
                 Case(
                     "open-checkpoint", "closed in order before", unit: "ms", .lower,
-                    systems: Peers.all.map { peer in
+                    systems: Peers.engineAndAll.map { peer in
                         System(peer.name) { try await OpenTrial(peer, $0, replays: false) }
                     }),
                 Case(
                     "open-replay", "all entries only in the log", unit: "ms", .lower,
-                    systems: Peers.withLog.map { peer in
+                    systems: ([SheafStore.peer] + Peers.withLog).map { peer in
                         System(peer.name) { try await OpenTrial(peer, $0, replays: true) }
                     }),
             ])

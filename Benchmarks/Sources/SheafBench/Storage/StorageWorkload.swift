@@ -10,7 +10,10 @@ enum StorageWorkload {
     }
 
     private static func durable(writers: Int) -> Case {
-        var systems = Peers.all.map { peer in
+        let engine = System(SheafStore.peer.name) {
+            try TaskCommitTrial(SheafStore.peer, $0, writers: writers)
+        }
+        var systems = [engine] + Peers.all.map { peer in
             System(peer.name) { try ThreadedCommitTrial(peer, $0, writers: writers) }
         }
         if writers == 1 {
@@ -23,7 +26,7 @@ enum StorageWorkload {
 
     private static func load(_ order: Entries.Order) -> Case {
         let entries = Entries(order)
-        var systems = Peers.all.map { peer in
+        var systems = Peers.engineAndAll.map { peer in
             System(peer.name) { LoadTrial(peer, $0, entries) }
         }
         systems.append(
@@ -39,7 +42,7 @@ enum StorageWorkload {
     private static var get: Case {
         Case(
             "get-random", "payloads of random keys, in one snapshot", unit: "gets/s", .higher,
-            systems: Peers.all.map { peer in
+            systems: Peers.engineAndAll.map { peer in
                 System(peer.name) { try await ReadTrial(peer, $0) }
             })
     }
@@ -47,7 +50,7 @@ enum StorageWorkload {
     private static var compaction: Case {
         Case(
             stem: "compaction", .p99, "durable commits of 100 entries that replace older ones",
-            systems: Peers.all.map { peer in
+            systems: Peers.engineAndAll.map { peer in
                 System(peer.name) { try await OverwriteTrial(peer, $0) }
             })
     }

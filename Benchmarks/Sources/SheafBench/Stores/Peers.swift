@@ -1,5 +1,8 @@
-/// The peers of this machine.
+/// The systems of this machine.
 enum Peers {
+    /// The engine and its peers, for work that a task or a thread can do.
+    static var engineAndAll: [Peer] { [SheafStore.peer] + all }
+
     /// All that store entries durably.
     static var all: [Peer] {
         var peers = [SQLiteStore.peer, LMDBStore.peer, RocksDBStore.peer]

@@ -49,15 +49,15 @@ final class LMDBTree: OrderedTree {
         defer { mdb_cursor_close(cursor) }
         var sum: UInt64 = 0
         for index in 0..<UInt64(count) {
+            var key = MDB_val()
             var value = MDB_val()
-            var status = entries.key(index).withBytes { key in
-                var wanted = MDB_val(borrowing: key)
-                return mdb_cursor_get(cursor, &wanted, &value, MDB_SET_RANGE)
+            var status = entries.key(index).withBytes { wanted in
+                key = MDB_val(borrowing: wanted)
+                return mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE)
             }
             var passed = 0
-            var key = MDB_val()
             while status == MDB_SUCCESS {
-                sum &+= value.number
+                sum &+= value.number &+ key.lastByte
                 passed += 1
                 guard passed < length else { break }
                 status = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
@@ -128,5 +128,11 @@ extension MDB_val {
     @inline(__always)
     fileprivate var number: UInt64 {
         mv_data?.loadUnaligned(as: UInt64.self) ?? 0
+    }
+
+    /// The end of a tree's key.
+    @inline(__always)
+    fileprivate var lastByte: UInt64 {
+        UInt64(mv_data?.load(fromByteOffset: Key.size - 1, as: UInt8.self) ?? 0)
     }
 }

@@ -11,7 +11,7 @@ protocol OrderedTree: AnyObject {
     /// Finds `count` keys that are there; returns the sum of their values.
     func find(_ entries: Entries, count: Int) throws -> UInt64
 
-    /// Walks `count` times over `length` entries from a key that is there; returns a sum of values.
+    /// Walks `count` times over `length` entries from a key that is there, keys and values both.
     func walk(_ entries: Entries, count: Int, length: Int) throws -> UInt64
 
     /// Counts the keys from `lower` on.

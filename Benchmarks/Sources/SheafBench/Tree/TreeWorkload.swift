@@ -17,7 +17,7 @@ enum TreeWorkload {
             ])
     }
 
-    private static let peers = [LMDBTree.peer]
+    private static let peers = [SheafTree.peer, LMDBTree.peer]
 
     private static func test(
         _ name: String, _ summary: String, _ question: TreeTrial.Question, unit: String = "ns"

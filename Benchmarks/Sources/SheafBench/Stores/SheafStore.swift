@@ -1,0 +1,63 @@
+internal import SheafStorage
+
+/// The engine's own store.
+final class SheafStore: Store {
+    static let peer = Peer(name: "sheaf") { directory, options in
+        try SheafStore(directory, options)
+    }
+
+    let bulkSize = 1_000
+    private let store: LogStore
+
+    private init(_ directory: String, _ options: StoreOptions) throws {
+        var settings = LogStoreOptions()
+        if !options.isDurable { settings.durability = .relaxed(milliseconds: 100) }
+        // No log is ever long enough to make a checkpoint worth it.
+        if options.staysInLog { settings.checkpointLength = .max }
+        store = try LogStore.open(at: directory, options: settings)
+    }
+
+    func session() -> any StoreSession {
+        SheafSession(store)
+    }
+
+    func settle() {}
+
+    func close() throws {
+        try store.close()
+    }
+}
+
+private final class SheafSession: StoreSession {
+    private let store: LogStore
+    private var snapshot: LogSnapshot?
+
+    init(_ store: LogStore) {
+        self.store = store
+    }
+
+    func commit(_ entries: Entries, _ indices: Range<UInt64>) async throws {
+        var batch = WriteBatch()
+        batch.reserve(indices.count * (Key.size + Entries.payloadSize + 16))
+        for index in indices {
+            let payload = entries.payload(index)
+            try entries.key(index).withBytes { key throws in try batch.put(key, payload) }
+        }
+        _ = try await store.commit(batch)
+    }
+
+    func beginReading() {
+        snapshot = store.snapshot()
+    }
+
+    func read(_ key: Key) throws -> UInt64 {
+        let snapshot = snapshot ?? store.snapshot()
+        let payload = try key.withBytes { key throws in try snapshot.payload(of: key) }
+        guard let payload, let first = payload.first else { throw StoreFailure.missingKey }
+        return UInt64(first) + UInt64(payload.count)
+    }
+
+    func close() {
+        snapshot = nil
+    }
+}

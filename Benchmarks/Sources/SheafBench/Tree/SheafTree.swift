@@ -1,0 +1,83 @@
+internal import SheafBytes
+internal import SheafStorage
+
+/// The engine's own tree.
+final class SheafTree: OrderedTree {
+    static let peer = TreePeer(name: "sheaf") { _ in SheafTree() }
+
+    private var tree = BTree()
+    private var snapshot: BTreeSnapshot?
+
+    func insert(_ entries: Entries, count: Int) {
+        // One access for the loop: the check of exclusivity is no work of the tree.
+        Self.insert(entries, count: count, into: &tree)
+    }
+
+    private static func insert(_ entries: Entries, count: Int, into tree: inout BTree) {
+        for index in 0..<UInt64(count) {
+            entries.key(index).withBytes { key in
+                _ = tree.put(key, BTreeValue(index))
+            }
+        }
+    }
+
+    func publish() {
+        snapshot = tree.snapshot()
+    }
+
+    func find(_ entries: Entries, count: Int) throws -> UInt64 {
+        let snapshot = try reading()
+        var sum: UInt64 = 0
+        for index in 0..<UInt64(count) {
+            let value = entries.key(index).withBytes { snapshot.find($0) }
+            guard let value else { throw StoreFailure.missingKey }
+            sum &+= value.low
+        }
+        return sum
+    }
+
+    func walk(_ entries: Entries, count: Int, length: Int) throws -> UInt64 {
+        let cursor = try reading().cursor()
+        var sum: UInt64 = 0
+        for index in 0..<UInt64(count) {
+            var isOnEntry = entries.key(index).withBytes { cursor.seek($0) }
+            var passed = 0
+            while isOnEntry {
+                sum &+= cursor.value.low &+ UInt64(cursor.key[Key.size - 1])
+                passed += 1
+                guard passed < length else { break }
+                isOnEntry = cursor.next()
+            }
+        }
+        return sum
+    }
+
+    func count(from lower: Key) throws -> Int {
+        try reading().count(in: KeyRange(from: lower.withBytes { Array($0) }))
+    }
+
+    func takeSnapshots(_ count: Int) -> UInt64 {
+        Self.takeSnapshots(count, of: &tree)
+    }
+
+    private static func takeSnapshots(_ count: Int, of tree: inout BTree) -> UInt64 {
+        var sum: UInt64 = 0
+        for _ in 0..<count { sum &+= tree.snapshot().version }
+        return sum
+    }
+
+    func byteCount() -> Int {
+        tree.statistics.bytesAllocated
+    }
+
+    func close() {
+        snapshot = nil
+    }
+
+    private func reading() throws -> BTreeSnapshot {
+        guard let snapshot else {
+            throw StoreFailure(description: "a tree is read after it was published")
+        }
+        return snapshot
+    }
+}

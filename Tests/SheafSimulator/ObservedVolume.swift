@@ -1,0 +1,90 @@
+package import SheafStorage
+
+/// A volume that lets somebody look before every call that changes the disk.
+///
+/// Simulations run on one thread; the observer belongs to it.
+package final class ObservedVolume: Volume {
+    private let inner: any Volume
+    nonisolated(unsafe) private let beforeChange: () -> Void
+
+    /// Passes every call on to `inner`, after `beforeChange` where the call changes something.
+    package init(_ inner: any Volume, beforeChange: @escaping () -> Void) {
+        self.inner = inner
+        self.beforeChange = beforeChange
+    }
+
+    package var path: String { inner.path }
+
+    package func names() throws(VolumeError) -> [String] {
+        try inner.names()
+    }
+
+    package func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> any VolumeFile {
+        if case .create = access { beforeChange() }
+        return ObservedFile(try inner.open(name, access), beforeChange: beforeChange)
+    }
+
+    package func rename(_ name: String, to newName: String) throws(VolumeError) {
+        beforeChange()
+        try inner.rename(name, to: newName)
+    }
+
+    package func remove(_ name: String) throws(VolumeError) {
+        beforeChange()
+        try inner.remove(name)
+    }
+
+    package func synchronizeNames() throws(VolumeError) {
+        beforeChange()
+        try inner.synchronizeNames()
+    }
+
+    package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
+        try inner.lock(kind)
+    }
+}
+
+private final class ObservedFile: VolumeFile {
+    private let inner: any VolumeFile
+    nonisolated(unsafe) private let beforeChange: () -> Void
+
+    init(_ inner: any VolumeFile, beforeChange: @escaping () -> Void) {
+        self.inner = inner
+        self.beforeChange = beforeChange
+    }
+
+    var name: String { inner.name }
+
+    func size() throws(VolumeError) -> Int {
+        try inner.size()
+    }
+
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+    ) throws(VolumeError) -> Int {
+        try inner.read(into: buffer, at: offset)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(VolumeError) -> Int {
+        beforeChange()
+        return try inner.write(bytes, at: offset)
+    }
+
+    func synchronize() throws(VolumeError) {
+        beforeChange()
+        try inner.synchronize()
+    }
+
+    func truncate(to size: Int) throws(VolumeError) {
+        beforeChange()
+        try inner.truncate(to: size)
+    }
+
+    func map(length: Int, _ mode: MappingMode) throws(VolumeError) -> FileMapping {
+        try inner.map(length: length, mode)
+    }
+
+    func close() {
+        inner.close()
+    }
+}

@@ -1,0 +1,122 @@
+import SheafBytes
+import SheafStorage
+
+/// The dullest store there could be: a list of all states that it ever had.
+struct StoreModel {
+    /// One write of a key: the hash of its payload, or none for a removal.
+    struct Write: Equatable {
+        let commit: CommitID
+        let payload: UInt64?
+    }
+
+    static let keyCount = 12
+
+    /// The hash of each key's payload after commit n, at n; none where the key is absent.
+    private(set) var states: [[UInt64?]] = [Array(repeating: nil, count: keyCount)]
+    /// Everything that was written to each key, in order.
+    private(set) var writes: [[Write]] = Array(repeating: [], count: keyCount)
+
+    /// The last commit.
+    var last: CommitID { CommitID(states.count - 1) }
+
+    /// Adds a commit; each change is a key and the hash of its payload.
+    mutating func commit(_ changes: [(key: Int, payload: UInt64?)]) {
+        guard var state = states.last else { return }
+        let commit = last + 1
+        for (key, payload) in changes {
+            state[key] = payload
+            writes[key].append(Write(commit: commit, payload: payload))
+        }
+        states.append(state)
+    }
+
+    /// Forgets every commit after `commit`, as a crash does.
+    mutating func rewind(to commit: CommitID) {
+        states.removeSubrange((Int(commit) + 1)...)
+        for key in writes.indices {
+            while let write = writes[key].last, write.commit > commit { writes[key].removeLast() }
+        }
+    }
+
+    /// The bytes of a key: a few share a long beginning.
+    static func key(_ index: Int) -> [UInt8] {
+        index % 3 == 0
+            ? [UInt8(index + 1)]
+            : Array("collection/with a long name/".utf8) + [UInt8(index)]
+    }
+}
+
+/// What a simulation found wrong.
+package struct Violation: Error, CustomStringConvertible, Sendable {
+    package let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+extension StoreModel {
+    /// Compares a snapshot with the state that the model had after the same commit.
+    func check(_ snapshot: LogSnapshot) throws {
+        guard Int(snapshot.commit) < states.count else {
+            throw Violation("commit \(snapshot.commit) was never made, the last is \(last)")
+        }
+        let expected = states[Int(snapshot.commit)]
+        for (index, payload) in expected.enumerated() {
+            let key = Self.key(index)
+            let found = try key.span.withUnsafeBytes { key in
+                try snapshot.payload(of: key).map { XXH3.hash64($0) }
+            }
+            guard found == payload else {
+                throw Violation(
+                    "key \(index) after commit \(snapshot.commit) is \(describe(found)), "
+                        + "not \(describe(payload))")
+            }
+        }
+        let count = expected.count { $0 != nil }
+        guard snapshot.count == count else {
+            throw Violation("the tree counts \(snapshot.count) keys, there are \(count)")
+        }
+    }
+
+    /// Follows the chain of each key, which must show its writes, the newest first.
+    ///
+    /// All writes of the last `kept` commits must be there, and one before them.
+    func checkChains(_ snapshot: LogSnapshot, kept: CommitID) throws {
+        for index in 0..<Self.keyCount {
+            let key = Self.key(index)
+            guard
+                let place = key.span.withUnsafeBytes({ key in
+                    snapshot.place(of: key) ?? snapshot.removal(of: key)
+                })
+            else { continue }
+            var expected = writes[index].filter { $0.commit <= snapshot.commit }
+            var position = place.position
+            while position != .none {
+                guard let operation = try snapshot.segments.operation(at: position) else { break }
+                guard let write = expected.popLast() else {
+                    throw Violation("the chain of key \(index) goes on at \(position)")
+                }
+                let payload = operation.kind == .put ? XXH3.hash64(operation.payload) : nil
+                guard payload == write.payload else {
+                    throw Violation(
+                        "the chain of key \(index) shows \(describe(payload)) at \(position) "
+                            + "where commit \(write.commit) wrote \(describe(write.payload))")
+                }
+                guard operation.previous < position else {
+                    throw Violation("the chain of key \(index) turns at \(position)")
+                }
+                position = operation.previous
+            }
+            if let missing = expected.last, missing.commit + kept > snapshot.commit {
+                throw Violation(
+                    "the chain of key \(index) lacks commit \(missing.commit) of "
+                        + "\(snapshot.commit), \(kept) are to be kept")
+            }
+        }
+    }
+
+    private func describe(_ payload: UInt64?) -> String {
+        payload.map { String($0, radix: 16) } ?? "absent"
+    }
+}

@@ -1,0 +1,70 @@
+import SheafStorage
+
+extension SimulatedDisk {
+    /// Opens or creates a file, and says its number.
+    mutating func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> Int {
+        guard access == .create else {
+            try beginWhole(.open, name)
+            guard let inode = directory.inode(name) else {
+                throw VolumeError(.open, name, .noSuchFile)
+            }
+            inodes[inode].openCount += 1
+            return inode
+        }
+        let inode = inodes.count
+        try change(.create, name) { disk throws(VolumeError) in
+            guard disk.directory.inode(name) == nil else {
+                throw VolumeError(.create, name, .exists)
+            }
+            disk.inodes.append(SimulatedInode())
+            disk.inodes[inode].openCount = 1
+            disk.directory.link(name, inode)
+        }
+        return inode
+    }
+
+    /// Gives a file another name.
+    mutating func rename(_ name: String, to newName: String) throws(VolumeError) {
+        try change(.rename, name) { disk throws(VolumeError) in
+            guard let inode = disk.directory.inode(name) else {
+                throw VolumeError(.rename, name, .noSuchFile)
+            }
+            if let replaced = disk.directory.inode(newName), replaced != inode {
+                disk.inodes[replaced].isNamed = false
+            }
+            disk.directory.rename(inode, to: newName)
+        }
+    }
+
+    /// Takes the name of a file away.
+    mutating func remove(_ name: String) throws(VolumeError) {
+        try change(.remove, name) { disk throws(VolumeError) in
+            guard let inode = disk.directory.inode(name) else {
+                throw VolumeError(.remove, name, .noSuchFile)
+            }
+            disk.directory.unlink(name, inode)
+            disk.inodes[inode].isNamed = false
+        }
+    }
+
+    /// Takes the lock, or says who has it.
+    mutating func takeLock(_ kind: LockKind) -> Int32?? {
+        switch (lock, kind) {
+        case (.free, .exclusive): lock = .exclusive
+        case (.free, .shared): lock = .shared(1)
+        case (.shared(let count), .shared): lock = .shared(count + 1)
+        case (.shared, .exclusive): return .some(nil)
+        case (.exclusive, _): return processIdentifier
+        }
+        return nil
+    }
+
+    /// Gives the lock of one holder back.
+    mutating func releaseLock() {
+        if case .shared(let count) = lock, count > 1 {
+            lock = .shared(count - 1)
+        } else {
+            lock = .free
+        }
+    }
+}
