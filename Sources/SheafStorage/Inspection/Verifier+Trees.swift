@@ -24,10 +24,11 @@ extension Verifier {
                 continue
             }
             guard isWithinLog(checkpoint.summary) else { continue }
-            guard hasRightPlaces(checkpoint) else { continue }
+            let keyspace = checkpoint.takeKeyspace()
+            guard hasRightPlaces(checkpoint.summary, keyspace) else { continue }
             result.usableCheckpointCount += 1
             guard !result.isDamaged, replay.isWhole else { continue }
-            compare(checkpoint)
+            compare(checkpoint.summary, keyspace)
         }
     }
 
@@ -98,15 +99,16 @@ extension Verifier {
     }
 
     /// Whether the tree of a checkpoint is well formed and its count of live bytes right.
-    private mutating func hasRightPlaces(_ checkpoint: borrowing Checkpoint) -> Bool {
-        let summary = checkpoint.summary
-        for violation in checkpoint.keyspace.tree.checkInvariants() {
+    private mutating func hasRightPlaces(
+        _ summary: Checkpoint.Summary, _ keyspace: borrowing Keyspace
+    ) -> Bool {
+        for violation in keyspace.tree.checkInvariants() {
             result.warn(summary.name, at: Checkpoint.headerLength, violation)
             return false
         }
         var live = [Int](repeating: 0, count: summary.segmentCount)
         var wrong: LogPosition?
-        checkpoint.keyspace.tree.forEach { _, value in
+        keyspace.tree.forEach { _, value in
             guard let place = Place(value), place.position < summary.start.position,
                 live.indices.contains(Int(place.position.segment) - 1)
             else {
@@ -122,7 +124,7 @@ extension Verifier {
                 "the tree names the place \(wrong), which it cannot know")
             return false
         }
-        guard live == checkpoint.keyspace.liveBytesBySegment else {
+        guard live == keyspace.liveBytesBySegment else {
             result.warn(
                 summary.name, at: summary.length - summary.segmentCount * 8,
                 "the live bytes of the segments do not add up")
@@ -131,14 +133,16 @@ extension Verifier {
         return true
     }
 
-    private mutating func compare(_ checkpoint: consuming Checkpoint) {
-        let summary = checkpoint.summary
+    private mutating func compare(
+        _ summary: Checkpoint.Summary, _ keyspace: consuming Keyspace
+    ) {
         do throws(StorageError) {
             let contents = try LogContents(volume)
-            var replayer = Replayer(keyspace: checkpoint.keyspace)
+            var replayer = Replayer(keyspace: keyspace)
             var walk = LogWalk(contents.files, from: summary.start)
             _ = try walk.run(&replayer)
-            let tree = replayer.keyspace.tree.snapshot()
+            var replayed = replayer.takeKeyspace()
+            let tree = replayed.tree.snapshot()
             guard let reason = difference(from: tree) else { return }
             // A bug wrote it: its checksums are right, and an opening would believe it.
             result.damage(
