@@ -12,6 +12,7 @@ extension VolumeError.Code {
     package static let noSpace = Self(ENOSPC)
     package static let noSuchFile = Self(ENOENT)
     package static let exists = Self(EEXIST)
+    package static let notADirectory = Self(ENOTDIR)
     package static let tooManyFiles = Self(EMFILE)
     package static let readOnlyFileSystem = Self(EROFS)
     package static let permissionDenied = Self(EACCES)

@@ -69,15 +69,6 @@ struct Keyspace: ~Copyable {
         }
     }
 
-    /// The bytes of `segments` that are still needed.
-    func liveBytes(in segments: ClosedRange<UInt32>) -> Int {
-        var sum = 0
-        for number in segments where Int(number) <= liveBytesBySegment.count {
-            sum += liveBytesBySegment[Int(number) - 1]
-        }
-        return sum
-    }
-
     /// Runs `body` with the key under which the removal of `key` is kept.
     static func withRemovedKey<Result>(
         _ key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result

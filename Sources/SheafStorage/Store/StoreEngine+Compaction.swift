@@ -119,56 +119,9 @@ extension StoreEngine {
     }
 
     private func planner(foldedAt: [UInt32: Int] = [:]) -> CompactionPlanner? {
-        let snapshot = snapshot()
-        let files = snapshot.segments.files
-        let foldable = foldableCount(files, snapshot)
-        guard foldable > 0 else { return nil }
-        let lives = state.withLock { state in
-            files[..<foldable].map { state.keyspace.liveBytes(in: $0.header.segments) }
-        }
-        var candidates: [CompactionPlanner.Candidate] = []
-        for (file, live) in zip(files[..<foldable], lives) {
-            let length = (file.footer?.contentLength ?? 0) + SegmentFooter.length
-            let age = foldedAt[file.header.segments.lowerBound].map { snapshot.grownLength - $0 }
-            candidates.append(
-                CompactionPlanner.Candidate(
-                    segment: file, length: length, liveLength: min(live, length),
-                    continuesCommit: file.continuesCommit,
-                    isSettled: age.map { $0 < max(length / 4, options.history.bytes) } ?? false))
-        }
-        let last = files[foldable - 1].header.segments.upperBound
-        let live = state.withLock { $0.keyspace.liveBytes }
+        let live = state.withLock { $0.keyspace.liveBytesBySegment }
         return CompactionPlanner(
-            candidates: candidates,
-            horizon: LogPosition(segment: last, offset: Int(UInt32.max)),
-            outputLimit: max(options.segmentLength(liveBytes: live), 1 << 20))
-    }
-
-    /// How many files from the first one on are sealed and older than the horizon.
-    private func foldableCount(_ files: [Segment], _ snapshot: LogSnapshot) -> Int {
-        let now = options.clock.wallMilliseconds()
-        let history = options.history
-        var newerBytes = 0
-        var index = files.count
-        while index > 0 {
-            let file = files[index - 1]
-            guard let footer = file.footer else {
-                newerBytes += file.content.count
-                index -= 1
-                continue
-            }
-            let isOld =
-                file.header.kind == .base
-                || snapshot.commit - min(footer.lastCommit, snapshot.commit) >= history.commits
-                || newerBytes >= history.bytes
-                || history.milliseconds.map { footer.lastCommitAt + $0 <= now } ?? false
-            // A commit that goes on in the next file keeps this one with it.
-            let isWhole = index == files.count || !files[index].continuesCommit
-            if isOld && isWhole { return index }
-            newerBytes += footer.contentLength
-            index -= 1
-        }
-        return 0
+            snapshot(), liveBytes: live, options: options, foldedAt: foldedAt)
     }
 
     private func begin(_ plan: CompactionPlan) throws(StorageError) -> Compactor {

@@ -1,0 +1,81 @@
+/// A directory that is looked at and never changed: whatever would write is refused.
+package final class ReadOnlyVolume: Volume {
+    private let base: any Volume
+
+    /// Looks at `base`.
+    package init(_ base: any Volume) {
+        self.base = base
+    }
+
+    /// Looks at the store at `path`, which must be there.
+    package static func open(at path: String) throws(StorageError) -> ReadOnlyVolume {
+        let base: PosixVolume
+        do throws(VolumeError) {
+            base = try PosixVolume(path: path, creatingDirectory: false)
+        } catch {
+            guard [.noSuchFile, .notADirectory].contains(error.code) else {
+                throw StorageError(error)
+            }
+            throw .notAStore(path: path)
+        }
+        let names = try translatingErrors { () throws(VolumeError) in try base.names() }
+        guard isStore(names) else { throw .notAStore(path: path) }
+        return ReadOnlyVolume(base)
+    }
+
+    /// Whether a directory with these files is a store, if only one without commits.
+    private static func isStore(_ names: [String]) -> Bool {
+        var hasLock = false
+        var hasForeign = false
+        for name in names {
+            switch FileName(name) {
+            case .segment, .base, .checkpoint: return true
+            case .lock: hasLock = true
+            case .foreign: hasForeign = true
+            case .temporary: break
+            }
+        }
+        // A store that was opened and never written has its lock alone; so have other things.
+        return hasLock && !hasForeign
+    }
+
+    package var path: String { base.path }
+
+    package func names() throws(VolumeError) -> [String] {
+        try base.names()
+    }
+
+    package func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> any VolumeFile {
+        guard access == .read else { throw refusal(.open, name) }
+        return try base.open(name, .read)
+    }
+
+    package func rename(_ name: String, to newName: String) throws(VolumeError) {
+        throw refusal(.rename, name)
+    }
+
+    package func remove(_ name: String) throws(VolumeError) {
+        throw refusal(.remove, name)
+    }
+
+    package func synchronizeNames() throws(VolumeError) {
+        throw refusal(.synchronizeNames, path)
+    }
+
+    package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
+        guard kind == .shared else { throw refusal(.lock, FileName.lockName) }
+        // Whoever writes makes the file first. Where it is missing there is no writer, and making
+        // it would change a directory that we only look at.
+        guard try base.names().contains(FileName.lockName) else { return .acquired(NoLock()) }
+        return try base.lock(.shared)
+    }
+
+    private func refusal(_ operation: VolumeError.Operation, _ name: String) -> VolumeError {
+        VolumeError(operation, name, .readOnlyFileSystem)
+    }
+}
+
+/// Stands for the lock of a directory that nobody writes to.
+private final class NoLock: VolumeLock {
+    func release() {}
+}

@@ -1,0 +1,58 @@
+extension CompactionPlanner {
+    /// Looks at the files that a snapshot reads; none where no file lies before the horizon.
+    ///
+    /// `liveBytes` are those of each segment, by its number minus 1. `foldedAt` says how far the
+    /// log had grown when a base file was made, by its first segment.
+    init?(
+        _ snapshot: LogSnapshot, liveBytes: [Int], options: borrowing LogStoreOptions,
+        foldedAt: [UInt32: Int] = [:]
+    ) {
+        let files = snapshot.segments.files
+        let foldable = Self.foldableCount(files, snapshot, options)
+        guard foldable > 0 else { return nil }
+        let candidates = files[..<foldable].map { file in
+            let segments = file.header.segments
+            let live = liveBytes.dropFirst(Int(segments.lowerBound) - 1).prefix(segments.count)
+            let length = (file.footer?.contentLength ?? 0) + SegmentFooter.length
+            let age = foldedAt[segments.lowerBound].map { snapshot.grownLength - $0 }
+            return Candidate(
+                segment: file, length: length, liveLength: min(live.reduce(0, +), length),
+                continuesCommit: file.continuesCommit,
+                isSettled: age.map { $0 < max(length / 4, options.history.bytes) } ?? false)
+        }
+        let last = files[foldable - 1].header.segments.upperBound
+        self.init(
+            candidates: candidates,
+            horizon: LogPosition(segment: last, offset: Int(UInt32.max)),
+            outputLimit: max(options.segmentLength(liveBytes: liveBytes.reduce(0, +)), 1 << 20))
+    }
+
+    /// How many files from the first one on are sealed and older than the horizon.
+    private static func foldableCount(
+        _ files: [Segment], _ snapshot: LogSnapshot, _ options: borrowing LogStoreOptions
+    ) -> Int {
+        let now = options.clock.wallMilliseconds()
+        let history = options.history
+        var newerBytes = 0
+        var index = files.count
+        while index > 0 {
+            let file = files[index - 1]
+            guard let footer = file.footer else {
+                newerBytes += file.content.count
+                index -= 1
+                continue
+            }
+            let isOld =
+                file.header.kind == .base
+                || snapshot.commit - min(footer.lastCommit, snapshot.commit) >= history.commits
+                || newerBytes >= history.bytes
+                || history.milliseconds.map { footer.lastCommitAt + $0 <= now } ?? false
+            // A commit that goes on in the next file keeps this one with it.
+            let isWhole = index == files.count || !files[index].continuesCommit
+            if isOld && isWhole { return index }
+            newerBytes += footer.contentLength
+            index -= 1
+        }
+        return 0
+    }
+}
