@@ -116,7 +116,7 @@ package struct CommitReader {
         switch nextStep(of: file) {
         case .record(let record) where record.kind == .folded:
             do throws(FormatError) {
-                try group(try FoldedRecord(record))
+                try group(try FoldedRecord(record, of: file.segments))
             } catch {
                 throw error.shifted(by: record.position.offset)
             }

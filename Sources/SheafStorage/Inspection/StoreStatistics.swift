@@ -63,10 +63,10 @@ extension LogReader {
         statistics.store = store
         try count(files: &statistics)
         let (snapshot, report) = try Recovery.read(volume: volume)
-        let live = snapshot.liveBytesBySegment()
+        let live = LiveBytes(of: snapshot.tree, in: snapshot.segments)
         statistics.keyCount = snapshot.count
         statistics.removedKeyCount = snapshot.tree.count(in: Keyspace.removed)
-        statistics.liveBytes = live.reduce(0, +)
+        statistics.liveBytes = live.total
         statistics.lastCommit = snapshot.commit
         statistics.lastCommitAt = snapshot.commit > 0 ? snapshot.commitAt : nil
         var whole = commits(since: lastFoldedCommit)
@@ -78,7 +78,7 @@ extension LogReader {
         statistics.unusableCheckpoints = report.unusableCheckpoints
         statistics.replayedBytes = report.replayedLength
         statistics.tornTail = report.torn
-        if let planner = CompactionPlanner(snapshot, liveBytes: live, options: options) {
+        if let planner = CompactionPlanner(snapshot, live: live, options: options) {
             for candidate in planner.candidates {
                 statistics.foldableFileCount += 1
                 statistics.foldableBytes += candidate.length
@@ -94,7 +94,7 @@ extension LogReader {
     ) throws(StorageError) -> [CompactionPlan] {
         let (snapshot, _) = try Recovery.read(volume: volume)
         return CompactionPlanner(
-            snapshot, liveBytes: snapshot.liveBytesBySegment(), options: options
+            snapshot, live: LiveBytes(of: snapshot.tree, in: snapshot.segments), options: options
         )?.everything() ?? []
     }
 
@@ -130,19 +130,5 @@ extension LogReader {
             }
         }
         statistics.checkpoints.sort { $0.commit > $1.commit }
-    }
-}
-
-extension LogSnapshot {
-    /// The bytes that are still needed of each segment, by its number minus 1.
-    func liveBytesBySegment() -> [Int] {
-        var live = [Int](repeating: 0, count: Int(segments.lastNumber))
-        tree.forEach { _, value in
-            guard let place = Place(value) else { return true }
-            let index = Int(place.position.segment) - 1
-            if live.indices.contains(index) { live[index] += place.length }
-            return true
-        }
-        return live
     }
 }

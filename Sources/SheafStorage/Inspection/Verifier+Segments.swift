@@ -113,7 +113,7 @@ extension Verifier {
                 guard found.directoryOffset == 0 else {
                     throw FormatError(at: 0, "a record follows the directory")
                 }
-                let folded = try FoldedRecord(record)
+                let folded = try FoldedRecord(record, of: file.segments)
                 found.folds.append((folded[0].position, start, folded.count))
                 replay.take(
                     folded: folded, at: start, file: file, commits: commits, &result)

@@ -4,8 +4,13 @@ extension Verifier {
     /// Checks each checkpoint, and whether the log behind it leads to the keys of the whole log.
     mutating func checkCheckpoints() {
         let removals =
-            directory.files.compactMap { try? $0.header.get() }
-            .map(\.removalsFoldedThrough).max() ?? .none
+            directory.files.compactMap { file in
+                guard file.kind == .base, case .success(let header) = file.header else {
+                    return nil
+                }
+                return SegmentFooter.last(in: file.bytes, store: header.store)?
+                    .removalsFoldedThrough
+            }.max() ?? LogPosition.none
         for (commit, name) in directory.checkpoints {
             result.checkpointCount += 1
             guard let checkpoint = load(checkpoint: name) else { continue }
@@ -49,7 +54,7 @@ extension Verifier {
             for violation in snapshot.tree.checkInvariants() {
                 result.damage(name, at: end.offset, "the tree of an opening is wrong: \(violation)")
             }
-            try snapshot.tree.forEach(in: Keyspace.live) { key, value throws(StorageError) in
+            try snapshot.tree.forEach(in: Keyspace.present) { key, value throws(StorageError) in
                 if let place = Place(value) { _ = try snapshot.operation(of: key, at: place) }
                 return true
             }
@@ -106,16 +111,14 @@ extension Verifier {
             result.warn(summary.name, at: Checkpoint.headerLength, violation)
             return false
         }
-        var live = [Int](repeating: 0, count: summary.segmentCount)
+        var live = LiveBytes(firstSegments: keyspace.live.entries.map(\.firstSegment))
         var wrong: LogPosition?
         keyspace.tree.forEach { _, value in
-            guard let place = Place(value), place.position < summary.start.position,
-                live.indices.contains(Int(place.position.segment) - 1)
-            else {
+            guard let place = Place(value), place.position < summary.start.position else {
                 wrong = LogPosition(rawValue: value.low)
                 return false
             }
-            live[Int(place.position.segment) - 1] += place.length
+            live.add(place)
             return true
         }
         if let wrong {
@@ -124,9 +127,9 @@ extension Verifier {
                 "the tree names the place \(wrong), which it cannot know")
             return false
         }
-        guard live == keyspace.liveBytesBySegment else {
+        guard live == keyspace.live else {
             result.warn(
-                summary.name, at: summary.length - summary.segmentCount * 8,
+                summary.name, at: summary.length - summary.fileCount * Checkpoint.liveEntryLength,
                 "the live bytes of the segments do not add up")
             return false
         }
@@ -138,7 +141,8 @@ extension Verifier {
     ) {
         do throws(StorageError) {
             let contents = try LogContents(volume)
-            var replayer = Replayer(keyspace: keyspace)
+            var replayer = Replayer(
+                keyspace: keyspace, firstSegments: contents.files.map(\.segments.lowerBound))
             var walk = LogWalk(contents.files, from: summary.start)
             _ = try walk.run(&replayer)
             var replayed = replayer.takeKeyspace()
@@ -155,7 +159,7 @@ extension Verifier {
 
     /// In what `tree` differs from the keys of the whole log, if it does.
     private func difference(from tree: BTreeSnapshot) -> String? {
-        let (count, expected) = (tree.count(in: Keyspace.live), replay.keyspace.count)
+        let (count, expected) = (tree.count(in: Keyspace.present), replay.keyspace.count)
         guard count == expected else { return "there are \(count) keys instead of \(expected)" }
         var reason: String?
         replay.keyspace.tree.forEach { key, value in

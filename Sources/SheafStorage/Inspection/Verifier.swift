@@ -116,12 +116,9 @@ package struct Verifier: ~Copyable {
                 file.name, at: Layout.firstCommit,
                 "the first commit should be \(last &+ 1) and is \(header.firstCommit)")
         }
-        let end = LogPosition(
-            segment: header.segments.upperBound, offset: Int(UInt32.max))
-        if header.removalsFoldedThrough > (header.kind == .base ? end : .none) {
+        if header.kind == .log, header.foldedThrough != 0 {
             result.damage(
-                file.name, at: Layout.removals,
-                "removals cannot be folded through \(header.removalsFoldedThrough) here")
+                file.name, at: Layout.foldedThrough, "nothing can be folded in a log segment")
         }
         return header
     }

@@ -7,12 +7,13 @@ package enum FileName: Equatable, Sendable {
     case base(ClosedRange<UInt32>)
     /// `00000000000000000042.checkpoint`: the last commit it covers.
     case checkpoint(CommitID)
-    /// `<random>.tmp`: whatever was being written when the power went.
+    /// `0123456789abcdef.tmp`: whatever was being written when the power went.
     case temporary
     /// A file that is none of ours, left alone.
     case foreign
 
     package static let lockName = "LOCK"
+    private static let temporaryDigits = 16
 
     package static func name(ofSegment number: UInt32) -> String {
         padded(UInt64(number), to: 10) + ".log"
@@ -28,7 +29,8 @@ package enum FileName: Equatable, Sendable {
     }
 
     package static func temporaryName(_ random: UInt64) -> String {
-        String(random, radix: 16) + ".tmp"
+        let digits = String(random, radix: 16)
+        return String(repeating: "0", count: temporaryDigits - digits.count) + digits + ".tmp"
     }
 
     /// Reads a file name; only the exact form that is written counts.
@@ -55,7 +57,11 @@ package enum FileName: Equatable, Sendable {
         case ".checkpoint":
             return number(stem, digits: 20).map(FileName.checkpoint) ?? .foreign
         case ".tmp":
-            return UInt64(stem, radix: 16) == nil ? .foreign : .temporary
+            // Files that are not ours must never be taken for leftovers, which are removed.
+            let isOurs =
+                stem.utf8.count == temporaryDigits
+                && stem.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+            return isOurs ? .temporary : .foreign
         default:
             return .foreign
         }

@@ -24,7 +24,11 @@ package struct FoldedRecord {
     package let count: Int
 
     /// Reads a `folded` record and checks that its entries are in order and within it.
-    package init(_ record: Record) throws(FormatError) {
+    ///
+    /// `segments` are the ones whose positions the file may hold.
+    package init(
+        _ record: Record, of segments: ClosedRange<UInt32>
+    ) throws(FormatError) {
         let start = Record.headerLength
         guard record.kind == .folded else {
             throw FormatError(at: Record.Layout.kind, "the record is not a folded one")
@@ -41,7 +45,8 @@ package struct FoldedRecord {
         var last = LogPosition.none
         for index in 0..<count {
             let entry = self[index]
-            guard entry.position > last, entry.offset == end,
+            guard entry.position > last, segments.contains(entry.position.segment),
+                entry.offset == end,
                 entry.length <= start + record.body.count - end
             else {
                 throw FormatError(

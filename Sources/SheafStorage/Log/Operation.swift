@@ -52,7 +52,12 @@ package struct Operation {
                 at: offset + Layout.payloadLength, "the payload ends outside of its record")
         }
         guard let kind = Kind(rawValue: bytes[offset]), bytes[offset + Layout.reserved] == 0 else {
-            throw FormatError(at: offset, "the operation is of no known kind")
+            throw FormatError(
+                at: offset, "the operation is of no known kind", isUnsupported: true)
+        }
+        guard bytes[start] != 0, payloadLength <= (kind == .put ? Limits.maximumPayloadLength : 0)
+        else {
+            throw FormatError(at: offset, "the operation's key or payload cannot be")
         }
         self.kind = kind
         key = bytes.slice(start..<start + keyLength)

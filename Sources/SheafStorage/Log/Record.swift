@@ -102,19 +102,27 @@ package struct Record {
         guard checksum == found else {
             throw FormatError(at: offset, "the record's checksum does not match")
         }
-        guard let kind = Kind(rawValue: bytes[Layout.kind]) else {
-            throw FormatError(at: offset + Layout.kind, "the record is of no known kind")
+        // The checksum is right, so a newer program may have written what we do not know.
+        guard let kind = Kind(rawValue: bytes[Layout.kind]),
+            bytes.loadInteger(Layout.reserved) as UInt16 == 0
+        else {
+            throw FormatError(
+                at: offset + Layout.kind, "the record is of no known kind", isUnsupported: true)
         }
         let padding = Int(bytes[Layout.padding])
         guard padding < Self.alignment, padding <= length - Self.headerLength else {
             throw FormatError(at: offset + Layout.padding, "the padding is longer than the body")
+        }
+        let synced = LogPosition(rawValue: bytes.loadInteger(Layout.synced))
+        guard bytes[(length - padding)...].allSatisfy({ $0 == 0 }), synced <= position else {
+            throw FormatError(at: offset + Layout.synced, "the record's fields contradict it")
         }
         self.kind = kind
         self.commit = bytes.loadInteger(Layout.commit)
         self.position = position
         self.checksum = checksum
         previousChecksum = bytes.loadInteger(Layout.previousChecksum)
-        synced = LogPosition(rawValue: bytes.loadInteger(Layout.synced))
+        self.synced = synced
         time = bytes.loadInteger(Layout.time)
         operationCount = Int(bytes.loadInteger(Layout.operationCount) as UInt32)
         part = bytes.loadInteger(Layout.part)

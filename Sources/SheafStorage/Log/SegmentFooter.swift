@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// The last 80 bytes of a sealed segment (`format-spec/log.md`, table 4).
+/// The last 88 bytes of a sealed segment (`format-spec/log.md`, table 4).
 package struct SegmentFooter: Equatable, Sendable {
     /// How many bytes come before the footer.
     package let contentLength: Int
@@ -16,12 +16,16 @@ package struct SegmentFooter: Equatable, Sendable {
     package let link: UInt64
     /// Where a base file's directory record is; zero in a log segment.
     package let directoryOffset: Int
-    /// How far the log was known to be synced when the footer was written.
+    /// How far the log was known to be synced when the footer was written; none in a base file.
     package let synced: LogPosition
+    /// The last removal that compaction forgot in a base file: a checkpoint older than that would
+    /// bring back what was removed, so it must not be used.
+    package let removalsFoldedThrough: LogPosition
 
     package init(
         contentLength: Int, recordCount: UInt64, lastCommit: CommitID, lastCommitAt: UInt64,
-        hash: UInt64, link: UInt64, directoryOffset: Int = 0, synced: LogPosition
+        hash: UInt64, link: UInt64, directoryOffset: Int = 0, synced: LogPosition,
+        removalsFoldedThrough: LogPosition = .none
     ) {
         self.contentLength = contentLength
         self.recordCount = recordCount
@@ -31,11 +35,12 @@ package struct SegmentFooter: Equatable, Sendable {
         self.link = link
         self.directoryOffset = directoryOffset
         self.synced = synced
+        self.removalsFoldedThrough = removalsFoldedThrough
     }
 
     /// "SHEAFEND".
     static let magic: UInt64 = 0x444E_4546_4145_4853
-    package static let length = 80
+    package static let length = 88
 
     enum Layout {
         static let magic = 0
@@ -47,7 +52,8 @@ package struct SegmentFooter: Equatable, Sendable {
         static let link = 48
         static let directoryOffset = 56
         static let synced = 64
-        static let checksum = 72
+        static let removals = 72
+        static let checksum = 80
     }
 
     /// The footer as bytes, for a segment of `store`.
@@ -63,6 +69,7 @@ package struct SegmentFooter: Equatable, Sendable {
             target.store(link, at: Layout.link)
             target.store(UInt64(directoryOffset), at: Layout.directoryOffset)
             target.store(synced.rawValue, at: Layout.synced)
+            target.store(removalsFoldedThrough.rawValue, at: Layout.removals)
             let covered = UnsafeRawBufferPointer(rebasing: target[0..<Layout.checksum])
             let checksum = XXH3.hash64(covered, seed: store.checksumSeed)
             target.store(checksum, at: Layout.checksum)
@@ -91,12 +98,14 @@ package struct SegmentFooter: Equatable, Sendable {
             hash: footer.loadInteger(Layout.hash),
             link: footer.loadInteger(Layout.link),
             directoryOffset: Int(directoryOffset),
-            synced: LogPosition(rawValue: footer.loadInteger(Layout.synced)))
+            synced: LogPosition(rawValue: footer.loadInteger(Layout.synced)),
+            removalsFoldedThrough: LogPosition(rawValue: footer.loadInteger(Layout.removals)))
     }
 
     /// The footer at the end of a file, where zeros may follow it that nobody has cut off yet.
     package static func last(in bytes: UnsafeRawBufferPointer, store: StoreID) -> SegmentFooter? {
         var end = bytes.count & ~7
+        guard bytes[end...].allSatisfy({ $0 == 0 }) else { return nil }
         while end >= 8, bytes.loadInteger(end - 8) as UInt64 == 0 { end -= 8 }
         // The checksum at the end of a footer may itself be zero.
         for candidate in [end, end + 8] {

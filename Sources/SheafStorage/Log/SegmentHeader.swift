@@ -19,13 +19,13 @@ package struct SegmentHeader: Equatable, Sendable {
     package let createdAt: UInt64
     /// The `link` of the footer of the segment before; zero in the first segment.
     package let link: UInt64
-    /// The last removal that compaction forgot here; a checkpoint older than that would bring
-    /// back what was removed, so it must not be used.
-    package let removalsFoldedThrough: LogPosition
+    /// The last commit that compaction may have folded: of the commits up to here only what was
+    /// newest then is left, and all later ones are as they were written. Zero in a log segment.
+    package let foldedThrough: CommitID
 
     package init(
         kind: Kind, store: StoreID, segments: ClosedRange<UInt32>, firstCommit: CommitID,
-        createdAt: UInt64, link: UInt64, removalsFoldedThrough: LogPosition = .none
+        createdAt: UInt64, link: UInt64, foldedThrough: CommitID = 0
     ) {
         self.kind = kind
         self.store = store
@@ -33,7 +33,7 @@ package struct SegmentHeader: Equatable, Sendable {
         self.firstCommit = firstCommit
         self.createdAt = createdAt
         self.link = link
-        self.removalsFoldedThrough = removalsFoldedThrough
+        self.foldedThrough = foldedThrough
     }
 
     /// "SHEAFLOG".
@@ -55,7 +55,7 @@ package struct SegmentHeader: Equatable, Sendable {
         static let cipher = 64
         static let codec = 66
         static let kind = 68
-        static let removals = 72
+        static let foldedThrough = 72
         static let reserved = 80
         static let checksum = 120
     }
@@ -75,7 +75,7 @@ package struct SegmentHeader: Equatable, Sendable {
         target.store(createdAt, at: Layout.createdAt)
         target.store(link, at: Layout.link)
         target.store(kind.rawValue, at: Layout.kind)
-        target.store(removalsFoldedThrough.rawValue, at: Layout.removals)
+        target.store(foldedThrough, at: Layout.foldedThrough)
         let covered = UnsafeRawBufferPointer(rebasing: target[0..<Layout.checksum])
         target.store(XXH3.hash64(covered), at: Layout.checksum)
     }
@@ -118,25 +118,34 @@ package struct SegmentHeader: Equatable, Sendable {
                 isUnsupported: true)
         }
         guard bytes.slice(Layout.reserved..<Layout.checksum).allSatisfy({ $0 == 0 }) else {
-            throw FormatError(at: Layout.reserved, "reserved bytes of the header are not zero")
+            throw FormatError(
+                at: Layout.reserved, "reserved bytes of the header are not zero",
+                isUnsupported: true)
         }
         let first: UInt32 = bytes.loadInteger(Layout.firstSegment)
         let last: UInt32 = bytes.loadInteger(Layout.lastSegment)
         guard let kind = Kind(rawValue: bytes.loadInteger(Layout.kind)) else {
-            throw FormatError(at: Layout.kind, "the segment is of no known kind")
+            throw FormatError(
+                at: Layout.kind, "the segment is of no known kind", isUnsupported: true)
         }
         guard first >= 1, first <= last, kind == .base || first == last else {
             throw FormatError(at: Layout.firstSegment, "segments \(first)...\(last) are no run")
+        }
+        let firstCommit: CommitID = bytes.loadInteger(Layout.firstCommit)
+        let link: UInt64 = bytes.loadInteger(Layout.link)
+        guard first > 1 || (firstCommit == 1 && link == 0) else {
+            throw FormatError(
+                at: Layout.firstCommit, "the first segment does not begin with the first commit")
         }
         self.init(
             kind: kind,
             store: StoreID(
                 low: bytes.loadInteger(Layout.storeLow), high: bytes.loadInteger(Layout.storeHigh)),
             segments: first...last,
-            firstCommit: bytes.loadInteger(Layout.firstCommit),
+            firstCommit: firstCommit,
             createdAt: bytes.loadInteger(Layout.createdAt),
-            link: bytes.loadInteger(Layout.link),
-            removalsFoldedThrough: LogPosition(rawValue: bytes.loadInteger(Layout.removals)))
+            link: link,
+            foldedThrough: bytes.loadInteger(Layout.foldedThrough))
     }
 
     /// The header's checksum: the first record of the file names it as its predecessor.

@@ -75,9 +75,11 @@ final class BaseWriter {
     }
 
     /// Completes the file and gives it its name, durably.
-    func finish(as name: String) throws(StorageError) -> Segment {
+    func finish(
+        as name: String, removalsFoldedThrough: LogPosition
+    ) throws(StorageError) -> Segment {
         do throws(StorageError) {
-            return try complete(as: name)
+            return try complete(as: name, removalsFoldedThrough)
         } catch {
             file.close()
             try? volume.remove(temporary)
@@ -91,7 +93,9 @@ final class BaseWriter {
         try? volume.remove(temporary)
     }
 
-    private func complete(as name: String) throws(StorageError) -> Segment {
+    private func complete(
+        as name: String, _ removalsFoldedThrough: LogPosition
+    ) throws(StorageError) -> Segment {
         try endRecord()
         let directoryOffset = offset + buffer.count
         appendRecord(
@@ -102,7 +106,8 @@ final class BaseWriter {
         let footer = SegmentFooter(
             contentLength: length, recordCount: recordCount, lastCommit: last.lastCommit,
             lastCommitAt: last.lastCommitAt, hash: hash.finish(), link: last.link,
-            directoryOffset: directoryOffset, synced: .none)
+            directoryOffset: directoryOffset, synced: .none,
+            removalsFoldedThrough: removalsFoldedThrough)
         let encoded = footer.encoded(store: header.store)
         let mapping = try translatingErrors { () throws(VolumeError) in
             try encoded.span.withUnsafeBytes { bytes throws(VolumeError) in

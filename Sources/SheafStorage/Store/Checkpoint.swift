@@ -11,7 +11,7 @@ final class Checkpoint {
         /// Where the log goes on behind it.
         let start: LogStart
         let pageCount: Int
-        let segmentCount: Int
+        let fileCount: Int
         /// The bytes of the file.
         let length: Int
     }
@@ -35,6 +35,9 @@ final class Checkpoint {
     /// "SHEAFCKP".
     static let magic: UInt64 = 0x504B_4346_4145_4853
     static let formatVersion: UInt32 = 1
+    /// The bytes of an entry of the table of live bytes: a file's first segment, four zeros, and
+    /// its live bytes.
+    static let liveEntryLength = 16
     /// The header takes the room of page zero, which no tree has.
     static let headerLength = BTree.pageSize
 
@@ -49,7 +52,7 @@ final class Checkpoint {
         static let chain = 48
         static let commitAt = 56
         static let pageCount = 64
-        static let segmentCount = 68
+        static let fileCount = 68
         static let hash = 72
         static let reserved = 80
         static let checksum = headerLength - 8
@@ -66,11 +69,15 @@ final class Checkpoint {
         }
         do throws(FormatError) {
             let summary = try readHeader(mapping.bytes, name: name, store: store)
+            guard FileName(name) == .checkpoint(summary.start.commit) else {
+                throw FormatError(
+                    at: Layout.commit, "the checkpoint covers commit \(summary.start.commit)")
+            }
             guard summary.start.position >= notBefore else {
                 throw FormatError(
                     at: Layout.position, "compaction has forgotten removals since then")
             }
-            let live = readLiveBytes(mapping.bytes, summary)
+            let live = try readLiveBytes(mapping.bytes, summary)
             let tree: BTree
             do throws(BTreeDamage) {
                 tree = try BTree(adopting: mapping, pageCount: summary.pageCount)
@@ -78,7 +85,7 @@ final class Checkpoint {
                 throw FormatError(error)
             }
             return Checkpoint(
-                summary: summary, keyspace: Keyspace(adopting: tree, liveBytesBySegment: live))
+                summary: summary, keyspace: Keyspace(adopting: tree, live: live))
         } catch {
             throw StorageError(error, file: name)
         }
@@ -112,8 +119,8 @@ final class Checkpoint {
             throw FormatError(at: Layout.storeLow, "the checkpoint belongs to store \(owner)")
         }
         let pageCount = Int(bytes.loadInteger(Layout.pageCount) as UInt32)
-        let segmentCount = Int(bytes.loadInteger(Layout.segmentCount) as UInt32)
-        let length = headerLength + pageCount * BTree.pageSize + segmentCount * 8
+        let fileCount = Int(bytes.loadInteger(Layout.fileCount) as UInt32)
+        let length = headerLength + pageCount * BTree.pageSize + fileCount * liveEntryLength
         guard bytes.count == length else {
             throw FormatError(
                 at: bytes.count, "the file has \(bytes.count) bytes and should have \(length)")
@@ -129,16 +136,25 @@ final class Checkpoint {
                 chain: bytes.loadInteger(Layout.chain),
                 commit: bytes.loadInteger(Layout.commit),
                 commitAt: bytes.loadInteger(Layout.commitAt)),
-            pageCount: pageCount, segmentCount: segmentCount, length: length)
+            pageCount: pageCount, fileCount: fileCount, length: length)
     }
 
     private static func readLiveBytes(
         _ bytes: UnsafeRawBufferPointer, _ summary: Summary
-    ) -> [Int] {
+    ) throws(FormatError) -> LiveBytes {
         let start = headerLength + summary.pageCount * BTree.pageSize
-        return (0..<summary.segmentCount).map { index in
-            Int(truncatingIfNeeded: bytes.loadInteger(start + index * 8) as UInt64)
+        var entries: [LiveBytes.Entry] = []
+        for index in 0..<summary.fileCount {
+            let offset = start + index * liveEntryLength
+            let first: UInt32 = bytes.loadInteger(offset)
+            let length: UInt64 = bytes.loadInteger(offset + 8)
+            guard first > (entries.last?.firstSegment ?? 0),
+                bytes.loadInteger(offset + 4) as UInt32 == 0,
+                length <= UInt64(Limits.maximumFileLength)
+            else { throw FormatError(at: offset, "the live bytes of the files are out of order") }
+            entries.append(LiveBytes.Entry(firstSegment: first, length: Int(length)))
         }
+        return LiveBytes(entries: entries)
     }
 }
 

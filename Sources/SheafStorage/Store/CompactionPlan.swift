@@ -4,6 +4,8 @@ package struct CompactionPlan: Sendable {
     package let files: [Segment]
     /// Everything up to here is older than the history horizon.
     let horizon: LogPosition
+    /// The last commit up to there.
+    let horizonCommit: CommitID
     /// What the files take, and what of that is still needed.
     package let length: Int
     package let liveLength: Int
@@ -46,6 +48,7 @@ struct CompactionPlanner {
     /// In order; all of them lie before the horizon.
     let candidates: [Candidate]
     let horizon: LogPosition
+    let horizonCommit: CommitID
     /// The live bytes that one base file may take.
     let outputLimit: Int
 
@@ -143,7 +146,7 @@ struct CompactionPlanner {
             return nil
         }
         return CompactionPlan(
-            files: chosen.map(\.segment), horizon: horizon,
+            files: chosen.map(\.segment), horizon: horizon, horizonCommit: horizonCommit,
             length: chosen.reduce(0) { $0 + $1.length }, liveLength: liveLength(run))
     }
 }

@@ -1,10 +1,9 @@
 extension CompactionPlanner {
     /// Looks at the files that a snapshot reads; none where no file lies before the horizon.
     ///
-    /// `liveBytes` are those of each segment, by its number minus 1. `foldedAt` says how far the
-    /// log had grown when a base file was made, by its first segment.
+    /// `foldedAt` says how far the log had grown when a base file was made, by its first segment.
     init?(
-        _ snapshot: LogSnapshot, liveBytes: [Int], options: borrowing LogStoreOptions,
+        _ snapshot: LogSnapshot, live: LiveBytes, options: borrowing LogStoreOptions,
         foldedAt: [UInt32: Int] = [:]
     ) {
         let files = snapshot.segments.files
@@ -12,19 +11,21 @@ extension CompactionPlanner {
         guard foldable > 0 else { return nil }
         let candidates = files[..<foldable].map { file in
             let segments = file.header.segments
-            let live = liveBytes.dropFirst(Int(segments.lowerBound) - 1).prefix(segments.count)
+            let live = live.length(ofFileAt: segments.lowerBound)
             let length = (file.footer?.contentLength ?? 0) + SegmentFooter.length
             let age = foldedAt[segments.lowerBound].map { snapshot.grownLength - $0 }
             return Candidate(
-                segment: file, length: length, liveLength: min(live.reduce(0, +), length),
+                segment: file, length: length, liveLength: min(max(live, 0), length),
                 continuesCommit: file.continuesCommit,
                 isSettled: age.map { $0 < max(length / 4, options.history.bytes) } ?? false)
         }
-        let last = files[foldable - 1].header.segments.upperBound
+        let last = files[foldable - 1]
         self.init(
             candidates: candidates,
-            horizon: LogPosition(segment: last, offset: Int(UInt32.max)),
-            outputLimit: max(options.segmentLength(liveBytes: liveBytes.reduce(0, +)), 1 << 20))
+            horizon: LogPosition(
+                segment: last.header.segments.upperBound, offset: Int(UInt32.max)),
+            horizonCommit: last.footer?.lastCommit ?? 0,
+            outputLimit: max(options.segmentLength(liveBytes: live.total), 1 << 20))
     }
 
     /// How many files from the first one on are sealed and older than the horizon.
@@ -46,7 +47,9 @@ extension CompactionPlanner {
                 file.header.kind == .base
                 || snapshot.commit - min(footer.lastCommit, snapshot.commit) >= history.commits
                 || newerBytes >= history.bytes
-                || history.milliseconds.map { footer.lastCommitAt + $0 <= now } ?? false
+                || history.milliseconds.map { age in
+                    now >= footer.lastCommitAt && now - footer.lastCommitAt >= age
+                } ?? false
             // A commit that goes on in the next file keeps this one with it.
             let isWhole = index == files.count || !files[index].continuesCommit
             if isOld && isWhole { return index }

@@ -39,22 +39,12 @@ final class Compactor {
         self.store = store
         self.removalLimit = plan.startsLog ? removalLimit : .none
         chain = first.header.checksum
-        let forgets = plan.startsLog ? Self.lastForgettable(plan, removalLimit) : .none
         let header = SegmentHeader(
             kind: .base, store: store, segments: plan.segments,
             firstCommit: first.header.firstCommit, createdAt: now, link: first.header.link,
-            removalsFoldedThrough: max(
-                forgets, plan.files.map(\.header.removalsFoldedThrough).max() ?? .none))
+            foldedThrough: max(
+                plan.horizonCommit, plan.files.map(\.header.foldedThrough).max() ?? 0))
         output = try BaseWriter(volume: volume, temporary: temporary, header: header, last: footer)
-    }
-
-    /// The end of the run, or of what checkpoints cover, whichever comes first.
-    private static func lastForgettable(
-        _ plan: CompactionPlan, _ removalLimit: LogPosition
-    ) -> LogPosition {
-        min(
-            LogPosition(segment: plan.segments.upperBound, offset: Int(UInt32.max)),
-            removalLimit)
     }
 
     /// Judges the next record; returns the bytes that were read, and zero at the end.
@@ -79,7 +69,10 @@ final class Compactor {
     /// Completes the base file and puts it in place of the run, durably.
     func finish() throws(StorageError) -> Result {
         let name = FileName.name(ofBase: plan.segments)
-        let base = try output.finish(as: name)
+        let before = plan.files.compactMap(\.footer).map(\.removalsFoldedThrough).max() ?? .none
+        let base = try output.finish(
+            as: name,
+            removalsFoldedThrough: forgotten.reduce(before) { max($0, $1.position) })
         return Result(base: base, forgotten: forgotten)
     }
 
@@ -116,7 +109,7 @@ final class Compactor {
             case .directory:
                 break
             case .folded:
-                let folded = try FoldedRecord(record)
+                let folded = try FoldedRecord(record, of: file.header.segments)
                 for index in 0..<folded.count {
                     let entry = folded[index]
                     try judge(

@@ -60,6 +60,10 @@ struct EngineState: ~Copyable {
     func checkWritable() throws(StorageError) {
         if isClosed { throw .closed }
         if let poison { throw .poisoned(cause: poison.description) }
+        // Numbers that no store reaches by itself may still stand in a file.
+        guard lastCommit < .max, tail.segment < .max else {
+            throw .limit(name: "commits", value: .max, limit: .max)
+        }
     }
 
     /// Gives every operation of `batch` its place, and the commit its number.
@@ -176,8 +180,9 @@ struct EngineState: ~Copyable {
         }
         sealTail()
         let needed = SegmentHeader.length + length + SegmentFooter.length
-        let capacity = max(options.segmentLength(liveBytes: keyspace.liveBytes), needed)
+        let capacity = max(options.segmentLength(liveBytes: keyspace.live.total), needed)
         tail = Tail(segment: tail.segment + 1, offset: 0, capacity: capacity)
+        keyspace.live.begin(tail.segment)
         pending.pieces.append(
             PendingBatch.Piece(
                 segment: tail.segment, fileOffset: 0, bufferOffset: pending.length,

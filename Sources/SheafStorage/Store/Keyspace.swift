@@ -7,27 +7,26 @@ import SheafBytes
 /// goes on when the key comes back, and a count of the live keys stays exact.
 struct Keyspace: ~Copyable {
     var tree: BTree
-    /// The bytes of operations that are still the newest of their key, by segment number minus 1.
-    private(set) var liveBytesBySegment: [Int] = []
-    private(set) var liveBytes = 0
+    /// The bytes of operations that are still the newest of their key.
+    var live: LiveBytes
     private(set) var removedCount = 0
 
     /// The keys that have a payload.
-    static let live = KeyRange(from: [1])
+    static let present = KeyRange(from: [1])
     /// The keys that were removed, each behind a zero byte.
     static let removed = KeyRange(from: [0], to: [1])
 
     /// Starts empty.
     init() {
         tree = BTree()
+        live = LiveBytes()
     }
 
     /// Takes over a tree and counts what it needs.
-    init(adopting tree: consuming BTree, liveBytesBySegment: [Int]) {
+    init(adopting tree: consuming BTree, live: LiveBytes) {
         removedCount = tree.count(in: Self.removed)
         self.tree = tree
-        self.liveBytesBySegment = liveBytesBySegment
-        liveBytes = liveBytesBySegment.reduce(0, +)
+        self.live = live
     }
 
     /// How many keys have a payload.
@@ -35,9 +34,9 @@ struct Keyspace: ~Copyable {
 
     /// Notes that the newest operation of `key` is a payload at `place`; returns the one before.
     mutating func put(_ key: UnsafeRawBufferPointer, at place: Place) -> LogPosition {
-        add(place)
+        live.add(place)
         if let old = tree.put(key, place.value).flatMap(Place.init) {
-            subtract(old)
+            live.subtract(old)
             return old.position
         }
         guard removedCount > 0, let removal = forgetRemoval(of: key) else { return .none }
@@ -46,13 +45,13 @@ struct Keyspace: ~Copyable {
 
     /// Notes that the newest operation of `key` is a removal at `place`; returns the one before.
     mutating func remove(_ key: UnsafeRawBufferPointer, at place: Place) -> LogPosition {
-        add(place)
-        let live = tree.remove(key).flatMap(Place.init)
+        live.add(place)
+        let present = tree.remove(key).flatMap(Place.init)
         let earlier = Self.withRemovedKey(key) { tree.put($0, place.value) }.flatMap(Place.init)
         if earlier == nil { removedCount += 1 }
-        if let live { subtract(live) }
-        if let earlier { subtract(earlier) }
-        return live?.position ?? earlier?.position ?? .none
+        if let present { live.subtract(present) }
+        if let earlier { live.subtract(earlier) }
+        return present?.position ?? earlier?.position ?? .none
     }
 
     /// Forgets removals that the log no longer holds; `removedKeys` are as the tree has them.
@@ -64,7 +63,7 @@ struct Keyspace: ~Copyable {
                 else { return }
                 _ = tree.remove(key)
                 removedCount -= 1
-                subtract(place)
+                live.subtract(place)
             }
         }
     }
@@ -85,21 +84,7 @@ struct Keyspace: ~Copyable {
             return nil
         }
         removedCount -= 1
-        subtract(place)
+        live.subtract(place)
         return place
-    }
-
-    private mutating func add(_ place: Place) {
-        let index = Int(place.position.segment) - 1
-        while liveBytesBySegment.count <= index { liveBytesBySegment.append(0) }
-        liveBytesBySegment[index] += place.length
-        liveBytes += place.length
-    }
-
-    private mutating func subtract(_ place: Place) {
-        let index = Int(place.position.segment) - 1
-        guard index >= 0, index < liveBytesBySegment.count else { return }
-        liveBytesBySegment[index] -= place.length
-        liveBytes -= place.length
     }
 }

@@ -75,7 +75,7 @@ struct LogContents {
 
     /// Checkpoints before this position would bring back what compaction has forgotten.
     var removalsFoldedThrough: LogPosition {
-        files.map(\.header.removalsFoldedThrough).max() ?? .none
+        files.compactMap(\.footer).map(\.removalsFoldedThrough).max() ?? .none
     }
 
     private mutating func open(
@@ -87,7 +87,10 @@ struct LogContents {
         // Behind the last begun segment there may be files that hold nothing yet.
         while let last = candidates.last, !last.isBase {
             let mapping = try Self.map(last.name, in: volume)
-            guard try !Self.isBegun(mapping, number: last.segments.lowerBound, name: last.name)
+            guard
+                try !Self.isBegun(
+                    mapping, number: last.segments.lowerBound, name: last.name,
+                    store: candidates.count > 1 ? try storeOfFirst(covers, in: volume) : nil)
             else {
                 mappings[last.name] = mapping
                 break
@@ -102,7 +105,7 @@ struct LogContents {
                 } else {
                     try Self.map(cover.name, in: volume)
                 }
-            let expected = (files.last?.segments.upperBound ?? 0) + 1
+            let expected = (files.last?.segments.upperBound ?? 0) &+ 1
             guard cover.segments.lowerBound == expected else {
                 throw .damaged(
                     FileName.name(ofSegment: expected), at: 0,
@@ -146,7 +149,7 @@ struct LogContents {
                     name, at: SegmentHeader.Layout.link,
                     "the segment does not follow \(previous.name)")
             }
-            guard header.firstCommit == before.lastCommit + 1 else {
+            guard header.firstCommit == before.lastCommit &+ 1 else {
                 throw .damaged(
                     name, at: SegmentHeader.Layout.firstCommit,
                     "commit \(header.firstCommit) follows commit \(before.lastCommit)")
@@ -158,25 +161,44 @@ struct LogContents {
     private static func map(
         _ name: String, in volume: any Volume
     ) throws(StorageError) -> FileMapping {
-        try translatingErrors { () throws(VolumeError) in
+        let (size, mapping) = try translatingErrors { () throws(VolumeError) in
             let file = try volume.open(name, .read)
             defer { file.close() }
-            return try file.map(length: try file.size(), .shared)
+            let size = try file.size()
+            return (
+                size,
+                try file.map(length: min(size, Limits.maximumFileLength), .shared)
+            )
         }
+        guard size <= Limits.maximumFileLength else {
+            throw .damaged(name, at: Limits.maximumFileLength, "the file is longer than offsets go")
+        }
+        return mapping
+    }
+
+    /// The store that the first file belongs to, if its header can be read.
+    private func storeOfFirst(
+        _ covers: [(segments: ClosedRange<UInt32>, name: String, isBase: Bool)],
+        in volume: any Volume
+    ) throws(StorageError) -> StoreID? {
+        guard let first = covers.first else { return nil }
+        let mapping = try Self.map(first.name, in: volume)
+        return try? SegmentHeader(decoding: mapping.bytes).store
     }
 
     /// Whether a log file was begun: a header that was never synced may be missing or torn.
     private static func isBegun(
-        _ mapping: FileMapping, number: UInt32, name: String
+        _ mapping: FileMapping, number: UInt32, name: String, store: StoreID?
     ) throws(StorageError) -> Bool {
         do throws(FormatError) {
             _ = try SegmentHeader(decoding: mapping.bytes)
             return true
         } catch {
             if error.isUnsupported { throw StorageError(error, file: name) }
-            // The header would tell the store, whose checksums are the better proof.
+            // Only the first file of a store has no other to tell the store by, whose checksums are
+            // the better proof.
             let isProven = RecordScanner.provesSynced(
-                mapping.bytes, segment: number, store: nil, beyond: 0)
+                mapping.bytes, segment: number, store: store, beyond: 0)
             guard !isProven else { throw StorageError(error, file: name) }
             return false
         }

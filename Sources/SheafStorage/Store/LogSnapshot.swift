@@ -41,10 +41,10 @@ package final class LogSnapshot: Sendable {
     }
 
     /// The keys that have a payload.
-    package var keys: KeyRange { Keyspace.live }
+    package var keys: KeyRange { Keyspace.present }
 
     /// How many keys have a payload.
-    package var count: Int { tree.count(in: Keyspace.live) }
+    package var count: Int { tree.count(in: Keyspace.present) }
 
     /// Where the newest operation of `key` is, if the key has a payload.
     package func place(of key: UnsafeRawBufferPointer) -> Place? {

@@ -74,10 +74,11 @@ struct LogWalk {
                 throw StorageError(error, file: file.name)
             }
         }
-        guard start.position <= end.position else {
+        let last = files.last?.segments.upperBound ?? 0
+        guard start.position.segment <= last, start.position <= end.position else {
             throw .damaged(
                 FileName.name(ofSegment: start.position.segment), at: start.position.offset,
-                "the log ends before what a checkpoint says that it holds")
+                "the log ends before what a checkpoint covers")
         }
         return end
     }
@@ -88,7 +89,10 @@ struct LogWalk {
         let number = file.segments.lowerBound
         var scanner = RecordScanner(file: file.bytes, header: file.header)
         if number == start.position.segment, start.position.offset > SegmentHeader.length {
-            guard start.position.offset <= file.bytes.count else { return }
+            guard start.position.offset <= file.bytes.count else {
+                throw FormatError(
+                    at: file.bytes.count, "the log ends before what a checkpoint covers")
+            }
             scanner = RecordScanner(
                 file: file.bytes, segment: number, store: file.header.store,
                 offset: start.position.offset, chain: start.chain)
@@ -203,7 +207,7 @@ struct LogWalk {
         _ record: Record, _ file: LogContents.File, _ visitor: inout some LogVisitor
     ) throws(FormatError) {
         do throws(FormatError) {
-            let folded = try FoldedRecord(record)
+            let folded = try FoldedRecord(record, of: file.segments)
             for index in 0..<folded.count {
                 let entry = folded[index]
                 guard entry.position >= start.position else { continue }

@@ -72,6 +72,7 @@ struct Recovery {
             last.footer.map { (footer: $0, mapping: file.mapping) }
         }
         let table = try recovery.table(sealing: sealed, readable: last.position.offset)
+        try loaded.forgetRemovals(upTo: recovery.contents.removalsFoldedThrough, table)
         return (
             LogSnapshot(
                 tree: loaded.snapshot(), segments: table, commit: last.commit,
@@ -107,6 +108,26 @@ struct Recovery {
             return snapshot
         }
 
+        /// Forgets removals up to `limit` that compaction has forgotten since the checkpoint.
+        func forgetRemovals(
+            upTo limit: LogPosition, _ segments: SegmentTable
+        ) throws(StorageError) {
+            guard limit != .none, let removed = keyspace?.removedCount, removed > 0 else { return }
+            var candidates: [(key: [UInt8], position: LogPosition)] = []
+            keyspace?.tree.forEach(in: Keyspace.removed) { key, value in
+                if let place = Place(value), place.position <= limit {
+                    candidates.append((key: Array(key), position: place.position))
+                }
+                return true
+            }
+            var forgotten: [(key: [UInt8], position: LogPosition)] = []
+            for candidate in candidates
+            where try segments.operation(at: candidate.position) == nil {
+                forgotten.append(candidate)
+            }
+            keyspace?.forget(forgotten[...])
+        }
+
         /// The keys, which can be taken once.
         func takeKeyspace() -> Keyspace {
             guard let keyspace = keyspace.take() else {
@@ -117,6 +138,18 @@ struct Recovery {
     }
 
     private mutating func load() throws(StorageError) -> Loaded {
+        let loaded = try loadKeys()
+        // A checkpoint is made of durable commits alone, even one that cannot be read any more.
+        if let (commit, name) = contents.checkpoints.first, commit > loaded.end.commit {
+            let missing = (contents.files.last?.segments.upperBound ?? 0) &+ 1
+            throw .damaged(
+                FileName.name(ofSegment: missing), at: 0,
+                "the log ends with commit \(loaded.end.commit), and \(name) covers \(commit)")
+        }
+        return loaded
+    }
+
+    private mutating func loadKeys() throws(StorageError) -> Loaded {
         for (_, name) in contents.checkpoints {
             do throws(StorageError) {
                 let checkpoint = try Checkpoint.load(
@@ -129,7 +162,7 @@ struct Recovery {
                 report.unusableCheckpoints.append(damage.description)
             }
         }
-        var loader = BulkLoader()
+        var loader = BulkLoader(firstSegments: firstSegments)
         var walk = LogWalk(contents.files)
         let end = try walk.run(&loader)
         note(end)
@@ -140,13 +173,16 @@ struct Recovery {
         onto checkpoint: Checkpoint
     ) throws(StorageError) -> Loaded {
         let summary = checkpoint.summary
-        var replayer = Replayer(keyspace: checkpoint.takeKeyspace())
+        var replayer = Replayer(
+            keyspace: checkpoint.takeKeyspace(), firstSegments: firstSegments)
         var walk = LogWalk(contents.files, from: summary.start)
         let end = try walk.run(&replayer)
         report.usedCheckpoint = summary.name
         note(end)
         return Loaded(keyspace: replayer.takeKeyspace(), end: end, checkpoint: summary)
     }
+
+    private var firstSegments: [UInt32] { contents.files.map(\.segments.lowerBound) }
 
     private mutating func note(_ end: LogEnd) {
         report.replayedLength = end.length
@@ -169,6 +205,7 @@ struct Recovery {
             if !leftovers.isEmpty { try volume.synchronizeNames() }
         }
         let table = try table(sealing: sealed, readable: end.position.offset)
+        try loaded.forgetRemovals(upTo: contents.removalsFoldedThrough, table)
         let store =
             contents.store ?? StoreID(low: options.random(), high: options.random())
         let snapshot = LogSnapshot(
@@ -225,21 +262,18 @@ struct Recovery {
         guard last.header.kind == .log else {
             return last.footer.map { (footer: $0, mapping: last.mapping) }
         }
-        let number = last.segments.lowerBound
         let length = end.position.offset
-        let footer: SegmentFooter
-        if let sealed = end.footer {
-            footer = sealed
-        } else {
-            footer = try makeFooter(for: last, end)
-        }
+        let footer = try makeFooter(for: last, end)
         // Whatever the log knew to be synced needs no second writing.
-        let known = footer.synced.segment == number ? footer.synced.offset : 0
+        let synced = end.footer?.synced ?? end.synced
+        let known = synced.segment == last.segments.lowerBound ? min(synced.offset, length) : 0
         let mapping = try translatingErrors { () throws(VolumeError) in
             let file = try volume.open(last.name, .write)
             defer { file.close() }
             if known < length {
                 try file.writeFully(last.bytes.slice(known..<length), at: known)
+                // The footer goes after a sync of its own, so that it proves what it seals.
+                try file.synchronize()
             }
             let encoded = footer.encoded(store: last.header.store)
             try encoded.span.withUnsafeBytes { bytes throws(VolumeError) in
@@ -258,6 +292,13 @@ struct Recovery {
         for last: LogContents.File, _ end: LogEnd
     ) throws(StorageError) -> SegmentFooter {
         let length = end.position.offset
+        let synced = LogPosition(segment: last.segments.lowerBound, offset: length)
+        if let sealed = end.footer {
+            return SegmentFooter(
+                contentLength: length, recordCount: sealed.recordCount,
+                lastCommit: sealed.lastCommit, lastCommitAt: sealed.lastCommitAt,
+                hash: sealed.hash, link: sealed.link, synced: synced)
+        }
         let content = last.bytes.slice(0..<length)
         var scanner = RecordScanner(file: content, header: last.header)
         var recordCount: UInt64 = 0
@@ -277,7 +318,6 @@ struct Recovery {
         let hash = XXH3.hash64(content)
         return SegmentFooter(
             contentLength: length, recordCount: recordCount, lastCommit: end.commit,
-            lastCommitAt: end.commitAt, hash: hash, link: hash,
-            synced: end.synced)
+            lastCommitAt: end.commitAt, hash: hash, link: hash, synced: synced)
     }
 }

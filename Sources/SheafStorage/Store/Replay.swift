@@ -4,7 +4,9 @@ import SheafBytes
 final class Replayer: LogVisitor {
     private var keyspace: Keyspace?
 
-    init(keyspace: consuming Keyspace) {
+    /// Goes on from the keys of a checkpoint, in files that begin with these segments.
+    init(keyspace: consuming Keyspace, firstSegments: [UInt32]) {
+        keyspace.live = keyspace.live.aligned(to: firstSegments)
         self.keyspace = consume keyspace
     }
 
@@ -57,6 +59,12 @@ struct BulkLoader: LogVisitor {
     }
 
     private var entries: [Entry] = []
+    private let firstSegments: [UInt32]
+
+    /// Loads a log in files that begin with these segments.
+    init(firstSegments: [UInt32]) {
+        self.firstSegments = firstSegments
+    }
 
     mutating func visit(
         _ commit: CommitID, at time: UInt64, records: [Record]
@@ -141,14 +149,12 @@ struct BulkLoader: LogVisitor {
 
     private func build() -> Keyspace {
         var builder = BTreeBuilder()
-        var live: [Int] = []
+        var live = LiveBytes(firstSegments: firstSegments)
         for wantsRemovals in [true, false] {
             for entry in entries where entry.isRemoval == wantsRemovals {
                 let place = Place(
                     position: LogPosition(rawValue: entry.position), length: Int(entry.length))
-                let index = Int(place.position.segment) - 1
-                while live.count <= index { live.append(0) }
-                live[index] += place.length
+                live.add(place)
                 if wantsRemovals {
                     Keyspace.withRemovedKey(entry.keyBytes) { builder.append($0, place.value) }
                 } else {
@@ -156,7 +162,7 @@ struct BulkLoader: LogVisitor {
                 }
             }
         }
-        return Keyspace(adopting: builder.finish(), liveBytesBySegment: live)
+        return Keyspace(adopting: builder.finish(), live: live)
     }
 }
 

@@ -149,7 +149,7 @@ package final class Segment: Sendable {
             store: header.store)
         do throws(FormatError) {
             if header.kind == .base {
-                _ = try FoldedRecord(record)
+                _ = try FoldedRecord(record, of: header.segments)
             } else {
                 var operations = OperationSequence(record)
                 while try operations.next() != nil {}

@@ -1,41 +1,50 @@
 /// The segment files of a store at one moment, found by segment number.
 package final class SegmentTable: Sendable {
-    /// The file of segment n at n - 1; a base file stands at each of its numbers.
-    private let byNumber: [Segment]
+    /// Each file once, in the order of their segments.
+    package let files: [Segment]
 
-    init(_ byNumber: [Segment] = []) {
-        self.byNumber = byNumber
+    init(_ files: [Segment] = []) {
+        self.files = files
     }
 
     /// The last segment's number; zero in a store without segments.
-    package var lastNumber: UInt32 { UInt32(byNumber.count) }
+    package var lastNumber: UInt32 { files.last?.header.segments.upperBound ?? 0 }
 
     /// The file that holds the positions of segment `number`.
     @inline(__always)
     func segment(_ number: UInt32) -> Segment? {
-        guard number >= 1, number <= byNumber.count else { return nil }
-        return byNumber[Int(number) - 1]
-    }
-
-    /// Each file once, in order.
-    package var files: [Segment] {
-        var files: [Segment] = []
-        for segment in byNumber where files.last !== segment { files.append(segment) }
-        return files
+        var low = 0
+        var high = files.count
+        while low < high {
+            let middle = (low + high) / 2
+            if files[middle].header.segments.upperBound < number {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        guard low < files.count, files[low].header.segments.contains(number) else { return nil }
+        return files[low]
     }
 
     /// The table with one more segment at its end.
     func appending(_ segment: Segment) -> SegmentTable {
         precondition(
-            segment.header.segments.lowerBound == lastNumber + 1, "Segments follow each other.")
-        return SegmentTable(byNumber + segment.header.segments.map { _ in segment })
+            segment.header.segments.lowerBound > lastNumber, "Segments follow each other.")
+        return SegmentTable(files + [segment])
     }
 
     /// The table in which a base file stands for the segments that it holds.
     func replacing(with base: Segment) -> SegmentTable {
-        var byNumber = byNumber
-        for number in base.header.segments { byNumber[Int(number) - 1] = base }
-        return SegmentTable(byNumber)
+        var kept: [Segment] = []
+        for file in files {
+            if !file.header.segments.overlaps(base.header.segments) {
+                kept.append(file)
+            } else if kept.last !== base {
+                kept.append(base)
+            }
+        }
+        return SegmentTable(kept)
     }
 
     /// The operation that was first written at `position`; nothing when it was folded away.

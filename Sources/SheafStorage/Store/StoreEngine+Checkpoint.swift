@@ -13,7 +13,7 @@ extension StoreEngine {
     /// How much log behind the newest checkpoint makes another one due.
     private func dueLength(atClose: Bool) -> Int {
         if let length = options.checkpointLength { return length }
-        let live = state.withLock { $0.keyspace.liveBytes }
+        let live = state.withLock { $0.keyspace.live.total }
         let due = max(Self.smallestCheckpointLength, live / 4)
         // A store that is closed has time; still, a small change is cheaper to replay.
         return atClose ? due / 32 : due
@@ -77,8 +77,17 @@ extension StoreEngine {
                 pace(try sink.flush())
             }
         }
-        let live = Self.liveBytes(of: snapshot)
-        try live.span.withUnsafeBytes { bytes throws(VolumeError) in try sink.add(bytes) }
+        let live = LiveBytes(of: snapshot.tree, in: snapshot.segments)
+        var table = ByteWriter(capacity: live.entries.count * Checkpoint.liveEntryLength)
+        for entry in live.entries {
+            table.write(entry.firstSegment)
+            table.write(UInt32(0))
+            table.write(UInt64(entry.length))
+        }
+        let pageCount = sink.pageCount
+        try table.bytes.span.withUnsafeBytes { bytes throws(VolumeError) in
+            try sink.add(bytes)
+        }
         _ = try sink.flush()
         var header = [UInt8](repeating: 0, count: Checkpoint.headerLength)
         header.withUnsafeMutableBytes { target in
@@ -92,8 +101,8 @@ extension StoreEngine {
             target.store(snapshot.end.rawValue, at: Layout.position)
             target.store(snapshot.chain, at: Layout.chain)
             target.store(snapshot.commitAt, at: Layout.commitAt)
-            target.store(UInt32(sink.pageCount - (live.isEmpty ? 0 : 1)), at: Layout.pageCount)
-            target.store(UInt32(live.count), at: Layout.segmentCount)
+            target.store(UInt32(pageCount), at: Layout.pageCount)
+            target.store(UInt32(live.entries.count), at: Layout.fileCount)
             target.store(sink.hash.finish(), at: Layout.hash)
             let covered = UnsafeRawBufferPointer(target).slice(0..<Layout.checksum)
             target.store(XXH3.hash64(covered), at: Layout.checksum)
@@ -103,18 +112,6 @@ extension StoreEngine {
         }
         try file.synchronize()
         return sink.length
-    }
-
-    /// The bytes that `snapshot` needs of each segment, as little-endian numbers.
-    private static func liveBytes(of snapshot: LogSnapshot) -> [UInt64] {
-        var live = [UInt64](repeating: 0, count: Int(snapshot.segments.lastNumber))
-        snapshot.tree.forEach(in: .all) { _, value in
-            guard let place = Place(value) else { return true }
-            let index = Int(place.position.segment) - 1
-            if index >= 0, index < live.count { live[index] += UInt64(place.length) }
-            return true
-        }
-        return live.map(\.littleEndian)
     }
 }
 

@@ -106,8 +106,8 @@ extension StoreEngine {
     package func usage() -> (directoryBytes: Int, liveBytes: Int) {
         let (snapshot, live, next) = state.withLock { state in
             (
-                state.published, state.keyspace.liveBytes,
-                options.segmentLength(liveBytes: state.keyspace.liveBytes)
+                state.published, state.keyspace.live.total,
+                options.segmentLength(liveBytes: state.keyspace.live.total)
             )
         }
         var bytes = checkpoints.withLock { $0.length }
@@ -119,9 +119,9 @@ extension StoreEngine {
     }
 
     private func planner(foldedAt: [UInt32: Int] = [:]) -> CompactionPlanner? {
-        let live = state.withLock { $0.keyspace.liveBytesBySegment }
+        let (snapshot, live) = state.withLock { ($0.published, $0.keyspace.live) }
         return CompactionPlanner(
-            snapshot(), liveBytes: live, options: options, foldedAt: foldedAt)
+            snapshot, live: live, options: options, foldedAt: foldedAt)
     }
 
     private func begin(_ plan: CompactionPlan) throws(StorageError) -> Compactor {
@@ -141,6 +141,7 @@ extension StoreEngine {
         let grown = state.withLock { state in
             let segments = state.published.segments.replacing(with: result.base)
             state.published = state.published.with(segments)
+            state.keyspace.live.merge(plan.segments)
             return state.published.grownLength
         }
         compaction.foldedAt[plan.segments.lowerBound] = grown

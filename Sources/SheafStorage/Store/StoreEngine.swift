@@ -185,7 +185,7 @@ package final class StoreEngine: Sendable {
             (
                 state.tail.isBegun ? state.tail.segment + 1 : 0,
                 state.preparesSegments
-                    ? options.segmentLength(liveBytes: state.keyspace.liveBytes) : 0
+                    ? options.segmentLength(liveBytes: state.keyspace.live.total) : 0
             )
         }
         // The first segment of an opening is made when it is needed: many who open only read.
