@@ -4,8 +4,10 @@ struct SalvageSweep: ~Copyable {
     private struct OpenCommit {
         let commit: CommitID
         var records: [(record: Record, file: Int)] = []
-        /// Whether bytes are missing behind or before one of its records.
+        /// Whether some of its records are known to be missing.
         var isBroken: Bool
+        /// Whether bytes are missing since its last record, which may have been one of its own.
+        var isInDoubt = false
     }
 
     let store: StoreID
@@ -51,7 +53,7 @@ struct SalvageSweep: ~Copyable {
 
     /// Ends the sweep: what is open then was never committed, unless its end was lost.
     mutating func finish() {
-        if let open, !open.isBroken {
+        if let open, !open.isBroken, !open.isInDoubt {
             report.notes.append("commit \(open.commit) was never completed and is left behind")
         }
         settle()
@@ -153,6 +155,7 @@ struct SalvageSweep: ~Copyable {
         } else if let current = open, current.commit == record.commit {
             let isNext = Int(record.part) == current.records.count
             open?.isBroken = current.isBroken || !isNext
+            open?.isInDoubt = false
         } else {
             settle()
             account(before: record.commit)
@@ -167,8 +170,8 @@ struct SalvageSweep: ~Copyable {
     private mutating func settle(isEnded: Bool = false) {
         guard let commit = open else { return }
         open = nil
-        guard isEnded || commit.isBroken else { return }
-        if commit.isBroken { report.incompleteCommitCount += 1 }
+        guard isEnded || commit.isBroken || commit.isInDoubt else { return }
+        if commit.isBroken || commit.isInDoubt { report.incompleteCommitCount += 1 }
         last = commit.commit
         report.lastCommit = max(report.lastCommit, commit.commit)
         for (record, file) in commit.records {
@@ -208,6 +211,6 @@ struct SalvageSweep: ~Copyable {
     }
 
     private mutating func interrupt() {
-        open?.isBroken = true
+        open?.isInDoubt = true
     }
 }
