@@ -55,6 +55,11 @@ let package = Package(
             name: "SheafStorageTests",
             dependencies: ["SheafStorage", "SheafSimulator", "SheafTestSupport"],
             swiftSettings: settings),
+        // They run the tool as it was built, and so depend on it.
+        .testTarget(
+            name: "SheafToolTests",
+            dependencies: ["SheafTool", "SheafStorage", "SheafTestSupport"],
+            swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

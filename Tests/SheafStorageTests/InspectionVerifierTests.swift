@@ -6,7 +6,7 @@ import Testing
     private let seed: UInt64 = 11
 
     @Test func `a clean store has no findings and its counts are right`() throws {
-        let (files, content) = try InspectionStores.small(seed: seed)
+        let (files, content) = try SmallStore.small(seed: seed)
         let volume = SimulatedVolume(files: files)
         let result = try Verifier.verify(volume)
         #expect(result.findings == [])
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func `every byte that changes is found`() throws {
-        let (files, _) = try InspectionStores.small(seed: seed)
+        let (files, _) = try SmallStore.small(seed: seed)
         var random = SeededRandom(seed: seed, "flips")
         for (name, bytes) in files.sorted(by: { $0.key < $1.key }) {
             for offset in bytes.indices {
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `every truncation of every file is found`() throws {
-        let (files, _) = try InspectionStores.small(seed: seed)
+        let (files, _) = try SmallStore.small(seed: seed)
         for (name, bytes) in files.sorted(by: { $0.key < $1.key }) {
             for length in bytes.indices {
                 var changed = files
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func `a missing file is found, and only a checkpoint can be spared`() throws {
-        let (files, _) = try InspectionStores.small(seed: seed)
+        let (files, _) = try SmallStore.small(seed: seed)
         let segments = files.keys.filter { $0.hasSuffix(".log") }.sorted()
         for name in files.keys.sorted() {
             var changed = files
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `segments that changed places are found`() throws {
-        let (files, _) = try InspectionStores.small(seed: seed)
+        let (files, _) = try SmallStore.small(seed: seed)
         let names = files.keys.filter { !$0.hasSuffix(".checkpoint") }.sorted()
         for first in names.indices {
             for second in names.indices where second > first {

@@ -12,6 +12,8 @@ package enum StorageError: Error, Equatable, Sendable {
     case locked(path: String, holder: Int32?)
     /// There is no store at this path, and none was to be made.
     case notAStore(path: String)
+    /// There is something at this path, where a new store was to be made.
+    case notEmpty(path: String)
     /// The store was opened for reading only.
     case readOnly
     /// An earlier write or sync failed, so that nobody knows what the disk kept.
@@ -73,6 +75,8 @@ extension StorageError: CustomStringConvertible {
             return "\(path) is in use by \(who); close it there first"
         case .notAStore(let path):
             return "there is no store at \(path)"
+        case .notEmpty(let path):
+            return "\(path) has files in it; name a directory that is empty or does not exist"
         case .readOnly:
             return "the store was opened for reading only; open it for writing to change it"
         case .poisoned(let cause):

@@ -1,16 +1,15 @@
-import SheafStorage
-import SheafTestSupport
+package import SheafStorage
 
 /// Small stores with everything in them that a store can have.
-enum InspectionStores {
+package enum SmallStore {
     /// What a store holds after all: the model that it is compared with.
-    struct Content {
-        var payloads: [String: String] = [:]
-        var lastCommit: CommitID = 0
+    package struct Content {
+        package var payloads: [String: String] = [:]
+        package var lastCommit: CommitID = 0
     }
 
     /// Options under which a few commits fill a segment and a few segments can be folded.
-    static func options(seed: UInt64) -> LogStoreOptions {
+    package static func options(seed: UInt64) -> LogStoreOptions {
         var options = LogStoreOptions()
         options.segmentLength = 640
         options.checkpointLength = 1 << 30
@@ -22,7 +21,7 @@ enum InspectionStores {
     }
 
     /// A store of several segments, a base file and a checkpoint, closed.
-    static func small(seed: UInt64) throws -> (files: [String: [UInt8]], content: Content) {
+    package static func small(seed: UInt64) throws -> (files: [String: [UInt8]], content: Content) {
         let volume = SimulatedVolume(seed: seed)
         let engine = try StoreEngine(opening: volume, options: options(seed: seed))
         var content = Content()
@@ -36,7 +35,7 @@ enum InspectionStores {
     }
 
     /// One commit of a put or two, and now and then a removal.
-    static func commit(
+    package static func commit(
         _ number: Int, to engine: StoreEngine, _ content: inout Content
     ) throws {
         var batch = WriteBatch()
@@ -58,7 +57,7 @@ enum InspectionStores {
     }
 
     /// What an opening of these files finds, or the error that refuses it.
-    static func payloads(in volume: any Volume) throws -> [String: String] {
+    package static func payloads(in volume: any Volume) throws -> [String: String] {
         let engine = try StoreEngine(opening: volume)
         defer { try? engine.close() }
         let snapshot = engine.snapshot()

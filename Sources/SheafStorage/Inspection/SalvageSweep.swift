@@ -1,0 +1,216 @@
+/// Gathers the operations of all records that are right, whatever stands between them.
+struct SalvageSweep: ~Copyable {
+    /// The records of a commit whose last one has not come yet.
+    private struct OpenCommit {
+        let commit: CommitID
+        var records: [(record: Record, file: Int)] = []
+        /// Whether some of its records are known to be missing.
+        var isBroken: Bool
+        /// Whether bytes are missing since its last record, which may have been one of its own.
+        var isInDoubt = false
+    }
+
+    let store: StoreID
+    var index = SalvageIndex()
+    var report = SalvageReport()
+    private var open: OpenCommit?
+    /// The last commit that was accounted for; none where that is not known.
+    private var last: CommitID? = 0
+
+    init(store: StoreID) {
+        self.store = store
+    }
+
+    /// Gathers what is in a file of the log; files come in the order of their segments.
+    mutating func take(_ file: StoreDirectory.File, number fileNumber: Int, isLast: Bool) {
+        var kind = file.kind
+        var segments = file.segments
+        if case .success(let header) = file.header {
+            guard header.store == store else {
+                return damage(file, 0..<file.bytes.count, "the file belongs to another store")
+            }
+            // A file that was given another file's name is still what its header says.
+            kind = header.kind
+            segments = header.segments
+        } else {
+            let end = min(SegmentHeader.length, file.bytes.count)
+            report.damagedRanges.append(
+                .init(file: file.name, range: 0..<end, reason: "the header is damaged"))
+        }
+        let sweep = SegmentSweep(
+            file: file.bytes, segment: segments.lowerBound, store: store, chain: nil)
+        switch kind {
+        case .log: takeLog(file, fileNumber, sweep, isLast: isLast)
+        case .base: takeBase(file, fileNumber, sweep)
+        }
+    }
+
+    /// Notes that segments are missing before the next file.
+    mutating func miss(_ segments: ClosedRange<UInt32>) {
+        report.missingSegments.append(segments)
+        interrupt()
+    }
+
+    /// Ends the sweep: what is open then was never committed, unless its end was lost.
+    mutating func finish() {
+        if let open, !open.isBroken, !open.isInDoubt {
+            report.notes.append("commit \(open.commit) was never completed and is left behind")
+        }
+        settle()
+    }
+
+    /// Takes over what another sweep has found, which says nothing about losses.
+    mutating func adopt(_ other: borrowing SalvageSweep) {
+        report.recordCount += other.report.recordCount
+        index.add(other.index)
+    }
+
+    private mutating func takeLog(
+        _ file: StoreDirectory.File, _ fileNumber: Int, _ start: SegmentSweep, isLast: Bool
+    ) {
+        var sweep = start
+        while true {
+            switch sweep.next() {
+            case .record(let record, _):
+                report.recordCount += 1
+                take(record, file: fileNumber)
+            case .gap(let range, let error):
+                let isTorn =
+                    isLast
+                    && !RecordScanner.provesSynced(
+                        file.bytes, segment: file.segments.lowerBound, store: store,
+                        beyond: range.lowerBound)
+                if isTorn {
+                    report.notes.append(
+                        "\(file.name):\(error.offset): a torn tail is left behind: \(error.reason)")
+                    return
+                }
+                damage(file, range, error.reason)
+            case .footer(let footer):
+                account(through: footer.lastCommit)
+                return
+            case .unused:
+                // The footer is gone, and who knows what before it.
+                if !isLast { interrupt() }
+                return
+            }
+        }
+    }
+
+    private mutating func takeBase(
+        _ file: StoreDirectory.File, _ fileNumber: Int, _ start: SegmentSweep
+    ) {
+        settle()
+        var sweep = start
+        var folds = 0
+        var expected: Int?
+        last = nil
+        var hasGap = false
+        walk: while true {
+            switch sweep.next() {
+            case .record(let record, _):
+                report.recordCount += 1
+                if record.kind == .directory {
+                    expected = record.operationCount
+                } else if take(folded: record, file: fileNumber) {
+                    folds += 1
+                }
+            case .gap(let range, let error):
+                hasGap = true
+                damage(file, range, error.reason)
+            case .footer(let footer):
+                // The directory is one of the records.
+                expected = expected ?? max(Int(clamping: footer.recordCount), 1) - 1
+                last = footer.lastCommit
+                report.lastCommit = max(report.lastCommit, footer.lastCommit)
+                break walk
+            case .unused:
+                break walk
+            }
+        }
+        let isComplete = expected.map { folds >= $0 } ?? !hasGap
+        if !isComplete { report.hasLostFoldedOperations = true }
+    }
+
+    private mutating func take(folded record: Record, file: Int) -> Bool {
+        guard record.kind == .folded, let folded = try? FoldedRecord(record) else { return false }
+        for number in 0..<folded.count {
+            let entry = folded[number]
+            guard let operation = try? folded.operation(entry) else { continue }
+            index.add(
+                operation,
+                SalvageIndex.Location(
+                    position: entry.position, file: file,
+                    offset: record.position.offset + entry.offset))
+        }
+        return true
+    }
+
+    private mutating func take(_ record: Record, file: Int) {
+        guard record.kind != .folded, record.kind != .directory else { return }
+        if record.kind.beginsCommit {
+            settle()
+            account(before: record.commit)
+            open = OpenCommit(commit: record.commit, isBroken: false)
+        } else if let current = open, current.commit == record.commit {
+            let isNext = Int(record.part) == current.records.count
+            open?.isBroken = current.isBroken || !isNext
+            open?.isInDoubt = false
+        } else {
+            settle()
+            account(before: record.commit)
+            open = OpenCommit(commit: record.commit, isBroken: true)
+        }
+        open?.records.append((record, file))
+        guard record.kind.endsCommit else { return }
+        settle(isEnded: true)
+    }
+
+    /// Takes the operations of the open commit, unless it was given up before it was complete.
+    private mutating func settle(isEnded: Bool = false) {
+        guard let commit = open else { return }
+        open = nil
+        guard isEnded || commit.isBroken || commit.isInDoubt else { return }
+        if commit.isBroken || commit.isInDoubt { report.incompleteCommitCount += 1 }
+        last = commit.commit
+        report.lastCommit = max(report.lastCommit, commit.commit)
+        for (record, file) in commit.records {
+            var operations = OperationSequence(record)
+            while let (offset, operation) = try? operations.next() {
+                let start = record.position.offset + offset
+                index.add(
+                    operation,
+                    SalvageIndex.Location(
+                        position: LogPosition(segment: record.position.segment, offset: start),
+                        file: file, offset: start))
+            }
+        }
+    }
+
+    /// Counts the commits that should have come before `commit` and did not.
+    private mutating func account(before commit: CommitID) {
+        guard commit > 0 else { return }
+        account(through: commit - 1)
+    }
+
+    private mutating func account(through commit: CommitID) {
+        if let current = open, current.commit <= commit {
+            // What comes next says that it is complete: its end is lost.
+            open?.isBroken = true
+            settle()
+        }
+        if let known = last, commit > known { report.lostCommitCount += commit - known }
+        last = max(last ?? 0, commit)
+    }
+
+    private mutating func damage(
+        _ file: StoreDirectory.File, _ range: Range<Int>, _ reason: String
+    ) {
+        report.damagedRanges.append(.init(file: file.name, range: range, reason: reason))
+        interrupt()
+    }
+
+    private mutating func interrupt() {
+        open?.isInDoubt = true
+    }
+}

@@ -1,0 +1,248 @@
+import SheafBytes
+
+/// Reads what is right in a damaged store, and writes it into a new one.
+///
+/// Every record that is right counts, wherever it stands and whatever is wrong around it. Of each
+/// key the payload with the highest position is kept. The damaged store stays as it is.
+package struct Salvager: ~Copyable {
+    /// A batch of the new store has about this many bytes, or this many keys.
+    private static let batchLength = 1 << 20
+    private static let batchCount = 4_096
+
+    private let source: any Volume
+    private let directory: StoreDirectory
+    /// All files that operations may be read from; locations count them.
+    private var files: [StoreDirectory.File] = []
+    private var sweep: SalvageSweep
+
+    /// Saves the store at `path` into a new one at `target`.
+    package static func salvage(
+        at path: String, into target: String, store: StoreID? = nil
+    ) throws(StorageError) -> SalvageReport {
+        let source = try ReadOnlyVolume.open(at: path)
+        do throws(VolumeError) {
+            let existing = try PosixVolume(path: target, creatingDirectory: false)
+            guard try existing.names().isEmpty else { throw VolumeError(.create, target, .exists) }
+        } catch {
+            if error.code == .exists || error.code == .notADirectory {
+                throw .notEmpty(path: target)
+            }
+            guard error.code == .noSuchFile else { throw StorageError(error) }
+        }
+        return try salvage(source, store: store, options: LogStoreOptions()) {
+            () throws(StorageError) in
+            // Only now, so that nothing is made where there is nothing to be saved.
+            try translatingErrors { () throws(VolumeError) in
+                try PosixVolume(path: target, creatingDirectory: true)
+            }
+        }
+    }
+
+    /// Saves the store in `source` into `target`, which has no files.
+    package static func salvage(
+        _ source: any Volume, into target: any Volume, store: StoreID? = nil,
+        options: LogStoreOptions = LogStoreOptions()
+    ) throws(StorageError) -> SalvageReport {
+        let names = try translatingErrors { () throws(VolumeError) in try target.names() }
+        guard names.isEmpty else { throw .notEmpty(path: target.path) }
+        return try salvage(source, store: store, options: options) { target }
+    }
+
+    private static func salvage(
+        _ source: any Volume, store: StoreID?, options: LogStoreOptions,
+        into target: () throws(StorageError) -> any Volume
+    ) throws(StorageError) -> SalvageReport {
+        let lock = try StoreEngine.acquire(.shared, of: source)
+        defer { lock.release() }
+        let directory = try StoreDirectory(source)
+        guard let found = store ?? directory.store ?? directory.guessedStore(source) else {
+            guard let first = directory.files.first ?? directory.unbegun.first else {
+                throw .notAStore(path: source.path)
+            }
+            throw .damaged(
+                first.name, at: SegmentHeader.Layout.storeLow,
+                "no file says which store it belongs to; name the store's identifier")
+        }
+        var salvager = Salvager(source, directory, found)
+        salvager.gather()
+        try salvager.write(to: try target(), options: options)
+        return salvager.sweep.report
+    }
+
+    private init(_ source: any Volume, _ directory: StoreDirectory, _ store: StoreID) {
+        self.source = source
+        self.directory = directory
+        sweep = SalvageSweep(store: store)
+        sweep.report.store = store
+    }
+
+    /// Reads all files.
+    private mutating func gather() {
+        for finding in directory.findings { sweep.report.notes.append(finding.description) }
+        for file in directory.unbegun {
+            sweep.report.notes.append("\(file.name): the segment was never begun")
+        }
+        let sorted = directory.files.sorted { Self.segments(of: $0) < Self.segments(of: $1) }
+        var next: UInt64 = 1
+        for (index, file) in sorted.enumerated() {
+            let segments = Self.segments(of: file)
+            if segments.first > next {
+                sweep.miss(UInt32(next)...UInt32(segments.first - 1))
+            }
+            next = max(next, segments.last + 1)
+            files.append(file)
+            sweep.take(file, number: files.count - 1, isLast: index == sorted.count - 1)
+        }
+        sweep.finish()
+        // What compaction was about to remove is worth something again where its base is damaged;
+        // otherwise it would bring back what was removed.
+        guard sweep.report.hasLostFoldedOperations || !sweep.report.missingSegments.isEmpty else {
+            return
+        }
+        for file in directory.superseded {
+            var other = SalvageSweep(store: sweep.store)
+            files.append(file)
+            other.take(file, number: files.count - 1, isLast: false)
+            sweep.adopt(other)
+            sweep.report.notes.append(
+                "\(file.name): replaced before, and read for what it still has")
+        }
+    }
+
+    /// The segments that a file says it holds, or where its header is damaged, its name.
+    private static func segments(
+        of file: StoreDirectory.File
+    ) -> (first: UInt64, last: UInt64) {
+        let segments = (try? file.header.get())?.segments ?? file.segments
+        return (UInt64(segments.lowerBound), UInt64(segments.upperBound))
+    }
+
+    /// Writes the newest payload of each key.
+    private mutating func write(
+        to target: any Volume, options: LogStoreOptions
+    ) throws(StorageError) {
+        let witness = witness()
+        if let witness { countLosses(witness) }
+        let engine = try StoreEngine(opening: target, options: options)
+        do throws(StorageError) {
+            try copy(to: engine, witness)
+            try engine.writeCheckpoint()
+        } catch {
+            try? engine.close()
+            throw error
+        }
+        try engine.close()
+    }
+
+    private mutating func copy(
+        to engine: StoreEngine, _ witness: Witness?
+    ) throws(StorageError) {
+        var batch = WriteBatch()
+        var length = 0
+        var (keys, bytes, commits) = (0, 0, 0)
+        try sweep.index.forEach { key, location throws(StorageError) in
+            guard let operation = operation(at: location), operation.kind == .put,
+                witness?.isRemoved(key, at: location.position) != true
+            else { return }
+            try batch.put(key, operation.payload)
+            keys += 1
+            bytes += operation.payload.count
+            length += operation.length
+            guard length >= Self.batchLength || batch.count >= Self.batchCount else { return }
+            _ = try engine.append(batch)
+            try engine.flush()
+            commits += 1
+            batch.removeAll()
+            length = 0
+        }
+        if batch.count > 0 {
+            _ = try engine.append(batch)
+            try engine.flush()
+            commits += 1
+        }
+        sweep.report.keptKeyCount = keys
+        sweep.report.keptPayloadBytes = bytes
+        sweep.report.writtenCommitCount = commits
+    }
+
+    private func operation(at location: SalvageIndex.Location) -> Operation? {
+        try? Operation(decoding: files[location.file].bytes, at: location.offset)
+    }
+
+    /// The keys of a checkpoint, which tell what there has been.
+    private struct Witness {
+        let name: String
+        let tree: BTreeSnapshot
+        let end: LogPosition
+
+        /// Whether a removal that was lost came after the operation at `position`.
+        func isRemoved(_ key: UnsafeRawBufferPointer, at position: LogPosition) -> Bool {
+            position < end && tree.find(key) == nil
+        }
+    }
+
+    /// The newest checkpoint that can be believed.
+    private func witness() -> Witness? {
+        let removals =
+            directory.files.compactMap { try? $0.header.get() }
+            .map(\.removalsFoldedThrough).max() ?? .none
+        for (_, name) in directory.checkpoints {
+            guard
+                let checkpoint = try? Checkpoint.load(
+                    name, from: source, store: sweep.store, notBefore: removals)
+            else { continue }
+            var keyspace = checkpoint.takeKeyspace()
+            return Witness(
+                name: name, tree: keyspace.tree.snapshot(),
+                end: checkpoint.summary.start.position)
+        }
+        return nil
+    }
+
+    private mutating func countLosses(_ witness: Witness) {
+        sweep.report.witness = witness.name
+        var (lost, outdated) = (0, 0)
+        witness.tree.forEach(in: Keyspace.live) { key, value in
+            guard let found = sweep.index.location(of: key) else {
+                lost += 1
+                return true
+            }
+            if found.position.rawValue < value.low { outdated += 1 }
+            return true
+        }
+        sweep.report.lostKeyCount = lost
+        sweep.report.outdatedKeyCount = outdated
+    }
+}
+
+extension StoreDirectory {
+    /// The store that the checksums of records speak for, where no header is right.
+    func guessedStore(_ volume: any Volume) -> StoreID? {
+        var guesses: [StoreID] = []
+        for (_, name) in checkpoints {
+            guard let loaded = try? FileLoader.load(name, from: volume) else { continue }
+            typealias Layout = Checkpoint.Layout
+            guesses += Self.storeID(
+                in: loaded.mapping, low: Layout.storeLow, high: Layout.storeHigh)
+        }
+        for file in files + unbegun {
+            typealias Layout = SegmentHeader.Layout
+            guesses += Self.storeID(in: file.mapping, low: Layout.storeLow, high: Layout.storeHigh)
+        }
+        return guesses.first { guess in
+            (files + unbegun).contains { file in
+                SegmentFooter.last(in: file.bytes, store: guess) != nil
+                    || (try? Record(
+                        decoding: file.bytes, at: SegmentHeader.length,
+                        segment: file.segments.lowerBound, store: guess)) != nil
+            }
+        }
+    }
+
+    private static func storeID(in mapping: FileMapping, low: Int, high: Int) -> [StoreID] {
+        guard mapping.count >= SegmentHeader.length else { return [] }
+        return withExtendedLifetime(mapping) {
+            [StoreID(low: mapping.bytes.loadInteger(low), high: mapping.bytes.loadInteger(high))]
+        }
+    }
+}

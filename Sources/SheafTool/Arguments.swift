@@ -1,0 +1,118 @@
+/// An option that a command knows.
+struct Option {
+    let name: String
+    /// What stands for the option's value in the help; none for an option without one.
+    var value: String?
+    let summary: String
+
+    static let json = Option(name: "json", summary: "print JSON, one object a line")
+    static let help = Option(name: "help", summary: "print this help")
+}
+
+/// The words behind a command's name, sorted into operands and options.
+struct Arguments {
+    private(set) var operands: [String] = []
+    private var values: [String: String] = [:]
+    private var flags: Set<String> = []
+
+    /// Sorts `words`; whatever is behind `--` is an operand.
+    init(_ words: ArraySlice<String>, options: [Option]) throws(ToolError) {
+        var rest = words
+        var isEnded = false
+        while let word = rest.popFirst() {
+            guard !isEnded, word.utf8.first == UInt8(ascii: "-"), word != "-" else {
+                operands.append(word)
+                continue
+            }
+            if word == "--" {
+                isEnded = true
+                continue
+            }
+            try take(word, &rest, options)
+        }
+    }
+
+    /// Whether an option without a value was given.
+    func has(_ option: String) -> Bool {
+        flags.contains(option)
+    }
+
+    /// The value of an option, if it was given.
+    func value(_ option: String) -> String? {
+        values[option]
+    }
+
+    /// The value of an option that is a number, if it was given.
+    func number(_ option: String) throws(ToolError) -> UInt64? {
+        guard let text = values[option] else { return nil }
+        return try Self.number(text, of: "--\(option)")
+    }
+
+    /// Reads a number that `name` is.
+    static func number(_ text: String, of name: String) throws(ToolError) -> UInt64 {
+        guard let number = UInt64(text) else {
+            throw .usage("\(name) is a whole number such as 42, not '\(text)'")
+        }
+        return number
+    }
+
+    private mutating func take(
+        _ word: String, _ rest: inout ArraySlice<String>, _ options: [Option]
+    ) throws(ToolError) {
+        if word == "-h" {
+            flags.insert(Option.help.name)
+            return
+        }
+        let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = String(parts[0].drop { $0 == "-" })
+        guard parts[0].hasPrefix("--"), let option = options.first(where: { $0.name == name })
+        else {
+            throw .usage(
+                "there is no option '\(parts[0])'"
+                    + Suggestion.text(for: name, among: options.map(\.name), prefix: "--"))
+        }
+        guard let placeholder = option.value else {
+            guard parts.count == 1 else { throw .usage("the option --\(name) takes no value") }
+            flags.insert(name)
+            return
+        }
+        guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
+            throw .usage("the option --\(name) needs a value: --\(name) \(placeholder)")
+        }
+        values[name] = value
+    }
+}
+
+/// Guesses what somebody meant who mistyped a word.
+enum Suggestion {
+    /// `; did you mean '...'?`, or nothing when no word is near.
+    static func text(for word: String, among words: [String], prefix: String = "") -> String {
+        let limit = max(1, word.utf8.count / 3)
+        let near = words.map { ($0, distance(word, $0)) }.filter { $0.1 <= limit }
+            .min { $0.1 < $1.1 }
+        guard let near else { return "" }
+        return "; did you mean '\(prefix)\(near.0)'?"
+    }
+
+    /// How many letters have to be changed, added or taken away, or swapped with their neighbors.
+    private static func distance(_ left: String, _ right: String) -> Int {
+        let (left, right) = (Array(left.utf8.prefix(64)), Array(right.utf8))
+        var older: [Int] = []
+        var before = Array(0...right.count)
+        for (row, letter) in left.enumerated() {
+            var current = [row + 1]
+            for (column, other) in right.enumerated() {
+                var least = min(
+                    before[column] + (letter == other ? 0 : 1), before[column + 1] + 1,
+                    current[column] + 1)
+                if row > 0, column > 0, letter == right[column - 1], left[row - 1] == other {
+                    least = min(least, older[column - 1] + 1)
+                }
+                current.append(least)
+            }
+            older = before
+            before = current
+        }
+        return before[right.count]
+    }
+}

@@ -1,0 +1,118 @@
+import SheafStorage
+
+extension Command {
+    /// Folds old commits.
+    static let compact = Command(
+        name: "compact", summary: "fold everything before the history horizon",
+        operands: ["PATH"],
+        options: [
+            Option(name: "dry-run", summary: "print the plan and write nothing"),
+            Option(
+                name: "keep-commits", value: "N", summary: "fold no file that holds the newest N"),
+            Option(
+                name: "keep-bytes", value: "N",
+                summary: "fold no file that holds the newest N bytes of log"),
+            .json,
+        ],
+        details: """
+            Folds old segments into base files, which hold what is still needed of them, and
+            writes a checkpoint. A file lies before the horizon when it is older than either of
+            the bounds: by default 10000 commits and 4 MiB. If only one bound is given, the other
+            does not count.
+
+            JSON: a plan has the keys type ("plan"), files, segments, bytes, liveBytes. The last
+            line has type ("result"), dryRun, plans, bytesBefore, bytesAfter (null in a dry run).
+            """,
+        run: CompactCommand.run)
+}
+
+/// `sheaf compact`.
+enum CompactCommand {
+    @Sendable static func run(
+        _ arguments: Arguments, _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        var options = LogStoreOptions()
+        options.isHousekeepingAutomatic = false
+        let commits = try arguments.number("keep-commits")
+        let bytes = try arguments.number("keep-bytes").map { Int(clamping: $0) }
+        if commits != nil || bytes != nil {
+            options.history = HistoryHorizon(commits: commits ?? .max, bytes: bytes ?? .max)
+        }
+        let path = arguments.operands[0]
+        let isJSON = arguments.has("json")
+        let (plans, before) = try plan(path, options)
+        for plan in plans { output.write(isJSON ? json(plan) : line(plan)) }
+        output.flush()
+        let after =
+            arguments.has("dry-run")
+            ? nil : try onStore { () throws(StorageError) in try compact(path, options) }
+        output.write(
+            isJSON
+                ? json(plans, before: before, after: after)
+                : result(plans, before: before, after: after))
+        return .ok
+    }
+
+    /// What would be folded, and what the directory takes now.
+    private static func plan(
+        _ path: String, _ options: LogStoreOptions
+    ) throws(ToolError) -> (plans: [CompactionPlan], bytes: Int) {
+        try onStore { () throws(StorageError) in
+            let reader = try LogReader.open(at: path)
+            defer { reader.close() }
+            return (
+                try reader.compactionPlans(options: options),
+                try reader.statistics(options: options).directoryBytes
+            )
+        }
+    }
+
+    /// Folds everything that can be; returns what the directory takes then.
+    private static func compact(
+        _ path: String, _ options: LogStoreOptions
+    ) throws(StorageError) -> Int {
+        try StoreCompaction.run(at: path, options: options)
+        let reader = try LogReader.open(at: path)
+        defer { reader.close() }
+        return try reader.statistics().directoryBytes
+    }
+
+    private static func line(_ plan: CompactionPlan) -> String {
+        let first = plan.files.first?.name ?? ""
+        let last = plan.files.last?.name ?? ""
+        let names = first == last ? first : "\(first) to \(last)"
+        return "fold \(Quantity.count(plan.files.count, "file")), \(names): "
+            + "\(Quantity.bytes(plan.length)), of which about "
+            + "\(Quantity.bytes(plan.liveLength)) stay"
+    }
+
+    private static func result(_ plans: [CompactionPlan], before: Int, after: Int?) -> String {
+        if let after {
+            return "\(Quantity.bytes(before)) before, \(Quantity.bytes(after)) after"
+        }
+        let gain = plans.reduce(0) { $0 + $1.length - $1.liveLength }
+        return plans.isEmpty
+            ? "nothing lies before the horizon"
+            : "\(Quantity.bytes(before)) now, about \(Quantity.bytes(gain)) less then"
+    }
+
+    private static func json(_ plan: CompactionPlan) -> String {
+        var line = JSONLine()
+        line.add("type", "plan")
+        line.add("files", plan.files.map(\.name))
+        line.add("segments", "\(plan.segments.lowerBound)-\(plan.segments.upperBound)")
+        line.add("bytes", plan.length)
+        line.add("liveBytes", plan.liveLength)
+        return line.closed
+    }
+
+    private static func json(_ plans: [CompactionPlan], before: Int, after: Int?) -> String {
+        var line = JSONLine()
+        line.add("type", "result")
+        line.add("dryRun", after == nil)
+        line.add("plans", plans.count)
+        line.add("bytesBefore", before)
+        line.add("bytesAfter", after.map { UInt64($0) })
+        return line.closed
+    }
+}

@@ -1,0 +1,114 @@
+import SheafStorage
+
+extension Command {
+    /// Lists commits.
+    static let log = Command(
+        name: "log", summary: "list the commits of a store", operands: ["PATH"],
+        options: [
+            Option(name: "since", value: "COMMIT", summary: "only commits behind this one"),
+            Option(
+                name: "limit", value: "N",
+                summary: "only the first N, or with --reverse the newest N"),
+            Option(name: "reverse", summary: "the newest first"),
+            Option(name: "oneline", summary: "the commit, its operations and its bytes alone"),
+            .json,
+        ],
+        details: """
+            A line has the commit, its time, its operations, its bytes, and the segment and
+            offset where it begins. Of a folded commit, compaction has kept the operations that
+            are still needed, and not the time.
+
+            JSON keys: commit, time, timeMilliseconds, operations, bytes, position, folded. A time
+            that was not kept is null.
+            """,
+        run: LogCommand.run)
+}
+
+/// `sheaf log`.
+enum LogCommand {
+    private enum Format { case full, short, json }
+
+    @Sendable static func run(
+        _ arguments: Arguments, _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        let since = try arguments.number("since") ?? 0
+        let limit = try arguments.number("limit").map { Int(clamping: $0) } ?? .max
+        let format: Format =
+            arguments.has("json") ? .json : arguments.has("oneline") ? .short : .full
+        let reader = try open(arguments.operands[0])
+        defer { reader.close() }
+        var commits = reader.commits(since: since)
+        if arguments.has("reverse") {
+            try writeReversed(&commits, limit: limit, output, format)
+        } else {
+            var count = 0
+            while count < limit, !output.isClosed {
+                guard let commit = try next(&commits) else { break }
+                output.write(text(of: commit, format))
+                count += 1
+            }
+        }
+        if let torn = commits.tornTail {
+            output.tell("a crash left a torn tail, which the next opening cuts: \(torn)")
+        }
+        return .ok
+    }
+
+    private static func text(of commit: LoggedCommit, _ format: Format) -> String {
+        switch format {
+        case .json: json(commit)
+        case .short: short(commit)
+        case .full: line(commit)
+        }
+    }
+
+    private static func open(_ path: String) throws(ToolError) -> LogReader {
+        try onStore { () throws(StorageError) in try LogReader.open(at: path) }
+    }
+
+    private static func next(_ commits: inout CommitReader) throws(ToolError) -> LoggedCommit? {
+        do throws(StorageError) {
+            return try commits.next()
+        } catch {
+            throw .storage(error)
+        }
+    }
+
+    private static func writeReversed(
+        _ commits: inout CommitReader, limit: Int, _ output: Output,
+        _ format: Format
+    ) throws(ToolError) {
+        var lines: [String] = []
+        while let commit = try next(&commits) {
+            lines.append(text(of: commit, format))
+            // Cut now and then, so that a short answer from a long log takes little memory.
+            if lines.count / 2 > max(limit, 1_024) { lines.removeFirst(lines.count - limit) }
+        }
+        for line in lines.suffix(limit).reversed() { output.write(line) }
+    }
+
+    private static func line(_ commit: LoggedCommit) -> String {
+        let time = commit.time.map(Timestamp.text) ?? "folded                  "
+        return "\(commit.id)  \(time)  \(size(commit))  at \(commit.position)"
+    }
+
+    private static func short(_ commit: LoggedCommit) -> String {
+        "\(commit.id)  \(size(commit))"
+    }
+
+    private static func size(_ commit: LoggedCommit) -> String {
+        Quantity.count(commit.operationCount, "op") + "  "
+            + Quantity.count(commit.byteCount, "byte")
+    }
+
+    private static func json(_ commit: LoggedCommit) -> String {
+        var line = JSONLine()
+        line.add("commit", commit.id)
+        line.add("time", at: commit.time)
+        line.add("operations", commit.operationCount)
+        line.add("bytes", commit.byteCount)
+        line.add("position", commit.position.description)
+        line.add("folded", commit.isFolded)
+        return line.closed
+    }
+}

@@ -1,0 +1,117 @@
+import SheafStorage
+
+extension Command {
+    /// Shows the operations of a commit.
+    static let show = Command(
+        name: "show", summary: "show the operations of a commit", operands: ["PATH", "COMMIT"],
+        options: [
+            Option(name: "payload", value: "KEY", summary: "print the payload of one key as it is"),
+            .json,
+        ],
+        details: """
+            A key is shown as text; a backslash is doubled, and a byte that is no printable text
+            is \\xNN. --payload takes a key written like that.
+
+            JSON keys: commit, operation (put or remove), key, keyHex, payloadBytes, preview,
+            position, previous (null where there is none), folded. There is one line for each
+            operation.
+            """,
+        run: ShowCommand.run)
+}
+
+/// `sheaf show`.
+enum ShowCommand {
+    /// So many bytes of a payload are shown.
+    private static let previewLength = 48
+
+    @Sendable static func run(
+        _ arguments: Arguments, _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        let id = try Arguments.number(arguments.operands[1], of: "COMMIT")
+        let reader = try onStore { () throws(StorageError) in
+            try LogReader.open(at: arguments.operands[0])
+        }
+        defer { reader.close() }
+        let commit = try find(id, in: reader)
+        let operations = try onStore { () throws(StorageError) in try commit.operations() }
+        if let key = arguments.value("payload") {
+            try writePayload(of: key, in: operations, commit: id, output)
+            return .ok
+        }
+        if !arguments.has("json") { output.write(headline(commit)) }
+        for operation in operations {
+            output.write(
+                arguments.has("json") ? json(operation, of: commit) : line(operation))
+        }
+        return .ok
+    }
+
+    private static func find(
+        _ id: CommitID, in reader: LogReader
+    ) throws(ToolError) -> LoggedCommit {
+        let found = try onStore { () throws(StorageError) in try reader.commit(id) }
+        if let found { return found }
+        guard id > 0, id <= reader.lastFoldedCommit else {
+            throw .failed("there is no commit \(id); 'sheaf log' lists those that there are")
+        }
+        throw .failed(
+            "nothing is left of commit \(id): compaction has folded the log up to commit "
+                + "\(reader.lastFoldedCommit)")
+    }
+
+    private static func writePayload(
+        of text: String, in operations: [LoggedOperation], commit: CommitID, _ output: Output
+    ) throws(ToolError) {
+        guard let key = ReadableBytes.bytes(text) else {
+            throw .usage("in a key a backslash is followed by another one, or by xNN")
+        }
+        // The last operation on a key is the one that counts.
+        guard let found = operations.last(where: { $0.operation.key.elementsEqual(key) }) else {
+            throw .failed("commit \(commit) has no operation on the key '\(text)'")
+        }
+        guard found.operation.kind == .put else {
+            throw .failed("commit \(commit) removes the key '\(text)'")
+        }
+        output.write(raw: found.operation.payload)
+    }
+
+    private static func headline(_ commit: LoggedCommit) -> String {
+        let time = commit.time.map { "at \(Timestamp.text($0))" } ?? "folded"
+        return
+            "commit \(commit.id) \(time), \(Quantity.count(commit.operationCount, "operation")), "
+            + Quantity.count(commit.byteCount, "byte")
+    }
+
+    private static func line(_ logged: LoggedOperation) -> String {
+        let operation = logged.operation
+        let key = ReadableBytes.text(operation.key)
+        let previous = operation.previous == .none ? "" : ", after \(operation.previous)"
+        switch operation.kind {
+        case .put:
+            let length = Quantity.count(operation.payload.count, "byte")
+            return "put     \(key)  \(length)\(previous)  \(preview(operation))"
+        case .remove:
+            return "remove  \(key)\(previous)"
+        }
+    }
+
+    private static func preview(_ operation: Operation) -> String {
+        let text = ReadableBytes.text(operation.payload.prefix(previewLength))
+        return operation.payload.count > previewLength ? text + "..." : text
+    }
+
+    private static func json(_ logged: LoggedOperation, of commit: LoggedCommit) -> String {
+        let operation = logged.operation
+        var line = JSONLine()
+        line.add("commit", commit.id)
+        line.add("operation", operation.kind == .put ? "put" : "remove")
+        line.add("key", ReadableBytes.text(operation.key))
+        line.add("keyHex", ReadableBytes.hexadecimal(operation.key))
+        line.add("payloadBytes", operation.payload.count)
+        line.add("preview", preview(operation))
+        line.add("position", logged.position.description)
+        line.add("previous", operation.previous == .none ? nil : operation.previous.description)
+        line.add("folded", commit.isFolded)
+        return line.closed
+    }
+}

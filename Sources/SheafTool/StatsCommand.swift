@@ -1,0 +1,108 @@
+import SheafStorage
+
+extension Command {
+    /// Counts what a store consists of.
+    static let stats = Command(
+        name: "stats", summary: "say what a store consists of", operands: ["PATH"],
+        options: [.json],
+        details: """
+            The live share is how much of the log's bytes the newest operations of all keys
+            take. Foldable is what 'sheaf compact' would take up with its default history.
+
+            JSON keys: store, segments, segmentBytes, bases, baseBytes, checkpoints (a list of
+            file names), checkpointBytes, usedCheckpoint, unusableCheckpoints, otherFiles,
+            otherBytes, keys, removedKeys, liveBytes, liveShare, lastCommit, lastCommitTime,
+            lastCommitTimeMilliseconds, firstWholeCommit, firstWholeCommitTime,
+            firstWholeCommitTimeMilliseconds, replayedBytes, tornTail, foldableFiles,
+            foldableBytes, foldableGarbage. What is not known is null.
+            """,
+        run: StatsCommand.run)
+}
+
+/// `sheaf stats`.
+enum StatsCommand {
+    @Sendable static func run(
+        _ arguments: Arguments, _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        let statistics = try onStore { () throws(StorageError) in
+            let reader = try LogReader.open(at: arguments.operands[0])
+            defer { reader.close() }
+            return try reader.statistics()
+        }
+        if arguments.has("json") {
+            output.write(json(statistics))
+        } else {
+            write(statistics, output)
+        }
+        return .ok
+    }
+
+    private static func write(_ statistics: StoreStatistics, _ output: Output) {
+        func row(_ name: String, _ value: String) {
+            output.write(name + String(repeating: " ", count: 14 - name.utf8.count) + value)
+        }
+        func files(_ count: Int, _ bytes: Int) -> String {
+            count == 0 ? "none" : "\(count), \(Quantity.bytes(bytes))"
+        }
+        row("store", statistics.store?.description ?? "nothing was ever committed")
+        row("keys", "\(statistics.keyCount), and \(statistics.removedKeyCount) removed")
+        row("last commit", moment(statistics.lastCommit, statistics.lastCommitAt))
+        row(
+            "whole from",
+            statistics.firstWholeCommit.map { moment($0, statistics.firstWholeCommitAt) }
+                ?? "no commit")
+        row("segments", files(statistics.segmentCount, statistics.segmentBytes))
+        row("base files", files(statistics.baseCount, statistics.baseBytes))
+        row("checkpoints", files(statistics.checkpoints.count, statistics.checkpointBytes))
+        row(
+            "opening",
+            "replays \(Quantity.bytes(statistics.replayedBytes)) "
+                + (statistics.usedCheckpoint.map { "behind \($0)" } ?? "without a checkpoint"))
+        for reason in statistics.unusableCheckpoints { row("  unusable", reason) }
+        row("other files", files(statistics.otherCount, statistics.otherBytes))
+        row(
+            "live",
+            "\(Quantity.bytes(statistics.liveBytes)) of \(Quantity.bytes(statistics.logBytes)), "
+                + Quantity.percent(statistics.liveShare))
+        row(
+            "foldable",
+            "\(Quantity.count(statistics.foldableFileCount, "file")), "
+                + "\(Quantity.bytes(statistics.foldableBytes)), of which "
+                + "\(Quantity.bytes(statistics.foldableGarbage)) garbage")
+        row("torn tail", statistics.tornTail?.description ?? "none")
+    }
+
+    private static func moment(_ commit: CommitID, _ milliseconds: UInt64?) -> String {
+        commit == 0
+            ? "none" : "\(commit)" + (milliseconds.map { " at \(Timestamp.text($0))" } ?? "")
+    }
+
+    private static func json(_ statistics: StoreStatistics) -> String {
+        var line = JSONLine()
+        line.add("store", statistics.store?.description)
+        line.add("segments", statistics.segmentCount)
+        line.add("segmentBytes", statistics.segmentBytes)
+        line.add("bases", statistics.baseCount)
+        line.add("baseBytes", statistics.baseBytes)
+        line.add("checkpoints", statistics.checkpoints.map(\.name))
+        line.add("checkpointBytes", statistics.checkpointBytes)
+        line.add("usedCheckpoint", statistics.usedCheckpoint)
+        line.add("unusableCheckpoints", statistics.unusableCheckpoints)
+        line.add("otherFiles", statistics.otherCount)
+        line.add("otherBytes", statistics.otherBytes)
+        line.add("keys", statistics.keyCount)
+        line.add("removedKeys", statistics.removedKeyCount)
+        line.add("liveBytes", statistics.liveBytes)
+        line.add("liveShare", raw: String(statistics.liveShare))
+        line.add("lastCommit", statistics.lastCommit)
+        line.add("lastCommitTime", at: statistics.lastCommitAt)
+        line.add("firstWholeCommit", statistics.firstWholeCommit)
+        line.add("firstWholeCommitTime", at: statistics.firstWholeCommitAt)
+        line.add("replayedBytes", statistics.replayedBytes)
+        line.add("tornTail", statistics.tornTail?.description)
+        line.add("foldableFiles", statistics.foldableFileCount)
+        line.add("foldableBytes", statistics.foldableBytes)
+        line.add("foldableGarbage", statistics.foldableGarbage)
+        return line.closed
+    }
+}

@@ -1,0 +1,133 @@
+/// Bytes as people can read them, and can type them again.
+enum ReadableBytes {
+    /// Printable text as it is, a backslash doubled, and every other byte as `\xNN`.
+    static func text(_ bytes: some Collection<UInt8>) -> String {
+        var text = ""
+        var rest = bytes[...]
+        while let first = rest.first {
+            if let (scalar, count) = printableScalar(rest) {
+                if scalar == "\\" { text += "\\" }
+                text.unicodeScalars.append(scalar)
+                rest = rest.dropFirst(count)
+            } else {
+                text += "\\x" + hexadecimal([first])
+                rest = rest.dropFirst()
+            }
+        }
+        return text
+    }
+
+    /// The bytes that `text(_:)` shows so; none where an escape is not one of its own.
+    static func bytes(_ text: String) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let first = rest.popFirst() {
+            guard first == UInt8(ascii: "\\") else {
+                bytes.append(first)
+                continue
+            }
+            switch rest.popFirst() {
+            case UInt8(ascii: "\\"):
+                bytes.append(UInt8(ascii: "\\"))
+            case UInt8(ascii: "x"):
+                let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+                guard digits.utf8.count == 2, let byte = UInt8(digits, radix: 16) else {
+                    return nil
+                }
+                bytes.append(byte)
+                rest = rest.dropFirst(2)
+            default:
+                return nil
+            }
+        }
+        return bytes
+    }
+
+    /// Two digits for each byte.
+    static func hexadecimal(_ bytes: some Collection<UInt8>) -> String {
+        var text = ""
+        for byte in bytes {
+            let digits = String(byte, radix: 16)
+            text += digits.utf8.count == 1 ? "0" + digits : digits
+        }
+        return text
+    }
+
+    /// The character at the start, if it is one that shows and harms no terminal.
+    private static func printableScalar(
+        _ bytes: some Collection<UInt8>
+    ) -> (Unicode.Scalar, count: Int)? {
+        var iterator = bytes.makeIterator()
+        var decoder = UTF8()
+        guard case .scalarValue(let scalar) = decoder.decode(&iterator) else { return nil }
+        switch scalar.properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,
+            .paragraphSeparator:
+            return nil
+        default:
+            return (scalar, UTF8.width(scalar))
+        }
+    }
+}
+
+/// Moments as text: ISO 8601 in UTC, with milliseconds.
+enum Timestamp {
+    /// The last moment with a year of four digits.
+    private static let latest: UInt64 = 253_402_300_799_999
+
+    /// The moment so many milliseconds after 1970 began.
+    static func text(_ milliseconds: UInt64) -> String {
+        let milliseconds = min(milliseconds, latest)
+        let seconds = milliseconds / 1_000
+        let (year, month, day) = date(day: Int(seconds / 86_400))
+        let time = seconds % 86_400
+        return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(day, 2) + "T"
+            + padded(Int(time / 3_600), 2) + ":" + padded(Int(time / 60 % 60), 2) + ":"
+            + padded(Int(time % 60), 2) + "." + padded(Int(milliseconds % 1_000), 3) + "Z"
+    }
+
+    /// The date of a day, counted from 1970; the year begins in March, so that leap days end it.
+    private static func date(day: Int) -> (year: Int, month: Int, day: Int) {
+        let days = day + 719_468
+        let era = days / 146_097
+        let dayOfEra = days % 146_097
+        let year = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * year + year / 4 - year / 100)
+        let shifted = (5 * dayOfYear + 2) / 153
+        let month = shifted < 10 ? shifted + 3 : shifted - 9
+        return (
+            era * 400 + year + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shifted + 2) / 5 + 1
+        )
+    }
+
+    private static func padded(_ number: Int, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    }
+}
+
+/// Numbers of bytes and of things, as people read them.
+enum Quantity {
+    /// `1.5 MiB`, or `312 bytes`.
+    static func bytes(_ count: Int) -> String {
+        var value = Double(count)
+        guard value >= 1_024 else { return self.count(count, "byte") }
+        var unit = "bytes"
+        for next in ["KiB", "MiB", "GiB", "TiB"] where value >= 1_024 {
+            value /= 1_024
+            unit = next
+        }
+        let tenths = Int((value * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10) \(unit)"
+    }
+
+    /// `1 key`, `2 keys`.
+    static func count(_ count: Int, _ noun: String) -> String {
+        count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
+    }
+
+    /// A share as a percentage.
+    static func percent(_ share: Double) -> String {
+        "\(Int((share * 100).rounded()))%"
+    }
+}

@@ -1,0 +1,77 @@
+/// The command line as a whole: which command, which help, and which exit code.
+enum Tool {
+    static let version = "0.1.0"
+
+    /// Runs what `words`, without the name of the program, ask for.
+    static func run(_ words: ArraySlice<String>) -> ExitCode {
+        let output = Output()
+        do throws(ToolError) {
+            let code = try dispatch(words, output)
+            try output.finish()
+            return code
+        } catch {
+            // Whoever stops reading wants no explanations either.
+            output.tell(error.message)
+            return error.exitCode
+        }
+    }
+
+    private static func dispatch(
+        _ words: ArraySlice<String>, _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        guard let first = words.first else {
+            throw .usage("a command is missing; 'sheaf --help' lists them")
+        }
+        switch first {
+        case "--version":
+            output.write("sheaf \(version)")
+            return .ok
+        case "--help", "-h":
+            output.write(help)
+            return .ok
+        case "help":
+            guard let name = words.dropFirst().first else {
+                output.write(help)
+                return .ok
+            }
+            output.write(try command(name).help)
+            return .ok
+        default:
+            return try command(first).run(words.dropFirst(), output)
+        }
+    }
+
+    private static func command(_ name: String) throws(ToolError) -> Command {
+        if let command = Command.all.first(where: { $0.name == name }) { return command }
+        let kind = name.utf8.first == UInt8(ascii: "-") ? "option" : "command"
+        let names = kind == "option" ? ["--help", "--version"] : Command.all.map(\.name) + ["help"]
+        throw .usage(
+            "there is no \(kind) '\(name)'" + Suggestion.text(for: name, among: names)
+                + "; 'sheaf --help' lists them")
+    }
+
+    private static var help: String {
+        let width = Command.all.map(\.name.utf8.count).max() ?? 0
+        let commands = Command.all.map { command in
+            let gap = String(repeating: " ", count: width - command.name.utf8.count + 2)
+            return "  \(command.name)\(gap)\(command.summary)"
+        }
+        return """
+            usage: sheaf COMMAND ...
+
+            Looks at the stores of Sheaf, checks them and saves what can be saved.
+
+            commands:
+            \(commands.joined(separator: "\n"))
+
+            'sheaf help COMMAND' explains a command; 'sheaf --version' prints the version.
+            Data go to standard output, all else to standard error. What follows -- is no option.
+
+            exit codes:
+              0   all is well
+              1   the command failed
+              3   the store is damaged, or something of it was lost
+              64  the command line makes no sense
+            """
+    }
+}

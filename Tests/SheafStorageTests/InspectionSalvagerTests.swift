@@ -1,0 +1,210 @@
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+@Suite struct InspectionSalvagerTests {
+    private let seed: UInt64 = 23
+
+    @Test func `a store that is whole is saved whole`() throws {
+        let (files, content) = try SmallStore.small(seed: seed)
+        let (report, payloads) = try salvage(files)
+        #expect(report.isComplete && report.damagedRanges.isEmpty && report.notes.isEmpty)
+        #expect(payloads == content.payloads)
+        #expect(report.keptKeyCount == content.payloads.count)
+        #expect(report.lastCommit == content.lastCommit)
+    }
+
+    @Test func `whatever byte changes, keys whose newest record is right keep their payload`()
+        throws
+    {
+        let origins = try Origins(try SmallStore.small(seed: seed).files)
+        var random = SeededRandom(seed: seed, "flips")
+        for (name, bytes) in origins.files.sorted(by: { $0.key < $1.key }) {
+            let step = name.hasSuffix(".checkpoint") ? 97 : 1
+            for offset in stride(from: 0, to: bytes.count, by: step) {
+                var changed = origins.files
+                changed[name]?[offset] ^= 1 << UInt8(random.below(8))
+                let (report, payloads) = try salvage(changed)
+                let broken = origins.check(payloads) { $0 == name && $1.contains(offset) }
+                #expect(broken == [], "seed \(seed): \(name):\(offset)")
+                let isSame = payloads == origins.payloads
+                #expect(isSame || !report.isComplete, "seed \(seed): \(name):\(offset) \(report)")
+                #expect(isSame || !report.damagedRanges.isEmpty)
+            }
+        }
+    }
+
+    @Test func `however a file is cut, keys whose newest record is right keep their payload`()
+        throws
+    {
+        let origins = try Origins(try SmallStore.small(seed: seed).files)
+        for (name, bytes) in origins.files.sorted(by: { $0.key < $1.key }) {
+            let step = name.hasSuffix(".checkpoint") ? 97 : 1
+            for length in stride(from: 0, to: bytes.count, by: step) {
+                var changed = origins.files
+                changed[name] = Array(bytes[..<length])
+                let (_, payloads) = try salvage(changed)
+                let broken = origins.check(payloads) { $0 == name && $1.upperBound > length }
+                #expect(broken == [], "seed \(seed): \(name) cut to \(length)")
+            }
+        }
+    }
+
+    @Test func `without one of the files, the keys of the others are there`() throws {
+        let origins = try Origins(try SmallStore.small(seed: seed).files)
+        let last = origins.files.keys.filter { $0.hasSuffix(".log") }.max()
+        for name in origins.files.keys.sorted() {
+            var changed = origins.files
+            changed[name] = nil
+            let (report, payloads) = try salvage(changed)
+            #expect(origins.check(payloads) { file, _ in file == name } == [], "without \(name)")
+            let isHarmless = name.hasSuffix(".checkpoint") || name == last
+            #expect(report.isComplete == isHarmless, "without \(name): \(report)")
+        }
+    }
+
+    @Test func `files that changed their names are read as what they are`() throws {
+        let origins = try Origins(try SmallStore.small(seed: seed).files)
+        let names = origins.files.keys.filter { $0.hasSuffix(".log") }.sorted()
+        for first in names.indices {
+            for second in names.indices where second > first {
+                var changed = origins.files
+                changed[names[first]] = origins.files[names[second]]
+                changed[names[second]] = origins.files[names[first]]
+                let (report, payloads) = try salvage(changed)
+                #expect(payloads == origins.payloads && report.isComplete)
+            }
+        }
+    }
+
+    @Test func `without any header the store is known by its checksums, or by who asks`() throws {
+        let origins = try Origins(try SmallStore.small(seed: seed).files)
+        var changed = origins.files
+        for name in changed.keys { changed[name]?[119] ^= 1 }
+        let (_, payloads) = try salvage(changed)
+        #expect(payloads == origins.payloads)
+
+        for name in changed.keys {
+            changed[name]?.replaceSubrange(16..<32, with: repeatElement(7, count: 16))
+        }
+        #expect(throws: StorageError.self) { try salvage(changed) }
+        let store = try LogReader(SimulatedVolume(files: origins.files)).store
+        #expect(try salvage(changed, store: store).payloads == origins.payloads)
+    }
+
+    @Test func `a commit of several records is kept as far as it is right`() throws {
+        let volume = SimulatedVolume()
+        var options = SmallStore.options(seed: seed)
+        options.recordLength = 200
+        let engine = try StoreEngine(opening: volume, options: options)
+        var batch = WriteBatch()
+        for number in 10...29 {
+            try batch.put(Array("key\(number)".utf8), Array(repeating: 65, count: 50))
+        }
+        _ = try engine.append(batch)
+        try engine.close()
+        let origins = try Origins(volume.snapshotFiles())
+        #expect(origins.files.count > 2)
+        for (name, bytes) in origins.files.sorted(by: { $0.key < $1.key }) {
+            for offset in bytes.indices {
+                var changed = origins.files
+                changed[name]?[offset] ^= 0x10
+                let (report, payloads) = try salvage(changed)
+                #expect(origins.check(payloads) { $0 == name && $1.contains(offset) } == [])
+                #expect(report.isComplete == (payloads == origins.payloads), "\(name):\(offset)")
+                #expect(report.isComplete == (report.incompleteCommitCount == 0))
+            }
+        }
+    }
+
+    @Test func `a disk that refuses sectors costs what is in them`() throws {
+        let origins = try Origins(try SmallStore.small(seed: seed).files)
+        let volume = SimulatedVolume(seed: seed, files: origins.files)
+        volume.inject(
+            SimulatedFault(.error(.inputOutput), of: .read, onFilesEndingIn: "4.log", forEver: true)
+        )
+        let target = SimulatedVolume()
+        let report = try Salvager.salvage(volume, into: target)
+        #expect(!report.isComplete)
+        #expect(report.notes.contains { $0.contains("the disk refuses the bytes up to offset") })
+        let payloads = try SmallStore.payloads(in: target)
+        #expect(origins.check(payloads) { file, _ in file.hasSuffix("4.log") } == [])
+    }
+
+    @Test func `a salvage writes into nothing that is there`() throws {
+        let (files, _) = try SmallStore.small(seed: seed)
+        let target = SimulatedVolume(files: ["note": [1]])
+        #expect(throws: StorageError.notEmpty(path: "simulation")) {
+            try Salvager.salvage(SimulatedVolume(files: files), into: target)
+        }
+        #expect(target.snapshotFiles() == ["note": [1]])
+    }
+
+    /// Saves what these files hold; what comes out of it is a store without a finding.
+    private func salvage(
+        _ files: [String: [UInt8]], store: StoreID? = nil
+    ) throws -> (report: SalvageReport, payloads: [String: String]) {
+        let source = SimulatedVolume(files: files)
+        let target = SimulatedVolume()
+        let report = try Salvager.salvage(source, into: target, store: store)
+        #expect(source.snapshotFiles() == files)
+        let result = try Verifier.verify(target)
+        #expect(result.findings == [])
+        return (report, try SmallStore.payloads(in: target))
+    }
+}
+
+/// Where the newest operation of each key of a store is, and which payloads the key ever had.
+private struct Origins {
+    private struct Origin {
+        let file: String
+        /// The bytes of the record.
+        let record: Range<Int>
+        let payload: String?
+    }
+
+    let files: [String: [UInt8]]
+    private var newest: [String: Origin] = [:]
+    private var history: [String: Set<String>] = [:]
+
+    init(_ files: [String: [UInt8]]) throws {
+        self.files = files
+        let reader = try LogReader(SimulatedVolume(files: files))
+        var commits = reader.commits()
+        while let commit = try commits.next() {
+            for logged in try commit.operations() { note(logged, isFolded: commit.isFolded) }
+        }
+        reader.close()
+    }
+
+    /// The keys of the store as they were.
+    var payloads: [String: String] { newest.compactMapValues(\.payload) }
+
+    /// The keys that have not what they should, though their record was not hit.
+    func check(
+        _ found: [String: String], isHit: (_ file: String, _ record: Range<Int>) -> Bool
+    ) -> [String] {
+        let wrong = newest.filter { key, origin in
+            found[key] != origin.payload && !isHit(origin.file, origin.record)
+        }
+        let invented = found.filter { history[$0.key]?.contains($0.value) != true }
+        return (wrong.map(\.key) + invented.map(\.key)).sorted()
+    }
+
+    private mutating func note(_ logged: LoggedOperation, isFolded: Bool) {
+        let key = String(decoding: logged.operation.key, as: UTF8.self)
+        let payload = String(decoding: logged.operation.payload, as: UTF8.self)
+        let number = String(logged.position.segment)
+        let name = String(repeating: "0", count: 10 - number.count) + number
+        // A small store has one base file, with one folded record.
+        let file =
+            isFolded ? files.keys.first { $0.hasSuffix(".base") } ?? "" : name + ".log"
+        let start = isFolded ? 128 : logged.position.offset - logged.operation.distance
+        let length = (files[file] ?? [])[(start + 8)..<(start + 12)].reversed()
+            .reduce(0) { $0 << 8 | Int($1) }
+        let isPut = logged.operation.kind == .put
+        newest[key] = Origin(
+            file: file, record: start..<start + length, payload: isPut ? payload : nil)
+        if isPut { history[key, default: []].insert(payload) }
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+@Suite struct InspectionCommandTests {
+    @Test func `the log has a line for each commit, in order`() throws {
+        let store = try StoreOnDisk()
+        let run = try ToolRun(["log", store.path])
+        #expect(run.status == 0 && run.errors.isEmpty)
+        let identifiers = run.lines.compactMap { UInt64($0.prefix { $0 != " " }) }
+        #expect(identifiers == identifiers.sorted())
+        #expect(identifiers.last == store.content.lastCommit)
+        #expect(run.lines.last?.contains("2026-05-28T20:26:40.000Z") == true)
+        #expect(run.lines.first?.contains("folded") == true)
+    }
+
+    @Test func `the log can be cut, turned around and made short`() throws {
+        let store = try StoreOnDisk()
+        let all = try ToolRun(["log", store.path]).lines
+        #expect(try ToolRun(["log", store.path, "--since", "13"]).lines == Array(all.suffix(5)))
+        #expect(try ToolRun(["log", store.path, "--limit=2"]).lines == Array(all.prefix(2)))
+        #expect(try ToolRun(["log", store.path, "--reverse"]).lines == Array(all.reversed()))
+        #expect(
+            try ToolRun(["log", store.path, "--reverse", "--limit", "3"]).lines
+                == Array(all.suffix(3).reversed()))
+        let short = try ToolRun(["log", store.path, "--oneline", "--since=17"])
+        #expect(short.lines == ["18  2 ops  144 bytes"])
+    }
+
+    @Test func `the log as JSON has the documented keys, and no others`() throws {
+        let store = try StoreOnDisk()
+        let objects = try ToolRun(["log", "--json", store.path]).objects()
+        let keys: Set = [
+            "commit", "time", "timeMilliseconds", "operations", "bytes", "position", "folded",
+        ]
+        #expect(objects.allSatisfy { Set($0.keys) == keys })
+        let last = try #require(objects.last)
+        #expect(last["commit"] as? Int == 18)
+        #expect(last["time"] as? String == "2026-05-28T20:26:40.000Z")
+        #expect(last["timeMilliseconds"] as? Int == 1_780_000_000_000)
+        #expect(last["folded"] as? Bool == false)
+        let first = try #require(objects.first)
+        #expect(first["folded"] as? Bool == true && first["time"] is NSNull)
+    }
+
+    @Test func `a commit is shown with its operations, keys and payloads`() throws {
+        let store = try StoreOnDisk()
+        let run = try ToolRun(["show", store.path, "18"])
+        #expect(run.status == 0)
+        #expect(run.lines.count == 3)
+        #expect(run.lines[0].hasPrefix("commit 18 at 2026-"))
+        #expect(run.lines[1].hasPrefix("put     key4  32 bytes, after "))
+        #expect(run.lines[1].hasSuffix("payload 18 xxxxxxxxxxxxxxxxxxxxx"))
+        #expect(run.lines[2].hasPrefix("remove  key6"))
+
+        let objects = try ToolRun(["show", store.path, "18", "--json"]).objects()
+        #expect(objects.map { $0["operation"] as? String } == ["put", "remove"])
+        #expect(objects.map { $0["key"] as? String } == ["key4", "key6"])
+        #expect(objects.map { $0["keyHex"] as? String } == ["6b657934", "6b657936"])
+        #expect(objects.map { $0["payloadBytes"] as? Int } == [32, 0])
+
+        let payload = try ToolRun(["show", store.path, "18", "--payload", "key4"])
+        #expect(payload.text == "payload 18 " + String(repeating: "x", count: 21))
+    }
+
+    @Test func `what cannot be shown is explained`() throws {
+        let store = try StoreOnDisk()
+        let cases: [(words: [String], status: Int32, complaint: String)] = [
+            (["99"], 1, "there is no commit 99"),
+            (["0"], 1, "there is no commit 0"),
+            (["1"], 1, "nothing is left of commit 1: compaction has folded the log up to commit"),
+            (["18", "--payload", "key6"], 1, "commit 18 removes the key 'key6'"),
+            (["18", "--payload", "key5"], 1, "commit 18 has no operation on the key 'key5'"),
+            (["18", "--payload", "\\q"], 64, "a backslash is followed by"),
+        ]
+        for (words, status, complaint) in cases {
+            let run = try ToolRun(["show", store.path] + words)
+            #expect(run.status == status && run.output.isEmpty)
+            #expect(run.errors.contains(complaint), "\(words): \(run.errors)")
+        }
+    }
+
+    @Test func `keys are readable, whatever their bytes are`() throws {
+        let directory = TemporaryDirectory()
+        let engine = try StoreEngine(
+            opening: try PosixVolume(path: directory.path("s"), creatingDirectory: true))
+        var batch = WriteBatch()
+        try batch.put(Array("schön\\\n\u{202E}".utf8) + [0xFF, 0], [0, 1, 2, 10, 255])
+        _ = try engine.append(batch)
+        try engine.close()
+        let shown = #"schön\\\x0a\xe2\x80\xae\xff\x00"#
+        let run = try ToolRun(["show", directory.path("s"), "1"])
+        #expect(run.lines.last?.contains("put     \(shown)  5 bytes") == true)
+        let object = try #require(
+            try ToolRun(["show", directory.path("s"), "1", "--json"]).objects().first)
+        #expect(object["key"] as? String == shown)
+        let payload = try ToolRun(["show", directory.path("s"), "1", "--payload", shown])
+        #expect(Array(payload.output) == [0, 1, 2, 10, 255])
+    }
+
+    @Test func `the statistics count files, keys and bytes`() throws {
+        let store = try StoreOnDisk()
+        let run = try ToolRun(["stats", store.path])
+        #expect(run.status == 0 && run.errors.isEmpty)
+        #expect(run.text.contains("last commit   18 at 2026-"))
+        let objects = try ToolRun(["stats", store.path, "--json"]).objects()
+        let object = try #require(objects.first)
+        let files = try store.files()
+        #expect(objects.count == 1)
+        #expect(object["keys"] as? Int == store.content.payloads.count)
+        #expect(object["bases"] as? Int == 1)
+        #expect(
+            object["baseBytes"] as? Int
+                == files.filter { $0.key.hasSuffix(".base") }.reduce(0) { $0 + $1.value.count })
+        #expect(object["tornTail"] is NSNull)
+        #expect((object["checkpoints"] as? [String])?.count == 1)
+        #expect(object["usedCheckpoint"] as? String == "00000000000000000012.checkpoint")
+    }
+
+    @Test func `a torn tail is told and is no damage`() throws {
+        let store = try StoreOnDisk { files in
+            let last = files.keys.filter { $0.hasSuffix(".log") }.max() ?? ""
+            // The footer and some of the last record did not reach the disk.
+            files[last]?.removeLast(80 + 20)
+        }
+        let log = try ToolRun(["log", store.path])
+        #expect(log.status == 0)
+        #expect(log.errors.contains("torn tail") && log.errors.contains("0000000006.log:"))
+        #expect(log.lines.last?.hasPrefix("17 ") == true)
+        let verify = try ToolRun(["verify", store.path])
+        #expect(verify.status == 0)
+        #expect(verify.text.contains(": note: a torn tail"))
+        #expect(verify.lines.last?.hasPrefix("ok: ") == true)
+        let stats = try ToolRun(["stats", store.path])
+        #expect(stats.status == 0 && stats.text.contains("torn tail     0000000006.log:"))
+    }
+
+    @Test func `looking at a store changes nothing, and makes no lock file`() throws {
+        let store = try StoreOnDisk()
+        let before = try store.files()
+        #expect(chmod(store.path, 0o555) == 0)
+        for words in [
+            ["log", store.path], ["show", store.path, "18"], ["verify", store.path],
+            ["stats", store.path], ["compact", store.path, "--dry-run", "--keep-commits=2"],
+            ["salvage", store.path, store.directory.path("target")],
+        ] {
+            #expect(try ToolRun(words).status == 0, "\(words)")
+        }
+        #expect(try store.files() == before)
+        #expect(chmod(store.path, 0o755) == 0)
+    }
+
+    @Test func `a store in use is refused with the process that has it`() throws {
+        let store = try StoreOnDisk()
+        let engine = try StoreEngine(
+            opening: try PosixVolume(path: store.path, creatingDirectory: false))
+        for words in [
+            ["log", store.path], ["verify", store.path], ["compact", store.path],
+            ["salvage", store.path, store.directory.path("target")],
+        ] {
+            let run = try ToolRun(words)
+            #expect(run.status == 1 && run.output.isEmpty)
+            #expect(run.errors.contains("in use by process \(getpid());"), "\(run.errors)")
+        }
+        try engine.close()
+    }
+
+    @Test func `a reader that goes away ends the tool without a word`() throws {
+        let store = try StoreOnDisk()
+        for command in ["log", "verify", "stats"] {
+            let run = try ToolRun([command, store.path], closed: true)
+            #expect(run.status == 0)
+            #expect(run.errors.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+@Suite struct RepairCommandTests {
+    @Test func `a store that is whole verifies`() throws {
+        let store = try StoreOnDisk()
+        let run = try ToolRun(["verify", store.path])
+        #expect(run.status == 0 && run.errors.isEmpty)
+        #expect(run.lines.count == 1)
+        #expect(run.text.hasPrefix("ok: \(store.content.payloads.count) keys, last commit 18, "))
+    }
+
+    @Test func `damage has a file and an offset, and exit code 3`() throws {
+        let store = try StoreOnDisk { $0["0000000004.log"]?[300] ^= 4 }
+        let run = try ToolRun(["verify", store.path])
+        #expect(run.status == 3)
+        #expect(run.lines.first?.hasPrefix("0000000004.log:") == true)
+        #expect(run.lines.last?.hasPrefix("damaged: ") == true)
+        let objects = try ToolRun(["verify", store.path, "--json"]).objects()
+        let first = try #require(objects.first)
+        #expect(first["file"] as? String == "0000000004.log")
+        #expect(first["severity"] as? String == "damage")
+        #expect(objects.last?["damaged"] as? Bool == true)
+        #expect(objects.last?["keys"] is NSNull)
+
+        let log = try ToolRun(["log", store.path])
+        #expect(log.status == 3)
+        #expect(log.errors.contains("0000000004.log:"))
+        #expect(log.lines.last?.hasPrefix("10 ") == true, "\(log.text)")
+    }
+
+    @Test func `a store that is whole is salvaged whole`() throws {
+        let store = try StoreOnDisk()
+        let target = store.directory.path("target")
+        let run = try ToolRun(["salvage", store.path, target])
+        #expect(run.status == 0, "\(run.text) \(run.errors)")
+        #expect(run.text.hasSuffix("lost nothing\n"))
+        let found = try SmallStore.payloads(
+            in: try PosixVolume(path: target, creatingDirectory: false))
+        #expect(found == store.content.payloads)
+        #expect(try ToolRun(["verify", target]).status == 0)
+    }
+
+    @Test func `a damaged store is salvaged but for what is damaged`() throws {
+        let store = try StoreOnDisk { $0["0000000005.log"]?[300] ^= 4 }
+        let before = try store.files()
+        let target = store.directory.path("target")
+        let run = try ToolRun(["salvage", store.path, target, "--json"])
+        #expect(run.status == 3)
+        let objects = try run.objects()
+        #expect(objects.first?["type"] as? String == "damage")
+        #expect(objects.first?["file"] as? String == "0000000005.log")
+        #expect(objects.last?["complete"] as? Bool == false)
+        #expect(objects.last?["lostCommits"] as? Int == 1)
+        #expect(try ToolRun(["verify", target]).status == 0)
+        #expect(try store.files() == before)
+    }
+
+    @Test func `a salvage writes over nothing`() throws {
+        let store = try StoreOnDisk()
+        let full = try ToolRun(["salvage", store.path, store.path])
+        #expect(full.status == 64)
+        let inside = try ToolRun(["salvage", store.path, store.path + "/new/deep"])
+        #expect(inside.status == 64 && inside.errors.contains("lies in"))
+        let other = try StoreOnDisk()
+        let taken = try ToolRun(["salvage", store.path, other.path])
+        #expect(taken.status == 1 && taken.errors.contains("has files in it"))
+        #expect(try store.files().count == 6)
+    }
+
+    @Test func `a compaction does what its dry run says`() throws {
+        let store = try StoreOnDisk()
+        let before = try store.files()
+        let plan = try ToolRun([
+            "compact", store.path, "--dry-run", "--keep-commits", "4", "--json",
+        ])
+        #expect(plan.status == 0 && plan.errors.isEmpty)
+        #expect(try store.files() == before)
+        let planned = try plan.objects()
+        #expect(planned.first?["type"] as? String == "plan")
+        #expect(planned.last?["dryRun"] as? Bool == true)
+
+        let run = try ToolRun(["compact", store.path, "--keep-commits", "4", "--json"])
+        #expect(run.status == 0 && run.errors.isEmpty)
+        #expect(try run.objects().first as NSDictionary? == planned.first as NSDictionary?)
+        let after = try store.files()
+        let folded = try #require(planned.first?["files"] as? [String])
+        for name in folded { #expect(after[name] == nil) }
+        #expect(try ToolRun(["verify", store.path]).status == 0)
+        let found = try SmallStore.payloads(
+            in: try PosixVolume(path: store.path, creatingDirectory: false))
+        #expect(found == store.content.payloads)
+    }
+
+    @Test func `with the usual history there is nothing to compact in a small store`() throws {
+        let store = try StoreOnDisk()
+        let run = try ToolRun(["compact", store.path, "--dry-run"])
+        #expect(run.status == 0)
+        #expect(!run.text.isEmpty)
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import SheafTestSupport
+import Testing
+
+@Suite struct UsageTests {
+    private let commands = ["log", "show", "verify", "salvage", "stats", "compact"]
+
+    @Test func `the version and the help go to standard output`() throws {
+        let version = try ToolRun("--version")
+        #expect(version.status == 0 && version.errors.isEmpty)
+        #expect(version.text == "sheaf 0.1.0\n")
+        for words in ["--help", "-h", "help"] {
+            let help = try ToolRun(words)
+            #expect(help.status == 0 && help.errors.isEmpty)
+            for command in commands { #expect(help.text.contains("\n  \(command) ")) }
+        }
+    }
+
+    @Test func `every command explains itself in the same words, however it is asked`() throws {
+        for command in commands {
+            let help = try ToolRun("help \(command)")
+            #expect(help.status == 0 && help.errors.isEmpty)
+            #expect(help.text.hasPrefix("usage: sheaf \(command) "))
+            #expect(help.text.contains("JSON"))
+            #expect(try ToolRun("\(command) --help").text == help.text)
+            #expect(try ToolRun("\(command) /nowhere -h").text == help.text)
+            #expect(help.lines.allSatisfy { $0.count <= 160 })
+        }
+    }
+
+    @Test func `what makes no sense is refused in one line, with a guess`() throws {
+        let cases: [(words: String, complaint: String)] = [
+            ("", "a command is missing"),
+            ("lgo /tmp", "there is no command 'lgo'; did you mean 'log'?"),
+            ("verfiy /tmp", "did you mean 'verify'?"),
+            ("frobnicate", "there is no command 'frobnicate'; 'sheaf --help' lists them"),
+            ("--verison", "there is no option '--verison'; did you mean '--version'?"),
+            ("help sow", "did you mean 'show'?"),
+            ("log", "PATH is missing: sheaf log PATH"),
+            ("show /tmp", "COMMIT is missing"),
+            ("log /tmp /var", "'/var' is one too many"),
+            ("log /tmp --snice 4", "there is no option '--snice'; did you mean '--since'?"),
+            ("log /tmp -j", "there is no option '-j'"),
+            ("log /tmp --since", "the option --since needs a value: --since COMMIT"),
+            ("log /tmp --since=x", "--since is a whole number such as 42, not 'x'"),
+            ("log /tmp --since -1", "--since is a whole number such as 42, not '-1'"),
+            ("log /tmp --json=yes", "the option --json takes no value"),
+            ("show /tmp one", "COMMIT is a whole number such as 42, not 'one'"),
+            ("salvage /tmp /x --store abc", "--store is an identifier of 32 hexadecimal digits"),
+        ]
+        for (words, complaint) in cases {
+            let run = try ToolRun(words)
+            #expect(run.status == 64, "\(words)")
+            #expect(run.output.isEmpty)
+            #expect(run.errors.hasPrefix("sheaf: "))
+            #expect(run.errors.contains(complaint), "\(words): \(run.errors)")
+            #expect(run.errors.split(separator: "\n").count == 1)
+        }
+    }
+
+    @Test func `a path behind two dashes may look like an option`() throws {
+        let run = try ToolRun(["log", "--", "--json"])
+        #expect(run.status == 1)
+        #expect(run.errors == "sheaf: there is no store at --json\n")
+    }
+
+    @Test func `a path without a store is an error of every command, and stays as it is`() throws {
+        let store = try StoreOnDisk()
+        let missing = store.directory.path("missing")
+        let target = store.directory.path("target")
+        for command in [
+            "log \(missing)", "show \(missing) 1", "verify \(missing)", "stats \(missing)",
+            "compact \(missing)", "compact \(missing) --dry-run", "salvage \(missing) \(target)",
+            "log /dev/null", "verify /usr",
+        ] {
+            let run = try ToolRun(command)
+            #expect(run.status == 1, "\(command)")
+            #expect(run.output.isEmpty)
+            #expect(run.errors.hasPrefix("sheaf: there is no store at "))
+        }
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: store.directory.path) == ["store"])
+    }
+}
