@@ -139,6 +139,10 @@ struct FoldedDirectory {
         Int(body.loadInteger(index * Self.entryLength + 8) as UInt32)
     }
 
+    func entryCount(_ index: Int) -> Int {
+        Int(body.loadInteger(index * Self.entryLength + 12) as UInt32)
+    }
+
     /// The offset of the only record that can hold `position`.
     @inline(__always)
     func record(for position: LogPosition) -> Int? {

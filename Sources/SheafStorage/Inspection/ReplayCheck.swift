@@ -1,0 +1,234 @@
+import SheafBytes
+
+/// Puts records together to commits and commits to keys, and says where they do not fit.
+struct ReplayCheck: ~Copyable {
+    private struct OpenCommit {
+        let commit: CommitID
+        let time: UInt64
+        var records: [Record]
+    }
+
+    /// The keys of the store, as far as everything was whole.
+    private(set) var keyspace = Keyspace()
+    private(set) var lastCommit: CommitID = 0
+    private(set) var lastCommitAt: UInt64 = 0
+    /// Whether nothing was missing so far, so that places can be compared.
+    private(set) var isWhole = true
+    /// The base files so far, which know what was folded away.
+    private var bases: [Segment] = []
+    private var open: OpenCommit?
+    /// Whether bytes are missing since the last record that was in order.
+    private var isInterrupted = false
+    private var lastFolded = LogPosition.none
+
+    /// Where the first record of an incomplete commit is.
+    var openStart: LogPosition? { open?.records.first?.position }
+
+    /// Notes that bytes are missing before what comes next.
+    mutating func interrupt() {
+        open = nil
+        isInterrupted = true
+        isWhole = false
+    }
+
+    /// Forgets an incomplete commit, because the log ends within it.
+    mutating func abandonOpenCommit() {
+        open = nil
+    }
+
+    /// Takes the next record of a log segment.
+    mutating func take(
+        _ record: Record, startsSegment: Bool, in file: String, _ result: inout Verification
+    ) {
+        let start = record.position.offset
+        guard record.kind != .folded, record.kind != .directory else {
+            result.damage(
+                file, at: start + Record.Layout.kind,
+                "a log segment holds a record of a base file")
+            return interrupt()
+        }
+        if record.kind.beginsCommit {
+            begin(record, startsSegment: startsSegment, in: file, &result)
+        }
+        guard var current = open, record.commit == current.commit,
+            Int(record.part) == current.records.count, record.time == current.time
+        else {
+            if !isInterrupted {
+                result.damage(
+                    file, at: start + Record.Layout.part,
+                    "the records of commit \(record.commit) are not in order")
+            }
+            return interrupt()
+        }
+        guard isReadable(record, in: file, &result) else { return interrupt() }
+        current.records.append(record)
+        open = current
+        guard record.kind.endsCommit else { return }
+        complete(current, in: file, &result)
+    }
+
+    /// Takes the next record of a base file, whose entries have been found to be in order.
+    mutating func take(
+        folded record: FoldedRecord, at start: Int, file: StoreDirectory.File,
+        commits: ClosedRange<CommitID>, _ result: inout Verification
+    ) {
+        for index in 0..<record.count {
+            let entry = record[index]
+            let offset = start + entry.offset
+            guard file.segments.contains(entry.position.segment),
+                entry.position.segment <= UInt32(Limits.maximumFiles),
+                entry.position > lastFolded
+            else {
+                result.damage(
+                    file.name, at: start + Record.headerLength + index * FoldedRecord.entryLength,
+                    "the entry for \(entry.position) is out of order or of another file")
+                return interrupt()
+            }
+            guard commits.contains(entry.commit) else {
+                result.damage(
+                    file.name, at: offset,
+                    "the operation is of commit \(entry.commit), which is not in \(commits)")
+                return interrupt()
+            }
+            lastFolded = entry.position
+            guard let operation = try? record.operation(entry) else { continue }
+            apply(operation, at: entry.position, offset: offset, in: file.name, &result)
+        }
+    }
+
+    /// Notes that the entries of a base file come next, or of one that cannot be opened.
+    mutating func begin(_ base: Segment?) {
+        if let base { bases.append(base) } else { isWhole = false }
+    }
+
+    /// Goes on behind a base file.
+    mutating func finishBase(_ footer: SegmentFooter) {
+        lastCommit = footer.lastCommit
+        lastCommitAt = footer.lastCommitAt
+        open = nil
+        isInterrupted = false
+    }
+
+    /// Whether an operation at `position` is one that compaction has dropped.
+    func isFoldedAway(_ position: LogPosition) -> Bool {
+        var low = 0
+        var high = bases.count
+        while low < high {
+            let middle = (low + high) / 2
+            if bases[middle].header.segments.upperBound < position.segment {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        guard low < bases.count, bases[low].header.segments.contains(position.segment) else {
+            return false
+        }
+        // Where the base is damaged that was found before.
+        let found = try? bases[low].operation(at: position)
+        return found == nil
+    }
+
+    private mutating func begin(
+        _ record: Record, startsSegment: Bool, in file: String, _ result: inout Verification
+    ) {
+        let start = record.position.offset
+        if let open, !startsSegment {
+            result.damage(
+                file, at: start + Record.Layout.kind,
+                "commit \(record.commit) begins before commit \(open.commit) has ended")
+            isWhole = false
+        }
+        let expected = lastCommit &+ 1
+        if record.commit != expected {
+            isWhole = false
+            if isInterrupted, record.commit > expected {
+                let lost = record.commit - expected
+                result.damage(
+                    file, at: start,
+                    lost == 1
+                        ? "commit \(expected) is lost before this record"
+                        : "commits \(expected) to \(record.commit - 1) are lost before this record")
+            } else {
+                result.damage(
+                    file, at: start + Record.Layout.commit,
+                    "commit \(record.commit) follows commit \(lastCommit)")
+            }
+        }
+        if record.time < lastCommitAt {
+            result.damage(
+                file, at: start + Record.Layout.time,
+                "commit \(record.commit) is older than the commit before it")
+        }
+        isInterrupted = false
+        open = OpenCommit(commit: record.commit, time: record.time, records: [])
+    }
+
+    /// Whether the operations of a record are what its header says.
+    private func isReadable(
+        _ record: Record, in file: String, _ result: inout Verification
+    ) -> Bool {
+        var operations = OperationSequence(record)
+        do throws(FormatError) {
+            while try operations.next() != nil {}
+            return true
+        } catch {
+            result.damage(file, error, shiftedBy: record.position.offset)
+            return false
+        }
+    }
+
+    private mutating func complete(
+        _ commit: OpenCommit, in file: String, _ result: inout Verification
+    ) {
+        lastCommit = commit.commit
+        lastCommitAt = commit.time
+        open = nil
+        result.commitCount += 1
+        for record in commit.records {
+            let name =
+                record.position.segment == commit.records.last?.position.segment
+                ? file : FileName.name(ofSegment: record.position.segment)
+            var operations = OperationSequence(record)
+            while let (offset, operation) = try? operations.next() {
+                let place = record.position.offset + offset
+                apply(
+                    operation, at: LogPosition(segment: record.position.segment, offset: place),
+                    offset: place, in: name, &result)
+            }
+        }
+    }
+
+    /// Puts an operation into the tree, and compares what it says of the one before it.
+    private mutating func apply(
+        _ operation: Operation, at position: LogPosition, offset: Int, in file: String,
+        _ result: inout Verification
+    ) {
+        result.operationCount += 1
+        guard operation.key.first != 0 else {
+            result.damage(file, at: offset, "the key begins with a zero byte")
+            isWhole = false
+            return
+        }
+        guard operation.kind == .put || operation.payload.isEmpty else {
+            result.damage(file, at: offset, "a removal has a payload")
+            isWhole = false
+            return
+        }
+        // Behind damage the tree would know less than the log did.
+        guard isWhole else { return }
+        let place = Place(position: position, length: operation.length)
+        let before =
+            operation.kind == .put
+            ? keyspace.put(operation.key, at: place) : keyspace.remove(operation.key, at: place)
+        let isRight =
+            operation.previous == before
+            || operation.previous > before && operation.previous < position
+                && isFoldedAway(operation.previous)
+        guard !isRight else { return }
+        let expected = before == .none ? "there is none" : "it is at \(before)"
+        result.damage(
+            file, at: offset + Operation.Layout.previous,
+            "the operation says that the one before it is at \(operation.previous); \(expected)")
+    }
+}

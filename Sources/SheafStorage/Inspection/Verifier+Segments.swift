@@ -1,0 +1,267 @@
+import SheafBytes
+
+extension Verifier {
+    /// Checks the records of a log file, and how it ends.
+    mutating func checkLog(_ file: StoreDirectory.File, _ header: SegmentHeader?, isLast: Bool) {
+        let number = file.segments.lowerBound
+        var sweep = SegmentSweep(
+            file: file.bytes, segment: number, store: store, chain: header?.checksum)
+        var recordCount: UInt64 = 0
+        var isIntact = header != nil
+        var startsSegment = true
+        end = LogPosition(segment: number, offset: sweep.offset)
+        while true {
+            switch sweep.next() {
+            case .record(let record, let chainBreak):
+                if let chainBreak {
+                    if isLast, isTorn(file, at: record.position.offset) {
+                        return noteTail(file, chainBreak)
+                    }
+                    result.damage(file.name, chainBreak)
+                    replay.interrupt()
+                    isIntact = false
+                }
+                checkSynced(record, in: file)
+                recordCount += 1
+                replay.take(record, startsSegment: startsSegment, in: file.name, &result)
+                startsSegment = false
+                if replay.openStart == nil { end = record.end }
+            case .gap(let range, let error):
+                if isLast, isTorn(file, at: range.lowerBound) { return noteTail(file, error) }
+                damageGap(file, range, error)
+                isIntact = false
+            case .footer(let footer):
+                result.recordCount += Int(recordCount)
+                if isIntact { checkFooter(footer, of: file, recordCount: recordCount) }
+                checkEnd(file, footer, isLast: isLast)
+                before = footer
+                end = LogPosition(segment: number, offset: footer.contentLength)
+                if isLast { noteOpenCommit(file) }
+                return
+            case .unused(let offset):
+                result.recordCount += Int(recordCount)
+                before = nil
+                if !isLast {
+                    result.damage(
+                        file.name, at: offset, "the footer of a sealed segment is missing")
+                    replay.interrupt()
+                } else {
+                    noteOpening(file, at: offset)
+                }
+                return
+            }
+        }
+    }
+
+    /// Checks the records of a base file, its directory and its footer.
+    mutating func checkBase(_ file: StoreDirectory.File, _ header: SegmentHeader?) {
+        let number = file.segments.lowerBound
+        var sweep = SegmentSweep(
+            file: file.bytes, segment: number, store: store, chain: header?.checksum)
+        let expected = SegmentFooter.last(in: file.bytes, store: store)
+        let first = header?.firstCommit ?? 1
+        let commits = first...max(first, expected?.lastCommit ?? .max)
+        var found = FoundFolds(isIntact: header != nil)
+        replay.begin(
+            header.flatMap { header in
+                expected.flatMap { footer in
+                    try? Segment(
+                        name: file.name, header: header, footer: footer, mapping: file.mapping)
+                }
+            })
+        while true {
+            switch sweep.next() {
+            case .record(let record, let chainBreak):
+                if let chainBreak {
+                    result.damage(file.name, chainBreak)
+                    replay.interrupt()
+                    found.isIntact = false
+                }
+                found.recordCount += 1
+                take(record, of: file, commits: commits, &found)
+            case .gap(let range, let error):
+                damageGap(file, range, error)
+                found.isIntact = false
+            case .footer(let footer):
+                finishBase(file, header, footer, found)
+                return
+            case .unused(let offset):
+                result.damage(file.name, at: offset, "the footer of a base file is missing")
+                replay.interrupt()
+                before = nil
+                return
+            }
+        }
+    }
+
+    /// What the sweep of a base file has seen.
+    private struct FoundFolds {
+        var isIntact: Bool
+        var recordCount: UInt64 = 0
+        var folds: [(first: LogPosition, offset: Int, count: Int)] = []
+        var directoryOffset = 0
+    }
+
+    private mutating func take(
+        _ record: Record, of file: StoreDirectory.File, commits: ClosedRange<CommitID>,
+        _ found: inout FoundFolds
+    ) {
+        let start = record.position.offset
+        do throws(FormatError) {
+            switch record.kind {
+            case .folded:
+                guard found.directoryOffset == 0 else {
+                    throw FormatError(at: 0, "a record follows the directory")
+                }
+                let folded = try FoldedRecord(record)
+                found.folds.append((folded[0].position, start, folded.count))
+                replay.take(
+                    folded: folded, at: start, file: file, commits: commits, &result)
+                guard folded[folded.count - 1].commit == record.commit else {
+                    throw FormatError(
+                        at: Record.Layout.commit, "the record is not of its last operation's commit"
+                    )
+                }
+            case .directory:
+                found.directoryOffset = start
+                let directory = try FoldedDirectory(record, limit: start)
+                guard !found.isIntact || directory.lists(found.folds) else {
+                    throw FormatError(
+                        at: Record.headerLength, "the directory is not that of the records")
+                }
+            case .whole, .first, .middle, .last:
+                throw FormatError(
+                    at: Record.Layout.kind, "a base file holds a record of a log segment")
+            }
+        } catch {
+            result.damage(file.name, error, shiftedBy: start)
+            found.isIntact = false
+            replay.interrupt()
+        }
+    }
+
+    private mutating func finishBase(
+        _ file: StoreDirectory.File, _ header: SegmentHeader?, _ footer: SegmentFooter,
+        _ found: FoundFolds
+    ) {
+        result.recordCount += Int(found.recordCount)
+        if found.isIntact {
+            checkFooter(footer, of: file, recordCount: found.recordCount)
+            if footer.directoryOffset != found.directoryOffset {
+                result.damage(
+                    file.name, at: footer.contentLength + SegmentFooter.Layout.directoryOffset,
+                    "the directory is at \(found.directoryOffset), not where the footer says")
+            }
+        }
+        checkEnd(file, footer, isLast: false)
+        replay.finishBase(footer)
+        before = footer
+        end = LogPosition(segment: file.segments.upperBound, offset: Int(UInt32.max))
+    }
+
+    /// Compares a footer with what it seals.
+    private mutating func checkFooter(
+        _ footer: SegmentFooter, of file: StoreDirectory.File, recordCount: UInt64
+    ) {
+        typealias Layout = SegmentFooter.Layout
+        let start = footer.contentLength
+        func differ(_ offset: Int, _ reason: String) {
+            result.damage(file.name, at: start + offset, reason)
+        }
+        let hash = XXH3.hash64(file.bytes.slice(0..<start))
+        if footer.hash != hash { differ(Layout.hash, "the hash of the file does not match") }
+        if footer.recordCount != recordCount {
+            differ(
+                Layout.recordCount,
+                "the footer counts \(footer.recordCount) records, and there are \(recordCount)")
+        }
+        guard file.kind == .log else { return }
+        if footer.link != hash { differ(Layout.link, "the footer's link is not the file's hash") }
+        if footer.directoryOffset != 0 {
+            differ(Layout.directoryOffset, "a log segment has no directory")
+        }
+        if footer.synced > LogPosition(segment: file.segments.lowerBound, offset: start) {
+            differ(Layout.synced, "the footer says that bytes behind it were synced")
+        }
+        guard replay.isWhole else { return }
+        if footer.lastCommit != replay.lastCommit {
+            differ(
+                Layout.lastCommit,
+                "the footer's last commit is \(footer.lastCommit), not \(replay.lastCommit)")
+        }
+        if footer.lastCommitAt != replay.lastCommitAt {
+            differ(Layout.lastCommitAt, "the footer's time is not that of its last commit")
+        }
+    }
+
+    /// Checks that only zeros stand behind a footer.
+    private mutating func checkEnd(
+        _ file: StoreDirectory.File, _ footer: SegmentFooter, isLast: Bool
+    ) {
+        let end = footer.contentLength + SegmentFooter.length
+        guard let offset = file.bytes[end...].firstIndex(where: { $0 != 0 }) else { return }
+        if isLast {
+            // A crash between sealing a torn tail and cutting it off leaves the tail there.
+            result.note(
+                file.name, at: offset, "bytes behind the footer; the next opening cuts them off")
+        } else {
+            result.damage(file.name, at: offset, "a byte behind the footer is not zero")
+        }
+    }
+
+    private mutating func checkSynced(_ record: Record, in file: StoreDirectory.File) {
+        guard record.synced > record.position else { return }
+        result.damage(
+            file.name, at: record.position.offset + Record.Layout.synced,
+            "the record says that bytes behind it were synced")
+    }
+
+    private mutating func damageGap(
+        _ file: StoreDirectory.File, _ range: Range<Int>, _ error: FormatError
+    ) {
+        result.damage(
+            file.name, at: error.offset,
+            "\(error.reason) (\(range.count) bytes up to offset \(range.upperBound) are no record)")
+        replay.interrupt()
+    }
+
+    /// Whether what is wrong at `offset` of the last file can be what a crash leaves.
+    private func isTorn(_ file: StoreDirectory.File, at offset: Int) -> Bool {
+        !RecordScanner.provesSynced(
+            file.bytes, segment: file.segments.lowerBound, store: store, beyond: offset)
+    }
+
+    private mutating func noteTail(_ file: StoreDirectory.File, _ error: FormatError) {
+        result.note(
+            file.name, at: error.offset, "a torn tail, which the next opening cuts: \(error.reason)"
+        )
+        before = nil
+        replay.abandonOpenCommit()
+    }
+
+    /// Notes that the log ends in a segment that was not sealed.
+    private mutating func noteOpening(_ file: StoreDirectory.File, at offset: Int) {
+        result.note(
+            file.name, at: offset, "the store was not closed; the next opening seals the segment")
+        noteOpenCommit(file)
+    }
+
+    private mutating func noteOpenCommit(_ file: StoreDirectory.File) {
+        guard let start = replay.openStart else { return }
+        result.note(
+            FileName.name(ofSegment: start.segment), at: start.offset,
+            "the last commit is incomplete; the next opening drops it")
+        replay.abandonOpenCommit()
+    }
+}
+
+extension FoldedDirectory {
+    /// Whether these are the folded records that the directory names.
+    fileprivate func lists(_ folds: [(first: LogPosition, offset: Int, count: Int)]) -> Bool {
+        guard count == folds.count else { return false }
+        return folds.indices.allSatisfy { index in
+            firstPosition(index) == folds[index].first && recordOffset(index) == folds[index].offset
+                && entryCount(index) == folds[index].count
+        }
+    }
+}

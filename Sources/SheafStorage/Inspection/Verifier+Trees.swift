@@ -1,0 +1,182 @@
+import SheafBytes
+
+extension Verifier {
+    /// Checks each checkpoint, and whether the log behind it leads to the keys of the whole log.
+    mutating func checkCheckpoints() {
+        let removals =
+            directory.files.compactMap { try? $0.header.get() }
+            .map(\.removalsFoldedThrough).max() ?? .none
+        for (commit, name) in directory.checkpoints {
+            result.checkpointCount += 1
+            guard let checkpoint = load(checkpoint: name) else { continue }
+            let start = checkpoint.summary.start
+            result.byteCount += checkpoint.summary.length
+            guard start.commit == commit else {
+                result.warn(
+                    name, at: Checkpoint.Layout.commit,
+                    "the checkpoint is one of commit \(start.commit)")
+                continue
+            }
+            guard start.position >= removals else {
+                result.note(
+                    name, at: Checkpoint.Layout.position,
+                    "too old to be used: compaction has forgotten removals since then")
+                continue
+            }
+            guard isWithinLog(checkpoint.summary) else { continue }
+            let keyspace = checkpoint.takeKeyspace()
+            guard hasRightPlaces(checkpoint.summary, keyspace) else { continue }
+            result.usableCheckpointCount += 1
+            guard !result.isDamaged, replay.isWhole else { continue }
+            compare(checkpoint.summary, keyspace)
+        }
+    }
+
+    /// Checks that an opening finds the same keys, and finds the payload of each.
+    mutating func checkOpening() {
+        guard !result.isDamaged, replay.isWhole else { return }
+        do throws(StorageError) {
+            let (snapshot, _) = try Recovery.read(volume: volume)
+            let name = directory.files.last?.name ?? ""
+            if snapshot.commit != replay.lastCommit {
+                result.damage(
+                    name, at: end.offset,
+                    "an opening finds commit \(snapshot.commit), not \(replay.lastCommit)")
+            }
+            if let reason = difference(from: snapshot.tree) {
+                result.damage(name, at: end.offset, "an opening finds other keys: \(reason)")
+            }
+            for violation in snapshot.tree.checkInvariants() {
+                result.damage(name, at: end.offset, "the tree of an opening is wrong: \(violation)")
+            }
+            try snapshot.tree.forEach(in: Keyspace.live) { key, value throws(StorageError) in
+                if let place = Place(value) { _ = try snapshot.operation(of: key, at: place) }
+                return true
+            }
+        } catch {
+            noteRefusal(error)
+        }
+    }
+
+    private mutating func noteRefusal(_ error: StorageError) {
+        switch error {
+        case .corrupt(let damage), .unsupported(let damage):
+            result.damage(
+                damage.file, at: damage.offset, "an opening is refused: \(damage.reason)")
+        default:
+            result.damage(
+                directory.files.last?.name ?? "", at: 0, "an opening is refused: \(error)")
+        }
+    }
+
+    /// The checkpoint `name`, or none and a warning.
+    private mutating func load(checkpoint name: String) -> Checkpoint? {
+        do throws(StorageError) {
+            return try Checkpoint.load(
+                name, from: volume, store: directory.store, notBefore: .none)
+        } catch {
+            switch error {
+            case .corrupt(let damage), .unsupported(let damage):
+                result.warn(name, at: damage.offset, damage.reason)
+            default:
+                result.warn(name, at: 0, "the checkpoint cannot be read: \(error)")
+            }
+            return nil
+        }
+    }
+
+    /// Whether the log reaches as far as a checkpoint, which never gets ahead of it.
+    private mutating func isWithinLog(_ checkpoint: Checkpoint.Summary) -> Bool {
+        let start = checkpoint.start
+        if start.position <= end, start.commit <= replay.lastCommit { return true }
+        // Where the log is known to be damaged, that has been said before.
+        guard !result.isDamaged else { return false }
+        result.damage(
+            FileName.name(ofSegment: start.position.segment), at: start.position.offset,
+            "the log ends before this, and \(checkpoint.name) says that commit \(start.commit) "
+                + "was in it")
+        return false
+    }
+
+    /// Whether the tree of a checkpoint is well formed and its count of live bytes right.
+    private mutating func hasRightPlaces(
+        _ summary: Checkpoint.Summary, _ keyspace: borrowing Keyspace
+    ) -> Bool {
+        for violation in keyspace.tree.checkInvariants() {
+            result.warn(summary.name, at: Checkpoint.headerLength, violation)
+            return false
+        }
+        var live = [Int](repeating: 0, count: summary.segmentCount)
+        var wrong: LogPosition?
+        keyspace.tree.forEach { _, value in
+            guard let place = Place(value), place.position < summary.start.position,
+                live.indices.contains(Int(place.position.segment) - 1)
+            else {
+                wrong = LogPosition(rawValue: value.low)
+                return false
+            }
+            live[Int(place.position.segment) - 1] += place.length
+            return true
+        }
+        if let wrong {
+            result.warn(
+                summary.name, at: Checkpoint.headerLength,
+                "the tree names the place \(wrong), which it cannot know")
+            return false
+        }
+        guard live == keyspace.liveBytesBySegment else {
+            result.warn(
+                summary.name, at: summary.length - summary.segmentCount * 8,
+                "the live bytes of the segments do not add up")
+            return false
+        }
+        return true
+    }
+
+    private mutating func compare(
+        _ summary: Checkpoint.Summary, _ keyspace: consuming Keyspace
+    ) {
+        do throws(StorageError) {
+            let contents = try LogContents(volume)
+            var replayer = Replayer(keyspace: keyspace)
+            var walk = LogWalk(contents.files, from: summary.start)
+            _ = try walk.run(&replayer)
+            var replayed = replayer.takeKeyspace()
+            let tree = replayed.tree.snapshot()
+            guard let reason = difference(from: tree) else { return }
+            // A bug wrote it: its checksums are right, and an opening would believe it.
+            result.damage(
+                summary.name, at: Checkpoint.headerLength,
+                "the keys are not those of the log: \(reason)")
+        } catch {
+            noteRefusal(error)
+        }
+    }
+
+    /// In what `tree` differs from the keys of the whole log, if it does.
+    private func difference(from tree: BTreeSnapshot) -> String? {
+        let (count, expected) = (tree.count(in: Keyspace.live), replay.keyspace.count)
+        guard count == expected else { return "there are \(count) keys instead of \(expected)" }
+        var reason: String?
+        replay.keyspace.tree.forEach { key, value in
+            let found = tree.find(key)
+            if found != value {
+                let place = LogPosition(rawValue: value.low)
+                let other = found.map { "at \(LogPosition(rawValue: $0.low))" } ?? "missing"
+                reason = "the key whose newest operation is at \(place) is \(other)"
+            }
+            return found == value
+        }
+        if let reason { return reason }
+        tree.forEach(in: Keyspace.removed) { key, value in
+            // A checkpoint may know removals that compaction has forgotten since.
+            let position = LogPosition(rawValue: value.low)
+            guard replay.keyspace.tree.find(key) != value, !replay.isFoldedAway(position) else {
+                return true
+            }
+            reason = "a removal at \(position) is not in the log"
+            return false
+        }
+        return reason
+    }
+}

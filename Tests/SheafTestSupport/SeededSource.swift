@@ -1,0 +1,16 @@
+import Synchronization
+
+/// Random numbers from a seed, for whoever asks for them from several places.
+package final class SeededSource: Sendable {
+    private let random: Mutex<SeededRandom>
+
+    /// Starts the sequence of `seed`.
+    package init(seed: UInt64) {
+        random = Mutex(SeededRandom(seed: seed, "source"))
+    }
+
+    /// The next 64 random bits.
+    package func next() -> UInt64 {
+        random.withLock { $0.next() }
+    }
+}
