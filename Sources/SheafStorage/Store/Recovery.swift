@@ -140,7 +140,9 @@ struct Recovery {
         onto checkpoint: Checkpoint
     ) throws(StorageError) -> Loaded {
         let summary = checkpoint.summary
-        var replayer = Replayer(keyspace: checkpoint.takeKeyspace())
+        var keyspace = checkpoint.takeKeyspace()
+        keyspace.forgetRemovals(through: contents.removalsFoldedThrough)
+        var replayer = Replayer(keyspace: keyspace)
         var walk = LogWalk(contents.files, from: summary.start)
         let end = try walk.run(&replayer)
         report.usedCheckpoint = summary.name
