@@ -74,7 +74,7 @@ struct LogWalk {
                 throw StorageError(error, file: file.name)
             }
         }
-        guard start.position <= end.position else {
+        guard start.position.segment <= files.last?.segments.upperBound ?? 0 else {
             throw .damaged(
                 FileName.name(ofSegment: start.position.segment), at: start.position.offset,
                 "the log ends before what a checkpoint says that it holds")
@@ -88,7 +88,11 @@ struct LogWalk {
         let number = file.segments.lowerBound
         var scanner = RecordScanner(file: file.bytes, header: file.header)
         if number == start.position.segment, start.position.offset > SegmentHeader.length {
-            guard start.position.offset <= file.bytes.count else { return }
+            guard start.position.offset <= file.bytes.count else {
+                throw FormatError(
+                    at: file.bytes.count,
+                    "the file ends before what a checkpoint says that it holds")
+            }
             scanner = RecordScanner(
                 file: file.bytes, segment: number, store: file.header.store,
                 offset: start.position.offset, chain: start.chain)
