@@ -9,12 +9,19 @@ struct StoreModel {
         let payload: UInt64?
     }
 
-    static let keyCount = 12
-
+    /// How many keys there are.
+    let keyCount: Int
     /// The hash of each key's payload after commit n, at n; none where the key is absent.
-    private(set) var states: [[UInt64?]] = [Array(repeating: nil, count: keyCount)]
+    private(set) var states: [[UInt64?]]
     /// Everything that was written to each key, in order.
-    private(set) var writes: [[Write]] = Array(repeating: [], count: keyCount)
+    private(set) var writes: [[Write]]
+
+    /// Starts empty; there can be at most 255 keys.
+    init(keyCount: Int = 12) {
+        self.keyCount = keyCount
+        states = [Array(repeating: nil, count: keyCount)]
+        writes = Array(repeating: [], count: keyCount)
+    }
 
     /// The last commit.
     var last: CommitID { CommitID(states.count - 1) }
@@ -41,8 +48,8 @@ struct StoreModel {
     /// The bytes of a key: a few share a long beginning.
     static func key(_ index: Int) -> [UInt8] {
         index % 3 == 0
-            ? [UInt8(index + 1)]
-            : Array("collection/with a long name/".utf8) + [UInt8(index)]
+            ? [UInt8(truncatingIfNeeded: index + 1)]
+            : Array("collection/with a long name/".utf8) + [UInt8(truncatingIfNeeded: index)]
     }
 }
 
@@ -83,7 +90,7 @@ extension StoreModel {
     ///
     /// All writes of the last `kept` commits must be there, and one before them.
     func checkChains(_ snapshot: LogSnapshot, kept: CommitID) throws {
-        for index in 0..<Self.keyCount {
+        for index in 0..<keyCount {
             let key = Self.key(index)
             guard
                 let place = key.span.withUnsafeBytes({ key in
@@ -118,5 +125,12 @@ extension StoreModel {
 
     private func describe(_ payload: UInt64?) -> String {
         payload.map { String($0, radix: 16) } ?? "absent"
+    }
+}
+
+extension XXH3 {
+    /// The hash of an array.
+    static func hash64(_ bytes: [UInt8]) -> UInt64 {
+        bytes.withUnsafeBytes { hash64($0) }
     }
 }

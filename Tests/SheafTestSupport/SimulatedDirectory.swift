@@ -30,6 +30,9 @@ struct SimulatedDirectory: Sendable {
         self.durable = durable
     }
 
+    /// Whether the disk has every change.
+    var isSettled: Bool { pending.isEmpty }
+
     /// The number of the file of that name.
     func inode(_ name: String) -> Int? {
         entries.first { $0.name == name }?.inode

@@ -61,6 +61,11 @@ struct SimulatedDisk: Sendable {
         return disk
     }
 
+    /// Whether a power cut can leave the disk in one state only.
+    var isSettled: Bool {
+        directory.isSettled && inodes.allSatisfy(\.isSettled)
+    }
+
     /// What stays with the machine, whoever runs on it.
     private func reborn(_ disk: SimulatedDisk) -> SimulatedDisk {
         var disk = disk
@@ -130,6 +135,7 @@ struct SimulatedDisk: Sendable {
         switch try begin(operation, name) {
         case .proceed, .short:
             try body(&self)
+            counters.changes += 1
         case .fail(let code):
             throw VolumeError(operation, name, code)
         case .crash:
@@ -195,8 +201,10 @@ extension SimulatedDisk {
         switch try begin(.synchronize, name) {
         case .proceed, .short:
             if !liesAboutData { inodes[inode].synchronize() }
+            counters.changes += 1
         case .fail(let code):
             inodes[inode].loseChanges(&random)
+            counters.changes += 1
             throw VolumeError(.synchronize, name, code)
         case .crash:
             // What came through before the power went is for `afterPowerCut` to decide.
@@ -218,7 +226,9 @@ extension SimulatedDisk {
     /// Makes all names durable, unless the disk lies or fails.
     mutating func synchronizeNames(_ path: String) throws(VolumeError) {
         switch try begin(.synchronizeNames, path) {
-        case .proceed, .short: if !liesAboutNames { directory.synchronize() }
+        case .proceed, .short:
+            if !liesAboutNames { directory.synchronize() }
+            counters.changes += 1
         case .fail(let code): throw VolumeError(.synchronizeNames, path, code)
         case .crash: throw VolumeError(.synchronizeNames, path, .powerCut)
         }
@@ -242,6 +252,7 @@ extension SimulatedDisk {
     ) {
         inodes[inode].write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: offset)
         counters.bytesWritten += count
+        if count > 0 { counters.changes += 1 }
     }
 
     /// How many of `count` bytes the quota lets a file take.

@@ -52,6 +52,8 @@ package struct SimulatedCounters: Sendable {
     /// The calls that change the disk, which `crashAtCall` counts.
     package private(set) var mutating = 0
     package internal(set) var bytesWritten = 0
+    /// The calls that did change something: without one in between, the disk is as it was.
+    package internal(set) var changes = 0
 
     /// How many calls of one kind there were.
     package subscript(operation: VolumeError.Operation) -> Int {

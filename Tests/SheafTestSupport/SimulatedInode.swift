@@ -34,6 +34,9 @@ struct SimulatedInode: Sendable {
         self.durable = durable
     }
 
+    /// Whether the disk has every change.
+    var isSettled: Bool { pending.isEmpty }
+
     /// What processes see.
     var current: SimulatedContent { memory ?? durable }
 

@@ -48,6 +48,9 @@ extension SimulatedVolume {
     /// How often the volume was called so far.
     package var counters: SimulatedCounters { inspect { $0.counters } }
 
+    /// Whether a power cut can leave the disk in one state only.
+    package var isSettled: Bool { inspect { $0.isSettled } }
+
     /// Remembers the last calls from now on.
     package func startTrace() {
         inspect { $0.trace = $0.trace ?? [] }

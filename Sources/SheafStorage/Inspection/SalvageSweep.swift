@@ -133,7 +133,8 @@ struct SalvageSweep: ~Copyable {
     }
 
     private mutating func take(folded record: Record, file: Int) -> Bool {
-        guard record.kind == .folded, let folded = try? FoldedRecord(record) else { return false }
+        guard record.kind == .folded, let folded = try? FoldedRecord(record, of: 1...UInt32.max)
+        else { return false }
         for number in 0..<folded.count {
             let entry = folded[number]
             guard let operation = try? folded.operation(entry) else { continue }

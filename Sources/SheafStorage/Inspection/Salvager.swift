@@ -183,9 +183,7 @@ package struct Salvager: ~Copyable {
 
     /// The newest checkpoint that can be believed.
     private func witness() -> Witness? {
-        let removals =
-            directory.files.compactMap { try? $0.header.get() }
-            .map(\.removalsFoldedThrough).max() ?? .none
+        let removals = directory.removalsFoldedThrough
         for (_, name) in directory.checkpoints {
             guard
                 let checkpoint = try? Checkpoint.load(
@@ -202,7 +200,7 @@ package struct Salvager: ~Copyable {
     private mutating func countLosses(_ witness: Witness) {
         sweep.report.witness = witness.name
         var (lost, outdated) = (0, 0)
-        witness.tree.forEach(in: Keyspace.live) { key, value in
+        witness.tree.forEach(in: Keyspace.present) { key, value in
             guard let found = sweep.index.location(of: key) else {
                 lost += 1
                 return true

@@ -52,6 +52,14 @@ struct StoreDirectory {
         setUnbegunAside()
     }
 
+    /// The last removal that compaction has forgotten, as far as footers can be read.
+    var removalsFoldedThrough: LogPosition {
+        files.compactMap { file in
+            guard file.kind == .base, case .success(let header) = file.header else { return nil }
+            return SegmentFooter.last(in: file.bytes, store: header.store)?.removalsFoldedThrough
+        }.max() ?? .none
+    }
+
     /// The identity that most headers name, the first of them where they are even.
     var store: StoreID? {
         var counts: [(store: StoreID, count: Int)] = []

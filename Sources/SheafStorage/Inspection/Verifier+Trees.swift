@@ -3,14 +3,7 @@ import SheafBytes
 extension Verifier {
     /// Checks each checkpoint, and whether the log behind it leads to the keys of the whole log.
     mutating func checkCheckpoints() {
-        let removals =
-            directory.files.compactMap { file in
-                guard file.kind == .base, case .success(let header) = file.header else {
-                    return nil
-                }
-                return SegmentFooter.last(in: file.bytes, store: header.store)?
-                    .removalsFoldedThrough
-            }.max() ?? LogPosition.none
+        let removals = directory.removalsFoldedThrough
         for (commit, name) in directory.checkpoints {
             result.checkpointCount += 1
             guard let checkpoint = load(checkpoint: name) else { continue }

@@ -68,6 +68,21 @@ struct Keyspace: ~Copyable {
         }
     }
 
+    /// Forgets the removals up to `position`, because compaction has taken them from the log.
+    ///
+    /// A checkpoint has them still if it was written before a commit showed a tree without them.
+    mutating func forgetRemovals(through position: LogPosition) {
+        guard removedCount > 0, position > .none else { return }
+        var forgotten: [(key: [UInt8], position: LogPosition)] = []
+        tree.forEach(in: Self.removed) { key, value in
+            if let place = Place(value), place.position <= position {
+                forgotten.append((Array(key), place.position))
+            }
+            return true
+        }
+        forget(forgotten[...])
+    }
+
     /// Runs `body` with the key under which the removal of `key` is kept.
     static func withRemovedKey<Result>(
         _ key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result

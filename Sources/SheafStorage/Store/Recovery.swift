@@ -72,7 +72,6 @@ struct Recovery {
             last.footer.map { (footer: $0, mapping: file.mapping) }
         }
         let table = try recovery.table(sealing: sealed, readable: last.position.offset)
-        try loaded.forgetRemovals(upTo: recovery.contents.removalsFoldedThrough, table)
         return (
             LogSnapshot(
                 tree: loaded.snapshot(), segments: table, commit: last.commit,
@@ -106,26 +105,6 @@ struct Recovery {
                 preconditionFailure("The keys were taken before.")
             }
             return snapshot
-        }
-
-        /// Forgets removals up to `limit` that compaction has forgotten since the checkpoint.
-        func forgetRemovals(
-            upTo limit: LogPosition, _ segments: SegmentTable
-        ) throws(StorageError) {
-            guard limit != .none, let removed = keyspace?.removedCount, removed > 0 else { return }
-            var candidates: [(key: [UInt8], position: LogPosition)] = []
-            keyspace?.tree.forEach(in: Keyspace.removed) { key, value in
-                if let place = Place(value), place.position <= limit {
-                    candidates.append((key: Array(key), position: place.position))
-                }
-                return true
-            }
-            var forgotten: [(key: [UInt8], position: LogPosition)] = []
-            for candidate in candidates
-            where try segments.operation(at: candidate.position) == nil {
-                forgotten.append(candidate)
-            }
-            keyspace?.forget(forgotten[...])
         }
 
         /// The keys, which can be taken once.
@@ -173,8 +152,9 @@ struct Recovery {
         onto checkpoint: Checkpoint
     ) throws(StorageError) -> Loaded {
         let summary = checkpoint.summary
-        var replayer = Replayer(
-            keyspace: checkpoint.takeKeyspace(), firstSegments: firstSegments)
+        var keyspace = checkpoint.takeKeyspace()
+        keyspace.forgetRemovals(through: contents.removalsFoldedThrough)
+        var replayer = Replayer(keyspace: keyspace, firstSegments: firstSegments)
         var walk = LogWalk(contents.files, from: summary.start)
         let end = try walk.run(&replayer)
         report.usedCheckpoint = summary.name
@@ -205,7 +185,6 @@ struct Recovery {
             if !leftovers.isEmpty { try volume.synchronizeNames() }
         }
         let table = try table(sealing: sealed, readable: end.position.offset)
-        try loaded.forgetRemovals(upTo: contents.removalsFoldedThrough, table)
         let store =
             contents.store ?? StoreID(low: options.random(), high: options.random())
         let snapshot = LogSnapshot(

@@ -1,0 +1,241 @@
+import SheafBytes
+import SheafStorage
+import SheafTestSupport
+
+/// Runs one workload again and again, and lets another call of it fail each time.
+package struct FaultSweep: Sendable {
+    /// What a call does instead of its work.
+    package enum Fault: String, CaseIterable, Sendable {
+        case inputOutput = "EIO"
+        case noSpace = "ENOSPC"
+        case interrupted = "EINTR"
+        case tooManyFiles = "EMFILE"
+        case short = "short transfer"
+
+        var effect: SimulatedFault.Effect {
+            switch self {
+            case .inputOutput: .error(.inputOutput)
+            case .noSpace: .error(.noSpace)
+            case .interrupted: .error(.interrupted)
+            case .tooManyFiles: .error(.tooManyFiles)
+            case .short: .short
+            }
+        }
+    }
+
+    /// One failure: which fault, at which call, and whether all calls fail from there on.
+    package struct Case: Sendable, CustomStringConvertible {
+        package let fault: Fault
+        package let call: Int
+        package let isForEver: Bool
+
+        package var description: String {
+            "\(fault.rawValue) at call \(call)\(isForEver ? " and for ever" : "")"
+        }
+    }
+
+    private let seed: UInt64
+
+    package init(seed: UInt64) {
+        self.seed = seed
+    }
+
+    /// How many calls the workload makes, and how many bytes it writes, when none fails.
+    package func measure() throws -> (calls: Int, bytes: Int) {
+        let volume = SimulatedVolume(seed: seed)
+        var workload = FaultWorkload(volume: volume, seed: seed)
+        try workload.run()
+        guard workload.errors.isEmpty else {
+            throw Violation("the workload fails by itself: \(workload.errors)")
+        }
+        return (volume.counters.total, volume.counters.bytesWritten)
+    }
+
+    /// All failures of a workload with so many calls.
+    package static func cases(calls: Int) -> [Case] {
+        var cases: [Case] = []
+        for call in 1...calls {
+            for fault in Fault.allCases {
+                for isForEver in [false, true] {
+                    cases.append(Case(fault: fault, call: call, isForEver: isForEver))
+                }
+            }
+        }
+        return cases
+    }
+
+    /// Runs the workload with one failure; returns how many of its steps met an error.
+    @discardableResult
+    package func run(_ failure: Case) throws -> Int {
+        let volume = SimulatedVolume(seed: seed &+ UInt64(failure.call))
+        volume.inject(
+            SimulatedFault(
+                failure.fault.effect, atCall: failure.call, forEver: failure.isForEver))
+        do {
+            let errors = try run(on: volume)
+            guard failure.fault != .short || errors.isEmpty else {
+                throw Violation("a short transfer is no failure: \(errors)")
+            }
+            return errors.count
+        } catch {
+            throw Violation("seed \(seed), \(failure): \(error)")
+        }
+    }
+
+    /// Runs the workload on a disk with room for so many bytes.
+    @discardableResult
+    package func run(quota: Int) throws -> Int {
+        let volume = SimulatedVolume(seed: seed)
+        volume.quota = quota
+        do {
+            return try run(on: volume).count
+        } catch {
+            throw Violation("seed \(seed), room for \(quota) bytes: \(error)")
+        }
+    }
+
+    private func run(on volume: SimulatedVolume) throws -> [StorageError] {
+        var workload = FaultWorkload(volume: volume, seed: seed)
+        try workload.run()
+        volume.removeFaults()
+        volume.quota = nil
+        // What comes next finds the page cache as it was, or only what the disk has.
+        for next in [volume.processDeath(seed: seed), volume.powerCut(seed: seed)] {
+            try workload.expectEverything(on: next)
+        }
+        return workload.errors
+    }
+}
+
+/// Everything that a store does, in a fixed order; what fails is noted, and the next thing tried.
+struct FaultWorkload {
+    private let volume: SimulatedVolume
+    private var random: SeededRandom
+    private var options = LogStoreOptions()
+    private var engine: StoreEngine?
+    private var model = StoreModel()
+    private var acknowledged: CommitID = 0
+    private(set) var errors: [StorageError] = []
+
+    init(volume: SimulatedVolume, seed: UInt64) {
+        self.volume = volume
+        random = SeededRandom(seed: seed, "workload")
+        options.segmentLength = 2_000
+        options.recordLength = 300
+        options.history = HistoryHorizon(commits: 6, bytes: .max)
+        options.clock = FakeClock().clock
+        options.isHousekeepingAutomatic = false
+        let identifiers = SeededSource(seed: seed)
+        options.random = { identifiers.next() }
+    }
+
+    mutating func run() throws {
+        for round in 0..<3 {
+            try attempt { workload throws(StorageError) in try workload.open() }
+            for number in 0..<12 {
+                // The seventh commit takes several records, the tenth several segments.
+                let count = number == 6 ? 12 : number == 9 ? 60 : 2
+                try attempt { workload throws(StorageError) in
+                    try workload.commit(operations: count)
+                }
+                if number % 3 == 2 {
+                    try attempt { workload throws(StorageError) in
+                        try workload.engine?.prepareNextSegment()
+                    }
+                }
+            }
+            try attempt { workload throws(StorageError) in
+                try workload.engine?.trimSealedSegments()
+            }
+            try attempt { workload throws(StorageError) in try workload.engine?.writeCheckpoint() }
+            try attempt { workload throws(StorageError) in try workload.compact() }
+            try attempt { workload throws(StorageError) in try workload.commit(operations: 3) }
+            guard round < 2 else { return }
+            try attempt { workload throws(StorageError) in try workload.close() }
+        }
+    }
+
+    /// Expects every acknowledged commit on `next`, and a store that goes on.
+    func expectEverything(on next: SimulatedVolume) throws {
+        var model = model
+        for _ in 0..<2 {
+            let engine = try StoreEngine(opening: next, options: options)
+            let last = engine.snapshot().commit
+            guard last >= acknowledged, last <= model.last else {
+                throw Violation(
+                    "the store is at commit \(last), not within \(acknowledged)...\(model.last)")
+            }
+            model.rewind(to: last)
+            try model.check(engine.snapshot())
+            var batch = WriteBatch()
+            try batch.put(StoreModel.key(1), [1, 2, 3])
+            _ = try engine.append(batch)
+            model.commit([(1, XXH3.hash64([1, 2, 3]))])
+            try engine.close()
+        }
+    }
+
+    /// Takes a step; after an error what was committed before must still be readable.
+    private mutating func attempt(
+        _ step: (inout FaultWorkload) throws(StorageError) -> Void
+    ) throws {
+        do throws(StorageError) {
+            try step(&self)
+            return
+        } catch {
+            errors.append(error)
+        }
+        guard let engine else { return }
+        let snapshot = engine.snapshot()
+        guard snapshot.commit >= acknowledged else {
+            throw Violation("readers see commit \(snapshot.commit) after \(acknowledged)")
+        }
+        try model.check(snapshot)
+        if engine.failure != nil, random.chance(1, in: 3) { self.engine = nil }
+    }
+
+    private mutating func open() throws(StorageError) {
+        engine = nil
+        let engine = try StoreEngine(opening: volume, options: options)
+        self.engine = engine
+        let last = engine.snapshot().commit
+        // What was not acknowledged may have come through all the same.
+        if last >= acknowledged, last <= model.last { model.rewind(to: last) }
+        acknowledged = max(acknowledged, last)
+    }
+
+    private mutating func commit(operations count: Int) throws(StorageError) {
+        if engine == nil { try open() }
+        guard let engine else { return }
+        var batch = WriteBatch()
+        var changes: [(key: Int, payload: UInt64?)] = []
+        for _ in 0..<count {
+            let key = random.below(model.keyCount)
+            if random.chance(1, in: 5) {
+                try batch.remove(StoreModel.key(key))
+                changes.append((key, nil))
+            } else {
+                let payload = random.bytes(random.below(150))
+                try batch.put(StoreModel.key(key), payload)
+                changes.append((key, XXH3.hash64(payload)))
+            }
+        }
+        let commit = try engine.append(batch)
+        model.commit(changes)
+        precondition(commit == model.last, "Commits are numbered without a gap.")
+        try engine.flush()
+        acknowledged = model.last
+    }
+
+    private func compact() throws(StorageError) {
+        guard let engine else { return }
+        engine.compactEverything()
+        while try engine.compactionStep() {}
+    }
+
+    private mutating func close() throws(StorageError) {
+        defer { engine = nil }
+        try engine?.close()
+        acknowledged = max(acknowledged, engine?.snapshot().commit ?? 0)
+    }
+}
