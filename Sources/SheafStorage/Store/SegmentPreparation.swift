@@ -11,7 +11,7 @@ final class SegmentPreparation: Sendable {
         case ready(UInt32, any VolumeFile)
     }
 
-    private static let sliceLength = 256 << 10
+    private static let sliceLength = 32 << 10
     /// A writer in a hurry still gets this much: it takes a few milliseconds once, and saves as
     /// many with every dozen commits that follow.
     private static let hurriedLength = 1 << 20

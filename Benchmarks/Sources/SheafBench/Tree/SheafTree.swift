@@ -37,16 +37,15 @@ final class SheafTree: OrderedTree {
     }
 
     func walk(_ entries: Entries, count: Int, length: Int) throws -> UInt64 {
-        let cursor = try reading().cursor()
+        let snapshot = try reading()
         var sum: UInt64 = 0
         for index in 0..<UInt64(count) {
-            var isOnEntry = entries.key(index).withBytes { cursor.seek($0) }
-            var passed = 0
-            while isOnEntry {
-                sum &+= cursor.value.low &+ UInt64(cursor.key[Key.size - 1])
-                passed += 1
-                guard passed < length else { break }
-                isOnEntry = cursor.next()
+            var left = length
+            let start = KeyRange(from: entries.key(index).withBytes { Array($0) })
+            snapshot.forEach(in: start) { key, value in
+                sum &+= value.low &+ UInt64(key[Key.size - 1])
+                left -= 1
+                return left > 0
             }
         }
         return sum
