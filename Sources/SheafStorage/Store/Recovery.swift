@@ -119,7 +119,8 @@ struct Recovery {
     private mutating func load() throws(StorageError) -> Loaded {
         if contents.files.isEmpty, let checkpoint = contents.checkpoints.first {
             throw .damaged(
-                FileName.name(ofSegment: 1), at: 0, "the log is missing: there is \(checkpoint.name)")
+                FileName.name(ofSegment: 1), at: 0,
+                "the log is missing: there is \(checkpoint.name)")
         }
         for (_, name) in contents.checkpoints {
             do throws(StorageError) {
