@@ -40,7 +40,7 @@ enum FormatVectorBytes {
 
     /// A footer with its checksum set right.
     static func sealingFooter(_ bytes: [UInt8]) -> [UInt8] {
-        setting(bytes, 8, at: 72, to: hash(bytes[..<72], seed: FormatVectorStore.id.low))
+        setting(bytes, 8, at: 80, to: hash(bytes[..<80], seed: FormatVectorStore.id.low))
     }
 
     /// A checkpoint with its hash and its checksum set right.

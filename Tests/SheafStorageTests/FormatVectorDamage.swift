@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafStorage
 
 /// Changes of the store's files, and what must become of the store: `vectors/damage.txt`.
@@ -27,38 +28,38 @@ struct FormatVectorDamage {
         let outcome: Outcome
     }
 
-    private let files: [String: [UInt8]]
-    private let checkpoint = FormatVectorStore.checkpoint
-    private let base = "0000000001-0000000002.base"
-    private let last = "0000000006.log"
+    let files: [String: [UInt8]]
+    let checkpoint = FormatVectorStore.checkpoint
+    let base = "0000000001-0000000002.base"
+    let last = "0000000006.log"
 
     init(_ files: [String: [UInt8]]) {
         self.files = files
     }
 
-    var cases: [Case] { torn + proven + sealed + names + checkpoints }
+    var cases: [Case] { torn + proven + recovered + sealed + missing + names + checkpoints }
 
-    private func bytes(_ file: String) -> [UInt8] { files[file] ?? [] }
+    func bytes(_ file: String) -> [UInt8] { files[file] ?? [] }
 
     /// The change that makes a file these bytes, of which only a few differ.
-    private func difference(_ file: String, _ changed: [UInt8], from start: Int, _ count: Int)
+    func difference(_ file: String, _ changed: [UInt8], from start: Int, _ count: Int)
         -> Change
     {
         Change(file: file, kind: .bytes(at: start, Array(changed[start..<start + count])))
     }
 
-    private func flip(_ file: String, at offset: Int) -> Change {
+    func flip(_ file: String, at offset: Int) -> Change {
         difference(
             file, FormatVectorBytes.flipping(bytes(file), at: offset), from: offset, 1)
     }
 
-    private func cut(_ file: String, to length: Int) -> Change {
+    func cut(_ file: String, to length: Int) -> Change {
         Change(file: file, kind: .length(length))
     }
 
-    private func remove(_ file: String) -> Change { Change(file: file, kind: .removed) }
+    func remove(_ file: String) -> Change { Change(file: file, kind: .removed) }
 
-    private func append(_ file: String, _ bytes: [UInt8]) -> Change {
+    func append(_ file: String, _ bytes: [UInt8]) -> Change {
         Change(file: file, kind: .bytes(at: self.bytes(file).count, bytes))
     }
 
@@ -66,6 +67,17 @@ struct FormatVectorDamage {
     private func header(_ file: String, _ size: Int, at offset: Int, to value: UInt64) -> Change {
         let changed = FormatVectorBytes.setting(bytes(file), size, at: offset, to: value)
         return difference(file, FormatVectorBytes.sealingHeader(changed), from: 0, 128)
+    }
+
+    /// A record of a file with one field changed and a right checksum.
+    private func record(
+        _ file: String, _ range: Range<Int>, _ size: Int, at offset: Int, to value: UInt64
+    ) -> Change {
+        let changed = FormatVectorBytes.setting(bytes(file), size, at: offset, to: value)
+        return Change(
+            file: file,
+            kind: .bytes(
+                at: range.lowerBound, FormatVectorBytes.sealingRecord(Array(changed[range]))))
     }
 
     /// What a crash may leave in the last segment, and damage that cannot be told from it.
@@ -79,7 +91,7 @@ struct FormatVectorDamage {
                 changes: [cut(last, to: 4_096)], outcome: all),
             Case(
                 name: "garbage", comment: "bytes behind the last record that are none",
-                changes: [append(last, [1, 2, 3])], outcome: all),
+                changes: [Change(file: last, kind: .bytes(at: 328, [1, 2, 3]))], outcome: all),
             Case(
                 name: "torn-record", comment: "the last record is cut",
                 changes: [cut(last, to: 300)], outcome: allButOne),
@@ -138,7 +150,7 @@ struct FormatVectorDamage {
                 outcome: .corrupt(base, at: 128)),
             Case(
                 name: "sealed-footer", comment: "a bit of a footer is wrong",
-                changes: [flip(third, at: 390)], outcome: .corrupt(third, at: 464)),
+                changes: [flip(third, at: 390)], outcome: .corrupt(third, at: 480)),
             Case(
                 name: "sealed-cut", comment: "a sealed segment has lost its footer",
                 changes: [cut(third, to: 384)], outcome: .corrupt(third, at: 384)),
@@ -148,7 +160,24 @@ struct FormatVectorDamage {
             Case(
                 name: "sealed-garbage", comment: "anything else behind a footer is damage",
                 changes: [append(third, [UInt8](repeating: 1, count: 8))],
-                outcome: .corrupt(third, at: 472)),
+                outcome: .corrupt(third, at: 488)),
+            Case(
+                name: "sealed-odd",
+                comment: "the last bytes behind a footer are zeros, too, up to a multiple of 8",
+                changes: [append(third, [0, 0, 0, 1])], outcome: .corrupt(third, at: 484)),
+            Case(
+                name: "unknown-record", comment: "a record of a kind of later versions",
+                changes: [remove(checkpoint), record(third, 224..<384, 1, at: 236, to: 7)],
+                outcome: .unsupported(third, at: 236)),
+            Case(
+                name: "unknown-tail",
+                comment: "a last record of such a kind is not torn, for its checksum is right",
+                changes: [record(last, 224..<328, 1, at: 236, to: 7)],
+                outcome: .unsupported(last, at: 236)),
+            Case(
+                name: "unknown-operation", comment: "an operation of a kind of later versions",
+                changes: [remove(checkpoint), record(third, 224..<384, 1, at: 288, to: 3)],
+                outcome: .unsupported(third, at: 288)),
             Case(
                 name: "missing", comment: "a segment in the middle is gone",
                 changes: [remove(fourth)], outcome: .corrupt(fourth, at: 0)),
@@ -168,6 +197,28 @@ struct FormatVectorDamage {
         ]
     }
 
+    /// A store that was recovered: its last segment has a footer that says what was synced.
+    private var recovered: [Case] {
+        let content = Array(bytes(last).prefix(328))
+        let hash = content.withUnsafeBytes { XXH3.hash64($0) }
+        let footer = SegmentFooter(
+            contentLength: content.count, recordCount: 2, lastCommit: 9,
+            lastCommitAt: FormatVectorBytes.number(content, 8, at: 272), hash: hash, link: hash,
+            synced: LogPosition(segment: 6, offset: content.count))
+        let seal = Change(
+            file: last,
+            kind: .bytes(at: content.count, footer.encoded(store: FormatVectorStore.id)))
+        return [
+            Case(
+                name: "recovered", comment: "the store was opened and its last segment sealed",
+                changes: [seal], outcome: .opens(9, usesCheckpoint: true)),
+            Case(
+                name: "recovered-bit",
+                comment: "after that, the footer tells a wrong bit of the last batch from a tear",
+                changes: [flip(last, at: 300), seal], outcome: .corrupt(last, at: 224)),
+        ]
+    }
+
     /// Files that come and go.
     private var names: [Case] {
         let all = Outcome.opens(9, usesCheckpoint: true)
@@ -181,50 +232,12 @@ struct FormatVectorDamage {
             Case(
                 name: "foreign", comment: "temporary files and those of others",
                 changes: [
-                    append("1f.tmp", [1]), append("notes.txt", [1]), append("8.log", [1]),
-                    append("0000000000.log", [1]),
+                    append("000000000000001f.tmp", [1]), append("1f.tmp", [1]),
+                    append("notes.txt", [1]), append("8.log", [1]), append("0000000000.log", [1]),
                 ], outcome: all),
             Case(
                 name: "overlapping", comment: "base files that share a segment",
                 changes: [append(overlapping, [1])], outcome: .corrupt(overlapping, at: 0)),
-        ]
-    }
-
-    /// Checkpoints that cannot be used.
-    private var checkpoints: [Case] {
-        let fromLog = Outcome.opens(9, usesCheckpoint: false)
-        let right = bytes(checkpoint)
-        /// The changes that set a field of the checkpoint and make hash and checksum right.
-        func set(_ size: Int, at offset: Int, to value: UInt64) -> [Change] {
-            let changed = FormatVectorBytes.sealingCheckpoint(
-                FormatVectorBytes.setting(right, size, at: offset, to: value))
-            let places = [(offset, size), (72, 8), (4_152, 8)]
-            return places.map { difference(checkpoint, changed, from: $0.0, $0.1) }
-        }
-        func unusable(_ name: String, _ comment: String, _ changes: [Change]) -> Case {
-            Case(
-                name: "checkpoint-\(name)", comment: comment, changes: changes, outcome: fromLog)
-        }
-        return [
-            unusable("missing", "no checkpoint", [remove(checkpoint)]),
-            unusable("bit", "a bit of a page is wrong", [flip(checkpoint, at: 4_200)]),
-            unusable("cut", "the table of live bytes is cut", [cut(checkpoint, to: 8_343)]),
-            unusable("longer", "the file is too long", [append(checkpoint, [0])]),
-            unusable("version", "a later version", set(4, at: 8, to: 2)),
-            unusable("page-length", "pages of another length", set(4, at: 12, to: 4_096)),
-            unusable("store", "another store", set(8, at: 16, to: 7)),
-            unusable(
-                "forgotten", "it ends before removals folded through",
-                set(8, at: 40, to: 2 << 32 | 400)),
-            unusable("level", "the root is no leaf, and has no children", set(1, at: 4_162, to: 1)),
-            unusable("count", "more entries than fit", set(2, at: 4_160, to: 342)),
-            unusable("prefix", "a prefix of more than 40 bytes", set(1, at: 4_163, to: 41)),
-            unusable("heap", "the heap does not begin where it does", set(2, at: 4_164, to: 4_099)),
-            unusable("dead", "a hole in the heap", set(2, at: 4_166, to: 1)),
-            unusable("order", "heads that do not ascend", set(8, at: 4_240, to: 1 << 56)),
-            unusable("bits", "a head longer than its suffix", set(1, at: 4_232, to: 1)),
-            unusable("record", "a record that is not in its place", set(2, at: 4_268, to: 4_135)),
-            unusable("suffix", "a key of no bytes", set(2, at: 4_266, to: 12 << 11)),
         ]
     }
 }

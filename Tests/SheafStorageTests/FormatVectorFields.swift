@@ -29,7 +29,7 @@ struct FormatVectorFields {
             return cut.fields
         }
         cut.header()
-        while cut.offset < bytes.count, !cut.isFooter { cut.record() }
+        while cut.offset < bytes.count, !cut.isFooter, !cut.isUnused { cut.record() }
         if cut.isFooter { cut.footer() }
         if cut.offset < bytes.count { cut.take(bytes.count - cut.offset, "zeros") }
         return cut.fields
@@ -38,10 +38,14 @@ struct FormatVectorFields {
     /// The fields of a checkpoint.
     static func checkpoint(_ bytes: [UInt8]) -> [Field] {
         var cut = FormatVectorFields(bytes)
-        let (pages, segments) = cut.checkpointHeader()
+        let (pages, files) = cut.checkpointHeader()
         for number in 0..<pages { cut.page(number + 1) }
         cut.title = "table 8: live bytes"
-        for number in 0..<segments { cut.number(8, "of segment \(number + 1)") }
+        for _ in 0..<files {
+            cut.number(4, "first segment")
+            cut.number(4, "zeros")
+            cut.number(8, "live bytes")
+        }
         return cut.fields
     }
 
@@ -65,6 +69,9 @@ struct FormatVectorFields {
     private var isFooter: Bool {
         bytes[offset...].prefix(8).elementsEqual("SHEAFEND".utf8)
     }
+
+    /// Whether no record follows: a length is never zero.
+    private var isUnused: Bool { value(4, at: offset + 8) == 0 }
 
     private func value(_ size: Int, at offset: Int) -> UInt64 {
         bytes[offset..<offset + size].reversed().reduce(0) { $0 << 8 | UInt64($1) }
@@ -108,7 +115,7 @@ struct FormatVectorFields {
         number(2, "cipher")
         number(2, "codec")
         number(4, "kind")
-        position("removals folded through")
+        number(8, "folded through")
         take(40, "reserved")
         take(8, "checksum")
     }
@@ -124,6 +131,7 @@ struct FormatVectorFields {
         take(8, "link")
         number(8, "directory offset")
         position("synced")
+        position("removals folded through")
         take(8, "checksum")
     }
 
@@ -179,7 +187,7 @@ struct FormatVectorFields {
         if payload > 0 { take(payload, "payload") }
     }
 
-    private mutating func checkpointHeader() -> (pages: Int, segments: Int) {
+    private mutating func checkpointHeader() -> (pages: Int, files: Int) {
         title = "0: header"
         take(8, "magic")
         number(4, "format version")
@@ -190,11 +198,11 @@ struct FormatVectorFields {
         take(8, "chain")
         number(8, "commit at")
         let pages = number(4, "pages")
-        let segments = number(4, "segments")
+        let files = number(4, "files")
         take(8, "hash")
         take(4_072, "reserved")
         take(8, "checksum")
-        return (pages, segments)
+        return (pages, files)
     }
 
     /// A page of a tree of so few keys that it is a leaf.

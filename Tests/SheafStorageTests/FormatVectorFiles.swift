@@ -88,7 +88,9 @@ struct FormatVectorFiles {
             var scanner = RecordScanner(file: file.content, header: file.header)
             while case .record(let record) = scanner.next() {
                 if record.kind == .folded {
-                    if let entry = try FoldedRecord(record).entry(at: position) {
+                    if let entry = try FoldedRecord(record, of: file.header.segments).entry(
+                        at: position)
+                    {
                         return entry.commit
                     }
                 } else if record.position < position, position < record.end {

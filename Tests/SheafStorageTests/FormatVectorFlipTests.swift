@@ -55,12 +55,14 @@ import Testing
         throws
     {
         for (name, bytes) in files {
-            let isReported = name.hasSuffix(".base") || ("0000000003.log"..<last).contains(name)
+            let isSealed = name.hasSuffix(".base") || ("0000000003.log"..<last).contains(name)
+            // Zeros behind a footer may go at any time.
+            let end = isSealed ? (bytes.lastIndex { $0 != 0 } ?? 0) : -1
             for length in bytes.indices {
                 var changed = files
                 changed[name] = Array(bytes[..<length])
                 let found = try commit(changed)
-                #expect((found == nil) == isReported, "\(name), \(length)")
+                #expect((found == nil) == (length <= end), "\(name), \(length)")
                 if name != last, let found { #expect(found == 9, "\(name), \(length)") }
             }
         }

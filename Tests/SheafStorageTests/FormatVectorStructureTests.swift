@@ -43,9 +43,7 @@ import Testing
             #expect(header.firstCommit == (try valid.number("\(name).first-commit")))
             #expect(header.createdAt == (try valid.number("\(name).created-at")))
             #expect(header.link == (try valid.number("\(name).link")))
-            #expect(
-                header.removalsFoldedThrough.rawValue
-                    == (try valid.number("\(name).removals-folded-through")))
+            #expect(header.foldedThrough == (try valid.number("\(name).folded-through")))
             #expect(header.checksum == (try valid.number("\(name).checksum")))
         }
     }
@@ -118,6 +116,9 @@ import Testing
             #expect(footer.link == (try valid.number("\(name).link")))
             #expect(footer.directoryOffset == (try valid.integer("\(name).directory-offset")))
             #expect(footer.synced.rawValue == (try valid.number("\(name).synced")))
+            #expect(
+                footer.removalsFoldedThrough.rawValue
+                    == (try valid.number("\(name).removals-folded-through")))
         }
     }
 
@@ -163,13 +164,14 @@ import Testing
                 do throws(FormatError) {
                     _ = try Record(decoding: file, at: offset, segment: segment, store: store)
                 } catch {
-                    throw FormatError(at: error.offset - offset, error.reason)
+                    throw FormatError(
+                        at: error.offset - offset, error.reason, isUnsupported: error.isUnsupported)
                 }
             default:
                 let record = try Record(
                     decoding: file, at: offset, segment: segment, store: store)
                 switch kind {
-                case "folded": _ = try FoldedRecord(record)
+                case "folded": _ = try FoldedRecord(record, of: 1...2)
                 case "directory": _ = try FoldedDirectory(record, limit: offset)
                 default:
                     var operations = OperationSequence(record)

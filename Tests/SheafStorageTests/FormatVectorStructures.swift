@@ -49,8 +49,8 @@ struct FormatVectorStructures {
             record("record-folded", base, 128), record("record-directory", base, 344),
             Valid(name: "operation-put", bytes: Array(log[318..<349]), offset: 94),
             Valid(name: "operation-remove", bytes: Array(commit.last[192..<217]), offset: 64),
-            Valid(name: "footer-log", bytes: Array(log[384..<464]), offset: 384),
-            Valid(name: "footer-base", bytes: Array(base[424..<504]), offset: 424),
+            Valid(name: "footer-log", bytes: Array(log[384..<472]), offset: 384),
+            Valid(name: "footer-base", bytes: Array(base[424..<512]), offset: 424),
         ]
     }
 
@@ -58,6 +58,13 @@ struct FormatVectorStructures {
 
     private var headers: [Refused] {
         let right = Array(log[..<128])
+        let beginning = Array(base[..<128])
+        func first(_ name: String, _ offset: Int, _ value: UInt64, _ rule: String) -> Refused {
+            let bytes = FormatVectorBytes.setting(beginning, 8, at: offset, to: value)
+            return Refused(
+                name: "header-\(name)", kind: "header",
+                bytes: FormatVectorBytes.sealingHeader(bytes), at: 40, rule: rule)
+        }
         func changed(
             _ name: String, _ size: Int, _ offset: Int, _ value: UInt64, at: Int? = nil,
             _ rule: String, isUnsupported: Bool = false
@@ -81,11 +88,14 @@ struct FormatVectorStructures {
             changed("length", 4, 12, 64, "the header is not 128 bytes long"),
             changed("cipher", 2, 64, 1, "an unknown cipher", isUnsupported: true),
             changed("codec", 2, 66, 1, at: 64, "an unknown codec", isUnsupported: true),
-            changed("kind", 4, 68, 3, "the kind is not known"),
-            changed("reserved", 1, 119, 1, at: 80, "reserved bytes are not zero"),
+            changed("kind", 4, 68, 3, "the kind is not known", isUnsupported: true),
+            changed(
+                "reserved", 1, 119, 1, at: 80, "reserved bytes are not zero", isUnsupported: true),
             changed("segment-zero", 4, 32, 0, "segments count from 1"),
             changed("backwards", 4, 36, 2, at: 32, "the last segment is before the first"),
             changed("log-of-two", 4, 36, 4, at: 32, "a log segment has one number"),
+            first("first-commit", 40, 2, "the first segment does not begin with commit 1"),
+            first("first-link", 56, 1, "the first segment follows something"),
         ]
     }
 
@@ -93,12 +103,13 @@ struct FormatVectorStructures {
         let right = Array(log[128..<224])
         func changed(
             _ name: String, _ size: Int, _ offset: Int, _ value: UInt64, at: Int? = nil,
-            _ rule: String
+            _ rule: String, isUnsupported: Bool = false
         ) -> Refused {
             let bytes = FormatVectorBytes.setting(right, size, at: offset, to: value)
             return Refused(
                 name: "record-\(name)", kind: "record",
-                bytes: FormatVectorBytes.sealingRecord(bytes), at: at ?? offset, rule: rule)
+                bytes: FormatVectorBytes.sealingRecord(bytes), at: at ?? offset, rule: rule,
+                isUnsupported: isUnsupported)
         }
         return [
             Refused(
@@ -120,9 +131,13 @@ struct FormatVectorStructures {
             changed("length-huge", 4, 8, 1 << 26 + 8, "the length is above 2^26"),
             changed("offset", 4, 24, 136, at: 24, "the position is that of another offset"),
             changed("segment", 4, 28, 4, at: 24, "the position is that of another segment"),
-            changed("kind-zero", 1, 12, 0, "the kind is not known"),
-            changed("kind-seven", 1, 12, 7, "the kind is not known"),
+            changed("kind-zero", 1, 12, 0, "the kind is not known", isUnsupported: true),
+            changed("kind-seven", 1, 12, 7, "the kind is not known", isUnsupported: true),
+            changed(
+                "reserved", 2, 14, 1, at: 12, "reserved bytes are not zero", isUnsupported: true),
             changed("padding", 1, 13, 8, "the padding is above 7"),
+            changed("padding-bytes", 1, 95, 1, at: 40, "a byte of the padding is not zero"),
+            changed("synced", 8, 40, 3 << 32 | 129, "it was synced before it was written"),
         ]
     }
 
@@ -130,18 +145,23 @@ struct FormatVectorStructures {
         // Three operations, at 64, 94 and 125; the body ends at 154.
         let right = Array(log[224..<384])
         func changed(
-            _ name: String, _ size: Int, _ offset: Int, _ value: UInt64, at: Int, _ rule: String
+            _ name: String, _ size: Int, _ offset: Int, _ value: UInt64, at: Int, _ rule: String,
+            isUnsupported: Bool = false
         ) -> Refused {
             let bytes = FormatVectorBytes.setting(right, size, at: offset, to: value)
             return Refused(
                 name: "operation-\(name)", kind: "operations",
-                bytes: FormatVectorBytes.sealingRecord(bytes), at: at, rule: rule)
+                bytes: FormatVectorBytes.sealingRecord(bytes), at: at, rule: rule,
+                isUnsupported: isUnsupported)
         }
         return [
-            changed("kind", 1, 64, 3, at: 64, "the kind is not known"),
-            changed("reserved", 1, 65, 1, at: 64, "the reserved byte is not zero"),
+            changed("kind", 1, 64, 3, at: 64, "the kind is not known", isUnsupported: true),
+            changed(
+                "reserved", 1, 65, 1, at: 64, "the reserved byte is not zero", isUnsupported: true),
             changed("key-empty", 2, 66, 0, at: 66, "the key length is 0"),
-            changed("key-long", 2, 66, 1_025, at: 66, "the key length is above 1,024"),
+            changed("key-long", 2, 66, 1_024, at: 66, "the key length is above 1,023"),
+            changed("key-zero", 1, 84, 0, at: 64, "the first byte of the key is 0"),
+            changed("removal", 1, 64, 2, at: 64, "a removal has a payload"),
             changed("payload", 4, 129, 5, at: 129, "the payload reaches beyond the body"),
             changed("distance", 4, 80, 72, at: 80, "the distance is not the offset"),
             changed("too-few", 4, 56, 2, at: 125, "the operations do not fill the body"),
@@ -150,7 +170,7 @@ struct FormatVectorStructures {
     }
 
     private var footers: [Refused] {
-        let right = Array(log[384..<464])
+        let right = Array(log[384..<472])
         func changed(
             _ name: String, _ size: Int, _ offset: Int, _ value: UInt64, _ rule: String
         ) -> Refused {
@@ -162,7 +182,7 @@ struct FormatVectorStructures {
         return [
             Refused(
                 name: "footer-checksum", kind: "footer",
-                bytes: FormatVectorBytes.flipping(right, at: 24), at: 72,
+                bytes: FormatVectorBytes.flipping(right, at: 24), at: 80,
                 rule: "a bit of the last commit is wrong, so the checksum is"),
             changed("magic", 1, 0, 0x73, "the footer does not begin with SHEAFEND"),
             changed("length", 8, 8, 392, "the content length is not the offset"),
@@ -187,6 +207,7 @@ struct FormatVectorStructures {
             changed("count", 4, 56, 7, at: 56, "the body has no room for so many entries"),
             changed("too-few", 4, 56, 2, at: 64, "offsets do not follow the entries"),
             changed("order", 4, 88, 192, at: 88, "positions do not ascend"),
+            changed("segment", 4, 116, 3, at: 112, "a segment is not one of the file's"),
             changed("offset", 4, 104, 162, at: 88, "an offset does not follow the one before"),
             changed("length", 4, 132, 31, at: 112, "an entry reaches beyond the body"),
             changed("rest", 4, 132, 29, at: 190, "an operation does not fit its entry"),

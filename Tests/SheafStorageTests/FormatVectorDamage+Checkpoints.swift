@@ -1,0 +1,74 @@
+import SheafStorage
+
+/// What a checkpoint tells, and what it cannot be used for.
+extension FormatVectorDamage {
+    /// Logs that end before the checkpoint, which covers commit 7 and ends at 3:384.
+    var missing: [Case] {
+        let third = "0000000003.log"
+        let later = ["0000000004.log", "0000000005.log", last, "0000000007.log"].map(remove)
+        return [
+            Case(
+                name: "cut-behind-checkpoint",
+                comment: "the log ends where the checkpoint does: nothing tells of the rest",
+                changes: later + [cut(third, to: 384)], outcome: .opens(7, usesCheckpoint: true)),
+            Case(
+                name: "cut-before-checkpoint", comment: "the log ends before the checkpoint does",
+                changes: later + [cut(third, to: 300)], outcome: .corrupt(third, at: 300)),
+            Case(
+                name: "cut-before-unreadable",
+                comment: "so it does if the checkpoint cannot be read: its name tells",
+                changes: later + [cut(third, to: 300), flip(checkpoint, at: 4_200)],
+                outcome: .corrupt("0000000004.log", at: 0)),
+            Case(
+                name: "gone-before-checkpoint",
+                comment: "the segments behind the base file are gone",
+                changes: [remove(third)] + later, outcome: .corrupt(third, at: 384)),
+            Case(
+                name: "gone-all", comment: "only the checkpoint is left",
+                changes: [remove(base), remove(third)] + later,
+                outcome: .corrupt("0000000001.log", at: 0)),
+        ]
+    }
+
+    /// Checkpoints that cannot be used.
+    var checkpoints: [Case] {
+        let fromLog = Outcome.opens(9, usesCheckpoint: false)
+        let right = bytes(checkpoint)
+        /// The changes that set a field of the checkpoint and make hash and checksum right.
+        func set(_ size: Int, at offset: Int, to value: UInt64) -> [Change] {
+            let changed = FormatVectorBytes.sealingCheckpoint(
+                FormatVectorBytes.setting(right, size, at: offset, to: value))
+            let places = [(offset, size), (72, 8), (4_152, 8)]
+            return places.map { difference(checkpoint, changed, from: $0.0, $0.1) }
+        }
+        func unusable(_ name: String, _ comment: String, _ changes: [Change]) -> Case {
+            Case(
+                name: "checkpoint-\(name)", comment: comment, changes: changes, outcome: fromLog)
+        }
+        return [
+            unusable("missing", "no checkpoint", [remove(checkpoint)]),
+            unusable("bit", "a bit of a page is wrong", [flip(checkpoint, at: 4_200)]),
+            unusable("cut", "the table of live bytes is cut", [cut(checkpoint, to: 8_367)]),
+            unusable("longer", "the file is too long", [append(checkpoint, [0])]),
+            unusable("version", "a later version", set(4, at: 8, to: 2)),
+            unusable("page-length", "pages of another length", set(4, at: 12, to: 4_096)),
+            unusable("store", "another store", set(8, at: 16, to: 7)),
+            unusable(
+                "forgotten", "it ends before removals folded through",
+                set(8, at: 40, to: 1 << 32 | 384)),
+            unusable("name", "its commit is not the one of its name", set(8, at: 32, to: 6)),
+            unusable("live-zeros", "live bytes of no file", set(4, at: 8_324, to: 1)),
+            unusable(
+                "live-order", "live bytes of segments that do not ascend", set(4, at: 8_336, to: 1)),
+            unusable("level", "the root is no leaf, and has no children", set(1, at: 4_162, to: 1)),
+            unusable("count", "more entries than fit", set(2, at: 4_160, to: 342)),
+            unusable("prefix", "a prefix of more than 40 bytes", set(1, at: 4_163, to: 41)),
+            unusable("heap", "the heap does not begin where it does", set(2, at: 4_164, to: 4_099)),
+            unusable("dead", "a hole in the heap", set(2, at: 4_166, to: 1)),
+            unusable("order", "heads that do not ascend", set(8, at: 4_240, to: 1 << 56)),
+            unusable("bits", "a head longer than its suffix", set(1, at: 4_232, to: 1)),
+            unusable("record", "a record that is not in its place", set(2, at: 4_268, to: 4_135)),
+            unusable("suffix", "a key of no bytes", set(2, at: 4_266, to: 12 << 11)),
+        ]
+    }
+}
