@@ -48,6 +48,9 @@ let package = Package(
         .executableTarget(
             name: "sheaf-simulate", dependencies: ["SheafSimulator", "SheafStorage"],
             path: "Tests/sheaf-simulate", swiftSettings: settings),
+        .executableTarget(
+            name: "sheaf-crash", dependencies: ["SheafBytes", "SheafStorage", "SheafTestSupport"],
+            path: "Tests/sheaf-crash", swiftSettings: settings),
         .testTarget(
             name: "SheafBytesTests", dependencies: ["SheafBytes", "SheafTestSupport"],
             swiftSettings: settings),

@@ -13,7 +13,7 @@ extension Command {
             file names), checkpointBytes, usedCheckpoint, unusableCheckpoints, otherFiles,
             otherBytes, keys, removedKeys, liveBytes, liveShare, lastCommit, lastCommitTime,
             lastCommitTimeMilliseconds, firstWholeCommit, firstWholeCommitTime,
-            firstWholeCommitTimeMilliseconds, replayedBytes, tornTail, foldableFiles,
+            firstWholeCommitTimeMilliseconds, foldedThrough, replayedBytes, tornTail, foldableFiles,
             foldableBytes, foldableGarbage. What is not known is null.
             """,
         run: StatsCommand.run)
@@ -51,6 +51,10 @@ enum StatsCommand {
             "whole from",
             statistics.firstWholeCommit.map { moment($0, statistics.firstWholeCommitAt) }
                 ?? "no commit")
+        row(
+            "history",
+            statistics.foldedThrough == 0
+                ? "nothing is folded" : "folded up to commit \(statistics.foldedThrough)")
         row("segments", files(statistics.segmentCount, statistics.segmentBytes))
         row("base files", files(statistics.baseCount, statistics.baseBytes))
         row("checkpoints", files(statistics.checkpoints.count, statistics.checkpointBytes))
@@ -98,6 +102,7 @@ enum StatsCommand {
         line.add("lastCommitTime", at: statistics.lastCommitAt)
         line.add("firstWholeCommit", statistics.firstWholeCommit)
         line.add("firstWholeCommitTime", at: statistics.firstWholeCommitAt)
+        line.add("foldedThrough", statistics.foldedThrough)
         line.add("replayedBytes", statistics.replayedBytes)
         line.add("tornTail", statistics.tornTail?.description)
         line.add("foldableFiles", statistics.foldableFileCount)

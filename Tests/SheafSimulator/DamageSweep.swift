@@ -84,7 +84,10 @@ package struct DamageSweep: Sendable {
         _ volume: SimulatedVolume, _ file: String?, _ damaged: [Range<Int>]
     ) throws -> Outcome {
         let oldest = file.map { store.oldestCommit(file: $0, damaged: damaged) } ?? store.model.last
-        return try judge(volume, file, notBefore: oldest)
+        // A file that was prepared and not begun belongs to the log once something stands in it,
+        // and the file before it then lacks its end.
+        let isUnused = file.map { store.files[$0]?.allSatisfy { $0 == 0 } ?? true } ?? true
+        return try judge(volume, isUnused ? nil : file, notBefore: oldest)
     }
 
     /// Opens a damaged store that may be found at `oldest` or later, and reads everything in it.

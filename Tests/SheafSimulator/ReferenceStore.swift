@@ -143,9 +143,15 @@ extension ReferenceStore {
             }
         }
 
-        /// Folds once more, and lets no file be removed.
+        /// Folds everything once more, and keeps the last file that should go.
         func leaveReplacedFiles() {
-            volume.inject(SimulatedFault(.error(.inputOutput), of: .remove, forEver: true))
+            let replaced = engine.compactionPlans(everything: true).flatMap { plan in
+                plan.files.filter { $0.name != FileName.name(ofBase: plan.segments) }
+            }
+            volume.inject(
+                SimulatedFault(
+                    .error(.inputOutput), atCall: max(replaced.count, 1), of: .remove,
+                    forEver: true))
             engine.compactEverything()
             while (try? engine.compactionStep()) == true {}
             volume.removeFaults()

@@ -88,39 +88,56 @@ extension StoreModel {
 
     /// Follows the chain of each key, which must show its writes, the newest first.
     ///
-    /// All writes of the last `kept` commits must be there, and one before them.
+    /// All writes of the last `kept` commits must be there, and the one before them, so that the
+    /// state after each of these commits can still be read.
     func checkChains(_ snapshot: LogSnapshot, kept: CommitID) throws {
+        let horizon = snapshot.commit - min(kept, snapshot.commit)
         for index in 0..<keyCount {
-            let key = Self.key(index)
-            guard
-                let place = key.span.withUnsafeBytes({ key in
-                    snapshot.place(of: key) ?? snapshot.removal(of: key)
-                })
-            else { continue }
-            var expected = writes[index].filter { $0.commit <= snapshot.commit }
-            var position = place.position
-            while position != .none {
-                guard let operation = try snapshot.segments.operation(at: position) else { break }
-                guard let write = expected.popLast() else {
-                    throw Violation("the chain of key \(index) goes on at \(position)")
-                }
-                let payload = operation.kind == .put ? XXH3.hash64(operation.payload) : nil
-                guard payload == write.payload else {
-                    throw Violation(
-                        "the chain of key \(index) shows \(describe(payload)) at \(position) "
-                            + "where commit \(write.commit) wrote \(describe(write.payload))")
-                }
-                guard operation.previous < position else {
-                    throw Violation("the chain of key \(index) turns at \(position)")
-                }
-                position = operation.previous
-            }
-            if let missing = expected.last, missing.commit + kept > snapshot.commit {
+            var rest = writes[index].filter { $0.commit <= snapshot.commit }
+            let oldest = try follow(index, in: snapshot, &rest)
+            guard let missing = rest.last else { continue }
+            // A removal need not be there when nothing is left that it would hide.
+            let isReadable =
+                missing.payload == nil
+                ? missing.commit <= horizon : oldest.map { $0 <= horizon } ?? false
+            guard isReadable else {
                 throw Violation(
                     "the chain of key \(index) lacks commit \(missing.commit) of "
                         + "\(snapshot.commit), \(kept) are to be kept")
             }
         }
+    }
+
+    /// Compares the chain of a key with the last of `writes`, and takes those away that it shows.
+    ///
+    /// Returns the commit of the oldest one.
+    private func follow(
+        _ index: Int, in snapshot: LogSnapshot, _ writes: inout [Write]
+    ) throws -> CommitID? {
+        let key = Self.key(index)
+        let place = key.span.withUnsafeBytes { key in
+            snapshot.place(of: key) ?? snapshot.removal(of: key)
+        }
+        var position = place?.position ?? .none
+        var oldest: CommitID?
+        while position != .none {
+            guard let operation = try snapshot.segments.operation(at: position) else { break }
+            guard let write = writes.popLast() else {
+                throw Violation("the chain of key \(index) goes on at \(position)")
+            }
+            let payload = operation.kind == .put ? XXH3.hash64(operation.payload) : nil
+            guard payload == write.payload else {
+                throw Violation(
+                    "the chain of key \(index) shows \(describe(payload)) at \(position) "
+                        + "where commit \(write.commit) wrote \(describe(write.payload))")
+            }
+            guard operation.previous < position else {
+                throw Violation("the chain of key \(index) turns at \(position)")
+            }
+            oldest = write.commit
+            position = operation.previous
+        }
+        return oldest
     }
 
     private func describe(_ payload: UInt64?) -> String {

@@ -19,19 +19,9 @@ import Testing
         for name in damage.cases {
             let outcome = outcome(of: try damage.changing(files, in: name))
             let expected = try expected(name)
-            if let reason = Self.differences[name] {
-                withKnownIssue("\(reason)") { #expect(outcome == expected, "\(name)") }
-            } else {
-                #expect(outcome == expected, "\(name)")
-            }
+            #expect(outcome == expected, "\(name)")
         }
     }
-
-    /// Where the engine does not do yet what is written down, and what it does instead.
-    private static let differences = [
-        "unknown-operation": "The store is refused as corrupt, and not as unsupported.",
-        "unknown-tail": "The record is cut like a torn one.",
-    ]
 
     @Test func `a store that opens shows the state of its commit`() throws {
         for name in damage.cases where damage.has("\(name).commit") {

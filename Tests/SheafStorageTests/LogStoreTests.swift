@@ -25,4 +25,20 @@ import Testing
         }
         try again.close()
     }
+
+    @Test func `the writer and the housekeeper never make the same segment twice`() async throws {
+        var options = LogStoreOptions()
+        options.segmentLength = 4_096
+        options.history = HistoryHorizon(commits: 10)
+        let volume = SimulatedVolume(seed: 1)
+        let store = try LogStore(volume: volume, options: options)
+        // Every few commits need a new segment, and both threads hurry to make it.
+        for number in 1...2_000 {
+            var batch = WriteBatch()
+            try batch.put(Array("key\(number % 50)".utf8), [UInt8](repeating: 1, count: 900))
+            let receipt = try await store.commit(batch)
+            #expect(receipt.id == CommitID(number))
+        }
+        try store.close()
+    }
 }

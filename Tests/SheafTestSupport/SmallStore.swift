@@ -4,6 +4,8 @@ package import SheafStorage
 package enum SmallStore {
     /// What a store holds after all: the model that it is compared with.
     package struct Content {
+        package init() {}
+
         package var payloads: [String: String] = [:]
         package var lastCommit: CommitID = 0
     }

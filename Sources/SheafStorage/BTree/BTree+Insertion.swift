@@ -4,7 +4,7 @@ extension BTree {
     package mutating func put(
         _ key: UnsafeRawBufferPointer, _ value: BTreeValue
     ) -> BTreeValue? {
-        precondition(key.count <= Self.maximumKeyCount, "A key has at most 1,024 bytes.")
+        precondition(key.count <= Self.maximumKeyCount, "A key has at most 1,032 bytes.")
         guard let key = BTreeKey(key) else { preconditionFailure("A key has at least one byte.") }
         return withUnsafeTemporaryAllocation(
             of: BTreeStep.self, capacity: BTreeView.maximumDepth

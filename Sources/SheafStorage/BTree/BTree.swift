@@ -5,7 +5,9 @@
 /// is changed only if a snapshot that is still alive can see it, and then once.
 package struct BTree: ~Copyable, Sendable {
     /// The most bytes that a key may have; a key has at least one.
-    package static let maximumKeyCount = 1024
+    ///
+    /// The longest key of a store goes into the tree behind one more byte when it is removed.
+    package static let maximumKeyCount = 1032
     /// As many entries as fit on a page if they take no more than their place in the arrays.
     package static let maximumFanout =
         BTreePage.Layout.capacity / (BTreePage.Layout.headSize + BTreePage.Layout.leafSlotSize)

@@ -30,7 +30,7 @@ package struct BTreeBuilder: ~Copyable {
 
     /// Adds an entry whose key comes after all others.
     package mutating func append(_ key: UnsafeRawBufferPointer, _ value: BTreeValue) {
-        precondition(key.count <= BTree.maximumKeyCount, "A key has at most 1,024 bytes.")
+        precondition(key.count <= BTree.maximumKeyCount, "A key has at most 1,032 bytes.")
         guard let key = BTreeKey(key) else { preconditionFailure("A key has at least one byte.") }
         if stage.count > 0 {
             precondition(stage.key(stage.count - 1).precedes(key), "Keys arrive in order.")

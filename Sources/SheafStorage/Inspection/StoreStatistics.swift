@@ -31,6 +31,9 @@ package struct StoreStatistics: Sendable {
     /// The first commit that is in the log as it was written; those before are folded.
     package var firstWholeCommit: CommitID?
     package var firstWholeCommitAt: UInt64?
+    /// Up to this commit compaction may have dropped what was not the newest then; the state as of
+    /// every later commit can still be read.
+    package var foldedThrough: CommitID = 0
 
     package var usedCheckpoint: String?
     package var unusableCheckpoints: [String] = []
@@ -74,6 +77,7 @@ extension LogReader {
             statistics.firstWholeCommit = first.id
             statistics.firstWholeCommitAt = first.time
         }
+        statistics.foldedThrough = contents.files.map(\.header.foldedThrough).max() ?? 0
         statistics.usedCheckpoint = report.usedCheckpoint
         statistics.unusableCheckpoints = report.unusableCheckpoints
         statistics.replayedBytes = report.replayedLength

@@ -69,7 +69,8 @@ package struct Verification: Sendable {
     }
 
     mutating func damage(_ file: String, _ error: FormatError, shiftedBy base: Int = 0) {
-        damage(file, at: error.offset + base, error.reason)
+        let hint = error.isUnsupported ? "; a newer program may have written it" : ""
+        damage(file, at: error.offset + base, error.reason + hint)
     }
 
     private mutating func add(_ finding: Finding) {

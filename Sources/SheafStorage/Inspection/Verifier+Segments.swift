@@ -154,6 +154,7 @@ extension Verifier {
             }
         }
         checkEnd(file, footer, isLast: false)
+        if let header { checkHorizon(header, footer, of: file) }
         replay.finishBase(footer)
         before = footer
         end = LogPosition(segment: file.segments.upperBound, offset: Int(UInt32.max))
@@ -175,6 +176,7 @@ extension Verifier {
                 Layout.recordCount,
                 "the footer counts \(footer.recordCount) records, and there are \(recordCount)")
         }
+        checkRemovals(footer, of: file)
         guard file.kind == .log else { return }
         if footer.link != hash { differ(Layout.link, "the footer's link is not the file's hash") }
         if footer.directoryOffset != 0 {
@@ -192,6 +194,32 @@ extension Verifier {
         if footer.lastCommitAt != replay.lastCommitAt {
             differ(Layout.lastCommitAt, "the footer's time is not that of its last commit")
         }
+    }
+
+    /// Checks that a base file owns up to having folded its own commits, if not later ones.
+    private mutating func checkHorizon(
+        _ header: SegmentHeader, _ footer: SegmentFooter, of file: StoreDirectory.File
+    ) {
+        if header.foldedThrough < footer.lastCommit {
+            result.damage(
+                file.name, at: SegmentHeader.Layout.foldedThrough,
+                "commits are said to be whole behind commit \(header.foldedThrough), and the file "
+                    + "has folded commit \(footer.lastCommit)")
+        }
+        if header.foldedThrough > furthestFold.commit {
+            furthestFold = (header.foldedThrough, file.name)
+        }
+    }
+
+    private mutating func checkRemovals(_ footer: SegmentFooter, of file: StoreDirectory.File) {
+        let limit =
+            file.kind == .log
+            ? LogPosition.none
+            : LogPosition(segment: file.segments.upperBound, offset: Int(UInt32.max))
+        guard footer.removalsFoldedThrough > limit else { return }
+        result.damage(
+            file.name, at: footer.contentLength + SegmentFooter.Layout.removals,
+            "removals cannot be folded through \(footer.removalsFoldedThrough) here")
     }
 
     /// Checks that only zeros stand behind a footer.

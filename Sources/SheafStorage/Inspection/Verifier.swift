@@ -12,6 +12,8 @@ package struct Verifier: ~Copyable {
     var result = Verification()
     /// The footer of the file before; none where it is not known.
     var before: SegmentFooter?
+    /// The last commit that a base file says may be folded, and the file.
+    var furthestFold: (commit: CommitID, file: String) = (0, "")
     /// Where the log was known to end; none where a file before has no right end.
     var end = LogPosition.none
 
@@ -47,6 +49,12 @@ package struct Verifier: ~Copyable {
             check(file, isLast: index == directory.files.count - 1)
         }
         result.lastCommit = replay.lastCommit
+        if furthestFold.commit > replay.lastCommit, !result.isDamaged {
+            result.damage(
+                furthestFold.file, at: SegmentHeader.Layout.foldedThrough,
+                "commit \(furthestFold.commit) was folded, and the log ends with commit "
+                    + "\(replay.lastCommit)")
+        }
         noteOtherFiles()
         checkCheckpoints()
         checkOpening()

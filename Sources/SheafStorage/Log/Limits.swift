@@ -2,9 +2,8 @@
 package enum Limits {
     /// The bytes of a key: at least 1, the first of them not zero, which is the store's own.
     ///
-    /// The tree holds removed keys behind such a zero, so a key is one byte shorter than it may be
-    /// there.
-    package static let maximumKeyLength = BTree.maximumKeyCount - 1
+    /// The tree holds removed keys behind such a zero, so its own limit is larger.
+    package static let maximumKeyLength = 1_024
     /// The bytes of a segment file: offsets have 32 bits.
     package static let maximumFileLength = Int(UInt32.max)
     /// The bytes of a payload.

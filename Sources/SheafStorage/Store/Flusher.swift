@@ -13,6 +13,9 @@ final class Flusher: Sendable {
     /// thread takes as long, and a lone writer is back by then.
     private static let spinNanoseconds: UInt64 = 50_000
 
+    /// No writer waits longer for compaction than this.
+    private static let longestPauseNanoseconds: UInt64 = 10_000_000
+
     private let engine: StoreEngine
     private let onNewSegment: @Sendable () -> Void
     private let wish = Monitor(Wish())
@@ -65,7 +68,7 @@ final class Flusher: Sendable {
         while sleep() {
             isAwake.store(true, ordering: .sequentiallyConsistent)
             repeat {
-                while (try? engine.flush()) == true {}
+                while flush() {}
                 let current = engine.tailSegment
                 if current != segment {
                     segment = current
@@ -76,6 +79,20 @@ final class Flusher: Sendable {
             // A commit that came while the thread was still awake did not wake it.
             if engine.hasPendingCommits { wish.withLock { $0.isUrgent = true } }
         }
+    }
+
+    /// Writes what is pending; false when there was nothing.
+    ///
+    /// Where writers make garbage faster than it can be removed, a flush takes up to twice as long.
+    private func flush() -> Bool {
+        let start = Clock.system.monotonicNanoseconds()
+        guard (try? engine.flush()) == true else { return false }
+        let delay = engine.writerDelay
+        guard delay > 0 else { return true }
+        let end = Clock.system.monotonicNanoseconds()
+        let pause = min(UInt64(Double(end - start) * delay), Self.longestPauseNanoseconds)
+        _ = wish.wait(until: end + pause, while: { !$0.isStopping })
+        return true
     }
 
     /// Waits for work; false when the thread is to end.

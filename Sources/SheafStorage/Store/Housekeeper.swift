@@ -57,16 +57,20 @@ final class Housekeeper: Sendable {
             // remembers why compaction stopped.
             try? engine.prepareNextSegment()
             try? engine.trimSealedSegments()
-            try? engine.writeCheckpointIfWorthwhile { pause(after: $0) }
+            try? engine.writeCheckpointIfWorthwhile { length in
+                pause(after: length)
+                try? engine.prepareNextSegment()
+            }
             hasMore = (try? engine.compactionStep { pause(after: $0) }) ?? false
+            engine.notePressure()
         }
     }
 
     /// Waits as long as `length` bytes should take; less where garbage grows faster than it goes.
     private func pause(after length: Int) {
         let rate = Double(max(engine.options.compactionBytesPerSecond, 1))
-        // At the limit the full pause, at a seventh above it none.
-        let share = min(max(1 - (engine.garbagePressure() - 1) * 7, 0), 1)
+        // Where compaction starts the full pause, at the limit none.
+        let share = min(max((1 - engine.garbagePressure()) * 10, 0), 1)
         guard share > 0 else { return }
         let pause = UInt64(Double(length) * share * 1e9 / rate)
         let deadline = Clock.system.monotonicNanoseconds() + pause

@@ -19,7 +19,7 @@ package struct HistoryHorizon: Equatable, Sendable {
     /// The newest milliseconds; none means that age does not matter.
     package var milliseconds: UInt64?
 
-    package init(commits: UInt64 = 10_000, bytes: Int = 4 << 20, milliseconds: UInt64? = nil) {
+    package init(commits: UInt64 = 10_000, bytes: Int = 2 << 20, milliseconds: UInt64? = nil) {
         self.commits = commits
         self.bytes = bytes
         self.milliseconds = milliseconds
@@ -37,8 +37,8 @@ package struct LogStoreOptions: Sendable {
     /// The length of log behind a checkpoint that makes a new one due; none lets it grow with
     /// the store.
     package var checkpointLength: Int?
-    /// The share of live bytes that compaction keeps in the directory.
-    package var liveShare = 0.5
+    /// The share of live bytes that compaction aims at in the directory; half of it is promised.
+    package var liveShare = 0.55
     /// What compaction may read and write in a second while it is not behind.
     package var compactionBytesPerSecond = 64 << 20
     /// Whether segments are prepared, checkpoints written and segments compacted without asking.
@@ -54,10 +54,10 @@ package struct LogStoreOptions: Sendable {
 
     /// How long the next segment may become in a store with so many live bytes.
     ///
-    /// The segment in use and the one prepared behind it are overhead: an eighth of the store
+    /// The segment in use and the one prepared behind it are overhead: a sixteenth of the store
     /// each is little enough.
     func segmentLength(liveBytes: Int) -> Int {
         if let segmentLength { return segmentLength }
-        return min(max(liveBytes / 8, Self.smallestSegmentLength), Self.largestSegmentLength)
+        return min(max(liveBytes / 16, Self.smallestSegmentLength), Self.largestSegmentLength)
     }
 }

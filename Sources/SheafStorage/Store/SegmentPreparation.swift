@@ -12,81 +12,104 @@ final class SegmentPreparation: Sendable {
     }
 
     private static let sliceLength = 32 << 10
-    /// A writer in a hurry still gets this much: it takes a few milliseconds once, and saves as
-    /// many with every dozen commits that follow.
-    private static let hurriedLength = 1 << 20
+    /// The first segment of an opening, for which the first commit waits, gets this many zeros in
+    /// one slice: a few milliseconds once, and less for each of the thousands of commits after it.
+    private static let firstLength = 1 << 20
 
     private let volume: any Volume
-    private let phase = Monitor<Phase>(.idle)
+    private struct State: Sendable {
+        var phase = Phase.idle
+        /// The last segment that the writer took: it and all before it need no preparing.
+        var lastTaken: UInt32 = 0
+    }
+
+    private let state = Monitor(State())
 
     init(volume: any Volume) {
         self.volume = volume
     }
 
-    /// Whether the file of segment `number` has still to be made.
-    func isDue(_ number: UInt32) -> Bool {
-        phase.withLock { phase in
-            if case .ready(let ready, _) = phase { return ready != number }
-            if case .idle = phase { return true }
-            return false
-        }
-    }
-
     /// Makes the file of segment `number`, with `length` zeros in it, for whoever takes it.
+    ///
+    /// Does nothing when the file is there already, or when the writer was faster.
     func prepare(_ number: UInt32, length: Int) throws(VolumeError) {
-        try discard()
-        phase.withLock { $0 = .running(number) }
+        let (isDue, outdated) = state.withLock { state -> (Bool, (any VolumeFile)?) in
+            guard number > state.lastTaken else { return (false, nil) }
+            switch state.phase {
+            case .ready(number, _), .running, .hurried:
+                return (false, nil)
+            case .ready(_, let other):
+                state.phase = .running(number)
+                return (true, other)
+            case .idle:
+                state.phase = .running(number)
+                return (true, nil)
+            }
+        }
+        guard isDue else { return }
         var file: (any VolumeFile)?
         defer {
-            let phaseNow = file.map { Phase.ready(number, $0) } ?? .idle
-            phase.withLock { $0 = phaseNow }
-            phase.broadcast()
+            let phase = file.map { Phase.ready(number, $0) } ?? .idle
+            state.withLock { $0.phase = phase }
+            state.broadcast()
         }
-        file = try make(number, length: length)
+        if let outdated { try remove(outdated) }
+        file = try make(number, length: length, slice: Self.sliceLength)
     }
 
-    /// The file of segment `number`: the one that was prepared, or is being prepared, or a new one
-    /// with at most `length` zeros in it.
+    /// The file of segment `number`: the one that was prepared, or is being prepared, or a new one.
+    ///
+    /// Of `length` bytes that should be written ahead, a new one has some only where it is the
+    /// first: writers wait for all others.
     func take(_ number: UInt32, length: Int) throws(VolumeError) -> any VolumeFile {
+        let isFirst = state.withLock { state in
+            // From now on nobody else makes this file.
+            defer { state.lastTaken = number }
+            if case .running(let running) = state.phase { state.phase = .hurried(running) }
+            return state.lastTaken == 0
+        }
         if let prepared = takePrepared(number) { return prepared }
-        return try make(number, length: min(length, Self.hurriedLength))
+        let prepared = isFirst ? min(length, Self.firstLength) : 0
+        return try make(number, length: prepared, slice: Self.firstLength)
     }
 
     private func takePrepared(_ number: UInt32) -> (any VolumeFile)? {
-        phase.withLock { phase in
-            if case .running(let running) = phase { phase = .hurried(running) }
-        }
-        return phase.wait(
-            while: { phase in
-                switch phase {
+        state.wait(
+            while: { state in
+                switch state.phase {
                 case .running, .hurried: true
                 case .idle, .ready: false
                 }
             },
-            then: { phase in
-                guard case .ready(number, let file) = phase else { return nil }
-                phase = .idle
+            then: { state in
+                guard case .ready(number, let file) = state.phase else { return nil }
+                state.phase = .idle
                 return file
             })
     }
 
     /// Removes a file that was prepared and is not needed.
     func discard() throws(VolumeError) {
-        let unused = phase.withLock { phase -> (any VolumeFile)? in
-            guard case .ready(_, let file) = phase else { return nil }
-            phase = .idle
+        let unused = state.withLock { state -> (any VolumeFile)? in
+            guard case .ready(_, let file) = state.phase else { return nil }
+            state.phase = .idle
             return file
         }
-        guard let unused else { return }
-        unused.close()
-        try volume.remove(unused.name)
+        if let unused { try remove(unused) }
     }
 
-    private func make(_ number: UInt32, length: Int) throws(VolumeError) -> any VolumeFile {
+    private func remove(_ file: any VolumeFile) throws(VolumeError) {
+        file.close()
+        try volume.remove(file.name)
+    }
+
+    private func make(
+        _ number: UInt32, length: Int, slice: Int
+    ) throws(VolumeError) -> any VolumeFile {
         let name = FileName.name(ofSegment: number)
         let file = try volume.open(name, .create)
         do throws(VolumeError) {
-            try fill(file, length: length)
+            try fill(file, length: length, slice: slice)
             try volume.synchronizeNames()
             return file
         } catch {
@@ -96,13 +119,15 @@ final class SegmentPreparation: Sendable {
         }
     }
 
-    private func fill(_ file: any VolumeFile, length: Int) throws(VolumeError) {
+    private func fill(
+        _ file: any VolumeFile, length: Int, slice: Int
+    ) throws(VolumeError) {
         let zeros = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: min(Self.sliceLength, max(length, 1)), alignment: 4_096)
+            byteCount: min(slice, max(length, 1)), alignment: 4_096)
         defer { zeros.deallocate() }
         zeros.initializeMemory(as: UInt8.self, repeating: 0)
         var offset = 0
-        while offset < length, offset < Self.hurriedLength || !isHurried {
+        while offset < length, !isHurried {
             let slice = UnsafeRawBufferPointer(
                 rebasing: UnsafeRawBufferPointer(zeros)[..<min(zeros.count, length - offset)])
             try file.writeFully(slice, at: offset)
@@ -113,8 +138,8 @@ final class SegmentPreparation: Sendable {
     }
 
     private var isHurried: Bool {
-        phase.withLock { phase in
-            if case .hurried = phase { return true }
+        state.withLock { state in
+            if case .hurried = state.phase { return true }
             return false
         }
     }

@@ -3,7 +3,7 @@ import Synchronization
 
 extension StoreEngine {
     /// Checkpoints smaller than this would be written all the time.
-    private static let smallestCheckpointLength = 8 << 20
+    private static let smallestCheckpointLength = 16 << 20
     /// Checkpoints are written in pieces of about this length, each synced by itself, so that a
     /// commit never waits behind all of one.
     private static let sliceLength = 1 << 20
@@ -39,6 +39,8 @@ extension StoreEngine {
         guard snapshot.commit > 0 else { return }
         let temporary = FileName.temporaryName(options.random())
         let name = FileName.name(ofCheckpoint: snapshot.commit)
+        // The older generation makes room first: one is left until the new one is there.
+        try removeCheckpoints(keeping: Self.keptCheckpoints - 1, besides: name)
         var length = 0
         try translatingErrors { () throws(VolumeError) in
             do throws(VolumeError) {
@@ -52,14 +54,23 @@ extension StoreEngine {
             }
             try volume.synchronizeNames()
         }
-        let outdated = checkpoints.withLock { state in
+        checkpoints.withLock { state in
             state.names.removeAll { $0 == name }
             state.names.append(name)
             state.coveredLength = snapshot.grownLength
             state.floor = snapshot.end
-            let outdated = state.names.dropLast(Self.keptCheckpoints)
-            state.names.removeFirst(outdated.count)
             state.length = length * state.names.count
+        }
+    }
+
+    /// Removes the oldest checkpoints; one called `name` is about to be replaced and stays.
+    private func removeCheckpoints(
+        keeping count: Int, besides name: String
+    ) throws(StorageError) {
+        let outdated = checkpoints.withLock { state in
+            let others = state.names.filter { $0 != name }
+            let outdated = others.dropLast(count)
+            state.names.removeAll { outdated.contains($0) }
             return outdated
         }
         try translatingErrors { () throws(VolumeError) in

@@ -15,7 +15,7 @@ struct CompactionState {
 
 extension StoreEngine {
     /// Small stores may hold this much garbage: removing it would cost more than it gives.
-    private static let freeGarbage = 4 << 20
+    private static let freeGarbage = 2 << 20
     private static let sliceLength = 256 << 10
     /// Removals are forgotten so many at a time, so that no writer waits for long.
     private static let forgetCount = 256
@@ -92,7 +92,8 @@ extension StoreEngine {
 
     /// Whether the directory takes more than the live bytes allow.
     package func isGarbageExcessive() -> Bool {
-        garbagePressure() > 1
+        // Compaction starts a little early, so that it need not hurry.
+        garbagePressure() > 0.9
     }
 
     /// What the directory takes, as a multiple of what the live bytes allow.
@@ -100,6 +101,18 @@ extension StoreEngine {
         let usage = usage()
         let allowed = Double(usage.liveBytes) / options.liveShare + Double(Self.freeGarbage)
         return Double(usage.directoryBytes) / allowed
+    }
+
+    /// Looks how much garbage there is, for those who have no time to look themselves.
+    func notePressure() {
+        knownPressure.store(Int(min(garbagePressure(), 1_000) * 1_000), ordering: .relaxed)
+    }
+
+    /// The share of a flush's time that writers should wait more, so that compaction keeps up:
+    /// nothing up to a twentieth above the limit, and all of it from three twentieths on.
+    var writerDelay: Double {
+        let excess = Double(knownPressure.load(ordering: .relaxed)) / 1_000 - 1.05
+        return min(max(excess * 10, 0), 1)
     }
 
     /// What the store takes on the disk, and what of that is still needed.

@@ -16,6 +16,8 @@ package final class StoreEngine: Sendable {
     let preparation: SegmentPreparation
     /// Whether anything was appended since the last flush began: a hint that costs no lock.
     private let pendingHint = Atomic(false)
+    /// How much garbage there was when somebody looked last, in thousandths of what is allowed.
+    let knownPressure = Atomic(0)
     let checkpoints: Mutex<CheckpointState>
     let compaction: Mutex<CompactionState>
     private let lock: any VolumeLock
@@ -189,7 +191,7 @@ package final class StoreEngine: Sendable {
             )
         }
         // The first segment of an opening is made when it is needed: many who open only read.
-        guard number > 0, preparation.isDue(number) else { return }
+        guard number > 0 else { return }
         try translatingErrors { () throws(VolumeError) in
             try preparation.prepare(number, length: length)
         }

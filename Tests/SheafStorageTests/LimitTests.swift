@@ -1,0 +1,93 @@
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Every limit with a name, at its value and one past it.
+@Suite struct LimitTests {
+    @Test func `a key has one to a thousand and twenty-four bytes`() throws {
+        let engine = try StoreEngine(opening: SimulatedVolume())
+        var batch = WriteBatch()
+        let longest = [UInt8](repeating: 0xFF, count: Limits.maximumKeyLength)
+        for key in [[1], [0xFF], longest] {
+            try batch.put(key, key)
+            try batch.remove(key)
+            try batch.put(key, key)
+        }
+        for refuse in [Self.put, Self.remove] {
+            #expect(throws: Self.limit("maximumKeyLength", 1_025, 1_024)) {
+                try refuse(&batch, longest + [1])
+            }
+            for key in [[], [0], [0, 1]] as [[UInt8]] {
+                #expect {
+                    try refuse(&batch, key)
+                } throws: { error in
+                    guard case .invalidKey = error as? StorageError else { return false }
+                    return true
+                }
+            }
+        }
+        // The longest key, which takes one more byte in the tree as long as it is removed.
+        try batch.remove(longest)
+        // What was refused has left nothing behind.
+        #expect(batch.count == 10)
+        _ = try engine.append(batch)
+        try engine.flush()
+        let snapshot = engine.snapshot()
+        #expect(snapshot.count == 2)
+        #expect(longest.span.withUnsafeBytes { snapshot.removal(of: $0) } != nil)
+        for key in [[1], [0xFF]] as [[UInt8]] {
+            #expect(
+                try key.span.withUnsafeBytes { try snapshot.payload(of: $0).map(Array.init) } == key
+            )
+        }
+        for key in [[], [0], longest + [1]] as [[UInt8]] {
+            #expect(try key.span.withUnsafeBytes { try snapshot.payload(of: $0) } == nil)
+        }
+    }
+
+    @Test func `a payload has up to thirty-two mebibytes`() throws {
+        let volume = SimulatedVolume()
+        let engine = try StoreEngine(opening: volume)
+        var batch = WriteBatch()
+        var payload = [UInt8](repeating: 9, count: Limits.maximumPayloadLength)
+        payload[payload.count - 1] = 1
+        try batch.put([1], payload)
+        try batch.put([2], [])
+        _ = try engine.append(batch)
+        try engine.close()
+        let snapshot = try StoreEngine(opening: volume.powerCut(seed: 1)).snapshot()
+        let isWhole = try ([1] as [UInt8]).span.withUnsafeBytes { key in
+            try snapshot.payload(of: key).map { payload.elementsEqual($0) }
+        }
+        #expect(isWhole == true)
+        #expect(
+            try ([2] as [UInt8]).span.withUnsafeBytes { try snapshot.payload(of: $0)?.count } == 0)
+        payload.append(1)
+        #expect(
+            throws: Self.limit("maximumPayloadLength", payload.count, Limits.maximumPayloadLength)
+        ) {
+            try batch.put([1], payload)
+        }
+        #expect(batch.count == 2)
+    }
+
+    @Test func `limits leave room for each other`() {
+        // A record holds the longest operation, and a segment the longest record.
+        let longest = Limits.maximumKeyLength + Limits.maximumPayloadLength
+        #expect(Operation.headerLength + longest + Record.headerLength <= Record.maximumLength)
+        #expect(Limits.maximumCommitLength < Int(UInt32.max))
+        #expect(Limits.maximumKeyLength <= Int(UInt16.max))
+    }
+
+    private static func put(_ batch: inout WriteBatch, _ key: [UInt8]) throws {
+        try batch.put(key, [])
+    }
+
+    private static func remove(_ batch: inout WriteBatch, _ key: [UInt8]) throws {
+        try batch.remove(key)
+    }
+
+    private static func limit(_ name: String, _ value: Int, _ limit: Int) -> StorageError {
+        .limit(name: name, value: value, limit: limit)
+    }
+}

@@ -1,0 +1,55 @@
+import SheafTestSupport
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What needs processes of its own: `sheaf-crash` does it, and says what it counted.
+@Suite(.serialized) struct ProcessTests {
+    /// The program that was built beside this one; none where tests are built in another way.
+    private static var program: String? {
+        #if os(Linux)
+            var path = [CChar](repeating: 0, count: 4_096)
+            guard readlink("/proc/self/exe", &path, path.count - 1) > 0 else { return nil }
+            let own = String(
+                decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        #else
+            let own = CommandLine.arguments.first ?? ""
+        #endif
+        guard let slash = own.lastIndex(of: "/") else { return nil }
+        let program = own[..<slash] + "/sheaf-crash"
+        return access(String(program), X_OK) == 0 ? String(program) : nil
+    }
+
+    private func run(_ arguments: String...) throws {
+        guard let program = Self.program else {
+            print("skipped: sheaf-crash was not built beside the tests")
+            return
+        }
+        let (code, lines) = try ChildProcess.run(program, arguments)
+        print("sheaf-crash \(arguments.joined(separator: " ")): \(lines.joined(separator: "\n"))")
+        #expect(code == 0, "\(lines)")
+    }
+
+    @Test func `a process that is killed under load loses no acknowledged commit`() throws {
+        try run("kill", "200")
+    }
+
+    @Test func `a machine that loses its power under load loses no acknowledged commit`() throws {
+        try run("power", "20")
+    }
+
+    @Test func `a second process is told who has the store, and gets it when that one dies`() throws
+    {
+        try run("lock")
+    }
+
+    @Test func `a store that is closed leaves no thread, no descriptor and few files`() throws {
+        try run("leaks", "120")
+    }
+}

@@ -1,0 +1,144 @@
+import SheafStorage
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A program that runs beside a test, and what it prints.
+package final class ChildProcess: Sendable {
+    /// The program could not be started.
+    package struct Refused: Error {
+        package let program: String
+        package let code: Int32
+    }
+
+    private struct Output {
+        /// What was read behind the last end of a line.
+        var rest: [UInt8] = []
+        var isEnded = false
+        var exitStatus: Int32?
+    }
+
+    /// The number of the process.
+    package let identifier: Int32
+    private let pipe: Int32
+    private let output = Mutex(Output())
+
+    /// Starts `program`, which is looked up as a shell would, with these arguments.
+    package init(_ program: String, _ arguments: [String]) throws(Refused) {
+        var ends: [Int32] = [0, 0]
+        // The other end must not get into children that other threads start.
+        guard Self.makePipe(&ends) else { throw Refused(program: program, code: errno) }
+        #if canImport(Darwin)
+            var actions: posix_spawn_file_actions_t?
+        #else
+            var actions = posix_spawn_file_actions_t()
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+        var pointers = ([program] + arguments).map { strdup($0) } + [nil]
+        defer { for pointer in pointers { free(pointer) } }
+        var child = pid_t()
+        let result = posix_spawnp(&child, program, &actions, nil, &pointers, environ)
+        _ = close(ends[1])
+        guard result == 0 else {
+            _ = close(ends[0])
+            throw Refused(program: program, code: result)
+        }
+        identifier = child
+        pipe = ends[0]
+    }
+
+    deinit {
+        if output.withLock({ $0.exitStatus == nil }) {
+            kill()
+            _ = wait()
+        }
+        _ = close(pipe)
+    }
+
+    /// The whole lines that the program has printed since the last call.
+    ///
+    /// Waits for some until a time of the monotonic clock; none in the end means that the program
+    /// has closed its output.
+    package func lines(until deadline: UInt64 = .max) -> [String]? {
+        output.withLock { output in
+            while !output.isEnded {
+                let now = Clock.system.monotonicNanoseconds()
+                let rest = deadline > now ? (deadline - now) / 1_000_000 : 0
+                var request = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
+                guard poll(&request, 1, Int32(clamping: min(rest, 60_000))) > 0 else {
+                    if deadline <= now { return [] }
+                    continue
+                }
+                var bytes = [UInt8](repeating: 0, count: 64 << 10)
+                let count = read(pipe, &bytes, bytes.count)
+                output.isEnded = count <= 0
+                output.rest += bytes.prefix(max(count, 0))
+                guard let end = output.rest.lastIndex(of: 0x0A) else { continue }
+                let whole = output.rest[..<end]
+                output.rest.removeSubrange(...end)
+                return whole.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
+            }
+            return nil
+        }
+    }
+
+    /// Everything that the program still prints.
+    package func remainingLines() -> [String] {
+        var all: [String] = []
+        while let some = lines() { all += some }
+        return all
+    }
+
+    /// Ends the program at once, whatever it is doing.
+    package func kill() {
+        #if canImport(Glibc)
+            _ = Glibc.kill(identifier, SIGKILL)
+        #elseif canImport(Musl)
+            _ = Musl.kill(identifier, SIGKILL)
+        #else
+            _ = Darwin.kill(identifier, SIGKILL)
+        #endif
+    }
+
+    /// Waits for the end of the program; returns its exit code, or 128 and the signal.
+    package func wait() -> Int32 {
+        output.withLock { output in
+            if let status = output.exitStatus { return status }
+            var raw: Int32 = 0
+            while waitpid(identifier, &raw, 0) < 0, errno == EINTR {}
+            let signal = raw & 0x7F
+            let status = signal == 0 ? raw >> 8 & 0xFF : 128 + signal
+            output.exitStatus = status
+            return status
+        }
+    }
+
+    /// Runs a program to its end; returns its exit code and what it printed.
+    package static func run(
+        _ program: String, _ arguments: [String]
+    ) throws(Refused) -> (code: Int32, lines: [String]) {
+        let child = try ChildProcess(program, arguments)
+        let lines = child.remainingLines()
+        return (child.wait(), lines)
+    }
+
+    private static func makePipe(_ ends: inout [Int32]) -> Bool {
+        #if canImport(Darwin)
+            guard Darwin.pipe(&ends) == 0 else { return false }
+        #elseif canImport(Musl)
+            guard Musl.pipe(&ends) == 0 else { return false }
+        #else
+            guard Glibc.pipe(&ends) == 0 else { return false }
+        #endif
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return true
+    }
+}

@@ -1,0 +1,70 @@
+import SheafStorage
+import SheafTestSupport
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Counts what a store leaves open when it is closed: in a process that does nothing else.
+enum Leaks {
+    /// Opens and closes a store again and again, and expects no more threads, descriptors and
+    /// files than after the first few rounds.
+    static func run(rounds: Int) async throws -> String {
+        let directory = TemporaryDirectory()
+        let path = directory.path("store")
+        for _ in 0..<10 { try await useStore(path, closing: true) }
+        let before = try counts(path)
+        for round in 0..<rounds {
+            // Who forgets to close loses nothing, and keeps nothing.
+            try await useStore(path, closing: round % 4 != 3)
+        }
+        try await useStore(path, closing: true)
+        let after = try counts(path)
+        guard after.descriptors <= before.descriptors, after.threads <= before.threads else {
+            throw CrashFailure("there were \(before), and after \(rounds) rounds \(after)")
+        }
+        // Every opening begins a segment; they are merged again.
+        guard after.files < before.files + 40 else {
+            throw CrashFailure("there were \(before), and after \(rounds) rounds \(after)")
+        }
+        return "\(rounds) rounds: \(after.descriptors) descriptors, \(after.threads) threads, "
+            + "\(after.files) files"
+    }
+
+    private static func useStore(_ path: String, closing: Bool) async throws {
+        var options = CrashLoad.options
+        options.history = HistoryHorizon(commits: 10)
+        let store = try LogStore.open(at: path, options: options)
+        var batch = WriteBatch()
+        try batch.put(Array("key".utf8), Array("payload".utf8))
+        _ = try await store.commit(batch)
+        if closing { try store.close() }
+    }
+
+    private struct Counts {
+        let descriptors: Int
+        let threads: Int
+        let files: Int
+    }
+
+    private static func counts(_ path: String) throws -> Counts {
+        #if os(Linux)
+            let (descriptors, threads) = (entries("/proc/self/fd"), entries("/proc/self/task"))
+        #else
+            let (descriptors, threads) = (entries("/dev/fd"), 0)
+        #endif
+        return Counts(descriptors: descriptors, threads: threads, files: entries(path))
+    }
+
+    private static func entries(_ path: String) -> Int {
+        guard let stream = opendir(path) else { return 0 }
+        defer { closedir(stream) }
+        var count = 0
+        while readdir(stream) != nil { count += 1 }
+        return count
+    }
+}

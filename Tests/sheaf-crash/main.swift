@@ -1,0 +1,49 @@
+import SheafStorage
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+let usage = """
+    usage: sheaf-crash kill [ROUNDS [SEED]]
+           sheaf-crash power [ROUNDS [SEED]]
+           sheaf-crash lock
+           sheaf-crash leaks [ROUNDS]
+    """
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+let rounds = arguments.dropFirst().first.flatMap { Int($0) }
+let seed =
+    arguments.dropFirst(2).first.flatMap { UInt64($0) }
+    ?? OperatingSystem.randomInteger() % 1_000_000_000
+
+do {
+    switch arguments.first {
+    case "kill":
+        Child.print("\(try Kill.run(rounds: rounds ?? 200, seed: seed))", to: 1)
+    case "power":
+        if let obstacle = PowerCut.obstacle {
+            Child.print("skipped: \(obstacle)", to: 1)
+        } else {
+            Child.print("\(try PowerCut.run(rounds: rounds ?? 20, seed: seed))", to: 1)
+        }
+    case "lock":
+        Child.print(try Kill.lock(), to: 1)
+    case "leaks":
+        Child.print(try await Leaks.run(rounds: rounds ?? 200), to: 1)
+    case "child" where arguments.count == 3 && arguments[1] == "load":
+        try await Child.load(arguments[2])
+    case "child" where arguments.count == 3 && arguments[1] == "hold":
+        try Child.hold(arguments[2])
+    default:
+        Child.print(usage, to: 2)
+        exit(64)
+    }
+} catch {
+    Child.print("failure: \(error)", to: 1)
+    exit(1)
+}
