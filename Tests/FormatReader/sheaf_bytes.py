@@ -100,7 +100,7 @@ def read_operation(record, offset):
     check(at + 20 <= len(body), here, "the record ends inside an operation")
     kind, reserved, key_length, length, previous, distance = struct.unpack_from("<BBHIQI", body, at)
     check(kind in (1, 2) and reserved == 0, here, f"operation kind {kind}", unsupported=True)
-    check(1 <= key_length <= 1023, here + 2, "the key length is wrong")
+    check(1 <= key_length <= 1024, here + 2, "the key length is wrong")
     check(at + 20 + key_length + length <= len(body), here + 4, "the payload ends elsewhere")
     check(length <= (2**25 if kind == 1 else 0), here + 4, "the payload is too long")
     key = body[at + 20:at + 20 + key_length]

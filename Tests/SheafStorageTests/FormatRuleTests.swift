@@ -11,10 +11,10 @@ import Testing
         files = try FormatVectorFiles().files
     }
 
-    @Test func `a key of 1,023 bytes can be put and removed, and one byte more is refused`() throws
+    @Test func `a key of 1,024 bytes can be put and removed, and one byte more is refused`() throws
     {
         let volume = SimulatedVolume()
-        let longest = [UInt8](repeating: 0xFF, count: 1_023)
+        let longest = [UInt8](repeating: 0xFF, count: 1_024)
         for isPut in [true, false, true] {
             let engine = try StoreEngine(opening: volume)
             var batch = WriteBatch()
@@ -32,7 +32,7 @@ import Testing
             }
         }
         var batch = WriteBatch()
-        let refusal = StorageError.limit(name: "maximumKeyLength", value: 1_024, limit: 1_023)
+        let refusal = StorageError.limit(name: "maximumKeyLength", value: 1_025, limit: 1_024)
         #expect(throws: refusal) { try batch.put(longest + [1], []) }
         #expect(throws: refusal) { try batch.remove(longest + [1]) }
     }
