@@ -32,6 +32,40 @@ import Testing
         }
     }
 
+    @Test func `a chain that does not go back is damage, and no compaction follows it for ever`()
+        throws
+    {
+        var changed = files
+        let log = try #require(files["0000000006.log"])
+        // The operation at 192 says that the one before it is itself.
+        changed["0000000006.log"] = FormatVectorBytes.setting(log, 8, at: 200, to: 6 << 32 | 192)
+        var options = LogStoreOptions()
+        options.history = HistoryHorizon(commits: 2, bytes: .max)
+        let engine = try StoreEngine(
+            opening: SimulatedVolume(files: seal.sealing(changed)), options: options)
+        engine.compactEverything()
+        #expect(throws: StorageError.self) { while try engine.compactionStep() {} }
+    }
+
+    @Test func `a store that has used up its segments refuses commits`() throws {
+        let name = try #require(files.keys.first { $0.hasSuffix(".base") })
+        var changed = files
+        changed[name] = FormatVectorBytes.setting(
+            try #require(files[name]), 4, at: 36, to: UInt64(UInt32.max - 1))
+        let base = try #require(seal.sealing(changed)[name])
+        let engine = try StoreEngine(
+            opening: SimulatedVolume(files: ["0000000001-4294967294.base": base]))
+        var batch = WriteBatch()
+        try batch.put([1], [2])
+        #expect(
+            throws: StorageError.limit(
+                name: "maximumSegments", value: Int(UInt32.max - 1),
+                limit: Int(Limits.maximumSegments))
+        ) { try engine.append(batch) }
+        try engine.prepareNextSegment()
+        try engine.close()
+    }
+
     /// Numbers that are a little wrong, and such that are as large or as small as can be.
     private func changes(_ bytes: [UInt8], at offset: Int) -> [[UInt8]] {
         let byte = UInt64(bytes[offset])

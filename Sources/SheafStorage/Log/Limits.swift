@@ -15,6 +15,8 @@ package enum Limits {
     /// Commits that were appended and not yet written may take this many bytes; with relaxed
     /// durability a writer then waits for the disk.
     package static let maximumPendingLength = 64 << 20
+    /// The segments that a store may have ever had: enough numbers are left for the longest commit.
+    package static let maximumSegments = UInt32.max - UInt32(maximumCommitOperations) - 1
     /// A store has at most this many files; more in a directory are not looked at.
     package static let maximumFiles = 1 << 22
 }

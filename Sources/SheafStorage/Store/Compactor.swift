@@ -161,6 +161,11 @@ final class Compactor {
                 guard let operation = try snapshot.segments.operation(at: newer) else {
                     return false
                 }
+                guard operation.previous < newer else {
+                    throw StorageError.damaged(
+                        FileName.name(ofSegment: newer.segment), at: newer.offset,
+                        "the operation does not follow the one before it")
+                }
                 newer = operation.previous
             } catch {
                 throw FormatError(at: newer.offset, error.description)

@@ -61,8 +61,13 @@ struct EngineState: ~Copyable {
         if isClosed { throw .closed }
         if let poison { throw .poisoned(cause: poison.description) }
         // Numbers that no store reaches by itself may still stand in a file.
-        guard lastCommit < .max, tail.segment < .max else {
+        guard lastCommit < .max else {
             throw .limit(name: "commits", value: .max, limit: .max)
+        }
+        guard tail.segment < Limits.maximumSegments else {
+            throw .limit(
+                name: "maximumSegments", value: Int(tail.segment),
+                limit: Int(Limits.maximumSegments))
         }
     }
 
