@@ -19,8 +19,10 @@ package struct SegmentHeader: Equatable, Sendable {
     package let createdAt: UInt64
     /// The `link` of the footer of the segment before; zero in the first segment.
     package let link: UInt64
-    /// The last commit that compaction may have folded: of the commits up to here only what was
-    /// newest then is left, and all later ones are as they were written. Zero in a log segment.
+    /// The last commit that compaction may have folded; zero in a log segment.
+    ///
+    /// Of the commits up to here only what was newest then is left; later ones are as they were
+    /// written.
     package let foldedThrough: CommitID
 
     package init(
