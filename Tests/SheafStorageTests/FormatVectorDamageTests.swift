@@ -17,26 +17,17 @@ import Testing
     @Test func `changed files make the store open, or be refused, as written down`() throws {
         #expect(damage.cases == FormatVectorDamage(files).cases.map(\.name))
         for name in damage.cases {
-            let outcome = outcome(of: try changedFiles(name))
+            let outcome = outcome(of: try damage.changing(files, in: name))
             let expected = try expected(name)
-            if let reason = Self.differences[name] {
-                withKnownIssue("\(reason)") { #expect(outcome == expected, "\(name)") }
-            } else {
-                #expect(outcome == expected, "\(name)")
-            }
+            #expect(outcome == expected, "\(name)")
         }
     }
-
-    /// Where the engine does not do yet what is written down, and what it does instead.
-    private static let differences = [
-        "unknown-operation": "The store is refused as corrupt, and not as unsupported.",
-        "unknown-tail": "The record is cut like a torn one.",
-    ]
 
     @Test func `a store that opens shows the state of its commit`() throws {
         for name in damage.cases where damage.has("\(name).commit") {
             let commit = try damage.number("\(name).commit")
-            let snapshot = try FormatVectorFiles.open(try changedFiles(name)).snapshot()
+            let snapshot = try FormatVectorFiles.open(try damage.changing(files, in: name))
+                .snapshot()
             var expected: [String: [UInt8]] = [:]
             let prefix = "after-\(commit)."
             for key in contents.names where key.hasPrefix(prefix) {
@@ -72,28 +63,5 @@ import Testing
             Issue.record("The error is of another kind: \(error)")
             return nil
         }
-    }
-
-    private func changedFiles(_ name: String) throws -> [String: [UInt8]] {
-        var files = files
-        var index = 1
-        while damage.has("\(name).\(index).file") {
-            let change = "\(name).\(index)"
-            let file = try damage.text("\(change).file")
-            var bytes = files[file] ?? []
-            if damage.has("\(change).length") {
-                let length = try damage.integer("\(change).length")
-                bytes = Array(bytes.prefix(length))
-                bytes += [UInt8](repeating: 0, count: length - bytes.count)
-            }
-            if damage.has("\(change).bytes") {
-                let offset = try damage.integer("\(change).offset")
-                let new = try damage.bytes("\(change).bytes")
-                bytes.replaceSubrange(offset..<min(offset + new.count, bytes.count), with: new)
-            }
-            files[file] = damage.has("\(change).removed") ? nil : bytes
-            index += 1
-        }
-        return files
     }
 }

@@ -117,3 +117,29 @@ struct FormatVectorFiles {
         return contents
     }
 }
+
+extension FormatVectors {
+    /// The files after the changes of a case of `damage.txt`.
+    func changing(_ files: [String: [UInt8]], in name: String) throws -> [String: [UInt8]] {
+        var files = files
+        var index = 1
+        while has("\(name).\(index).file") {
+            let change = "\(name).\(index)"
+            let file = try text("\(change).file")
+            var bytes = files[file] ?? []
+            if has("\(change).length") {
+                let length = try integer("\(change).length")
+                bytes = Array(bytes.prefix(length))
+                bytes += [UInt8](repeating: 0, count: length - bytes.count)
+            }
+            if has("\(change).bytes") {
+                let offset = try integer("\(change).offset")
+                let new = try self.bytes("\(change).bytes")
+                bytes.replaceSubrange(offset..<min(offset + new.count, bytes.count), with: new)
+            }
+            files[file] = has("\(change).removed") ? nil : bytes
+            index += 1
+        }
+        return files
+    }
+}

@@ -159,7 +159,7 @@ struct FormatVectorStructures {
             changed(
                 "reserved", 1, 65, 1, at: 64, "the reserved byte is not zero", isUnsupported: true),
             changed("key-empty", 2, 66, 0, at: 66, "the key length is 0"),
-            changed("key-long", 2, 66, 1_024, at: 66, "the key length is above 1,023"),
+            changed("key-long", 2, 66, 1_025, at: 66, "the key length is above 1,024"),
             changed("key-zero", 1, 84, 0, at: 64, "the first byte of the key is 0"),
             changed("removal", 1, 64, 2, at: 64, "a removal has a payload"),
             changed("payload", 4, 129, 5, at: 129, "the payload reaches beyond the body"),

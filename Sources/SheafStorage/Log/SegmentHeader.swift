@@ -21,8 +21,8 @@ package struct SegmentHeader: Equatable, Sendable {
     package let link: UInt64
     /// The last commit that compaction may have folded; zero in a log segment.
     ///
-    /// Of the commits up to here only what was newest then is left; later ones are as they were
-    /// written.
+    /// Of the commits up to here only what was newest then is left; all later ones are as they
+    /// were written.
     package let foldedThrough: CommitID
 
     package init(

@@ -130,7 +130,7 @@ struct LogWalk {
         do throws(StorageError) {
             try visitor.visit(record.commit, at: record.time, records: records)
         } catch {
-            throw FormatError(at: record.position.offset, error.description)
+            throw FormatError(error, at: record.position.offset)
         }
     }
 
@@ -160,7 +160,8 @@ struct LogWalk {
             let isProven = RecordScanner.provesSynced(
                 file.bytes, segment: file.segments.lowerBound, store: file.header.store,
                 beyond: scanner.offset)
-            guard isLast, !isProven else { throw error }
+            // A record whose checksum is right did not tear: a newer program wrote it.
+            guard isLast, !isProven, !error.isUnsupported else { throw error }
             end.torn = error
         }
         end.footer = nil
@@ -220,6 +221,20 @@ struct LogWalk {
             }
         } catch {
             throw error.shifted(by: record.position.offset)
+        }
+    }
+}
+
+extension FormatError {
+    /// What a visitor found wrong with bytes of the file that is being walked.
+    fileprivate init(_ error: StorageError, at offset: Int) {
+        switch error {
+        case .corrupt(let damage):
+            self.init(at: damage.offset, damage.reason)
+        case .unsupported(let damage):
+            self.init(at: damage.offset, damage.reason, isUnsupported: true)
+        default:
+            self.init(at: offset, error.description)
         }
     }
 }

@@ -1,0 +1,60 @@
+import Foundation
+import SheafStorage
+import SheafTestSupport
+
+/// One run of `Tests/FormatReader/sheaf_log.py`, which knows the format from `format-spec` alone.
+struct FormatReaderRun {
+    let status: Int32
+    let lines: [String]
+    let errors: String
+
+    /// Reads the store in a directory.
+    init(_ path: String, script: String = Self.script()) throws {
+        let directory = TemporaryDirectory()
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        // Nothing is compiled into the directory of the sources.
+        process.arguments = ["python3", "-B", script, path]
+        // Files instead of pipes: nobody has to read both at the same time.
+        let paths = [directory.path("output"), directory.path("errors")]
+        for path in paths { _ = FileManager.default.createFile(atPath: path, contents: nil) }
+        process.standardOutput = FileHandle(forWritingAtPath: paths[0])
+        process.standardError = FileHandle(forWritingAtPath: paths[1])
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        status = process.terminationReason == .exit ? process.terminationStatus : -1
+        let texts = paths.map { path in
+            String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
+        }
+        lines = texts[0].split(separator: "\n").map(String.init)
+        errors = texts[1]
+    }
+
+    /// Reads files that are put into a directory for it.
+    init(_ files: [String: [UInt8]]) throws {
+        let directory = TemporaryDirectory()
+        try SimulatedVolume(files: files).export(to: directory.path("store"))
+        try self.init(directory.path("store"))
+    }
+
+    /// The lines of base files and commits, without the time.
+    var commits: [String] {
+        lines.filter { $0.hasPrefix("commit ") }.map { line in
+            var words = line.split(separator: " ")
+            words.remove(at: 2)
+            return words.joined(separator: " ")
+        }
+    }
+
+    /// The live keys, each with the length and the hash of its payload.
+    var keys: [String] {
+        let start = lines.firstIndex { $0.hasPrefix("keys ") } ?? lines.count
+        return Array(lines[min(start + 1, lines.count)...])
+    }
+
+    private static func script(_ path: String = #filePath) -> String {
+        URL(fileURLWithPath: path).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("FormatReader/sheaf_log.py").path
+    }
+}
