@@ -21,7 +21,8 @@ extension Command {
             does not count.
 
             JSON: a plan has the keys type ("plan"), files, segments, bytes, liveBytes. The last
-            line has type ("result"), dryRun, plans, bytesBefore, bytesAfter (null in a dry run).
+            line has type ("result"), dryRun, plans, logBytesBefore, checkpointBytesBefore,
+            logBytesAfter and checkpointBytesAfter, which are null in a dry run.
             """,
         run: CompactCommand.run)
 }
@@ -53,28 +54,28 @@ enum CompactCommand {
         return .ok
     }
 
-    /// What would be folded, and what the directory takes now.
+    /// What would be folded, and what the store consists of now.
     private static func plan(
         _ path: String, _ options: LogStoreOptions
-    ) throws(ToolError) -> (plans: [CompactionPlan], bytes: Int) {
+    ) throws(ToolError) -> (plans: [CompactionPlan], statistics: StoreStatistics) {
         try onStore { () throws(StorageError) in
             let reader = try LogReader.open(at: path)
             defer { reader.close() }
             return (
                 try reader.compactionPlans(options: options),
-                try reader.statistics(options: options).directoryBytes
+                try reader.statistics(options: options)
             )
         }
     }
 
-    /// Folds everything that can be; returns what the directory takes then.
+    /// Folds everything that can be; returns what the store consists of then.
     private static func compact(
         _ path: String, _ options: LogStoreOptions
-    ) throws(StorageError) -> Int {
+    ) throws(StorageError) -> StoreStatistics {
         try StoreCompaction.run(at: path, options: options)
         let reader = try LogReader.open(at: path)
         defer { reader.close() }
-        return try reader.statistics().directoryBytes
+        return try reader.statistics(options: options)
     }
 
     private static func line(_ plan: CompactionPlan) -> String {
@@ -82,18 +83,23 @@ enum CompactCommand {
         let last = plan.files.last?.name ?? ""
         let names = first == last ? first : "\(first) to \(last)"
         return "fold \(Quantity.count(plan.files.count, "file")), \(names): "
-            + "\(Quantity.bytes(plan.length)), of which about "
+            + "\(Quantity.bytes(plan.length)), of which at least "
             + "\(Quantity.bytes(plan.liveLength)) stay"
     }
 
-    private static func result(_ plans: [CompactionPlan], before: Int, after: Int?) -> String {
+    private static func result(
+        _ plans: [CompactionPlan], before: StoreStatistics, after: StoreStatistics?
+    ) -> String {
+        let log = Quantity.bytes(before.logBytes)
         if let after {
-            return "\(Quantity.bytes(before)) before, \(Quantity.bytes(after)) after"
+            return "log \(log) before, \(Quantity.bytes(after.logBytes)) after; checkpoints "
+                + "\(Quantity.bytes(before.checkpointBytes)) before, "
+                + "\(Quantity.bytes(after.checkpointBytes)) after"
         }
         let gain = plans.reduce(0) { $0 + $1.length - $1.liveLength }
         return plans.isEmpty
             ? "nothing lies before the horizon"
-            : "\(Quantity.bytes(before)) now, about \(Quantity.bytes(gain)) less then"
+            : "log \(log) now, at most \(Quantity.bytes(gain)) less then"
     }
 
     private static func json(_ plan: CompactionPlan) -> String {
@@ -106,13 +112,17 @@ enum CompactCommand {
         return line.closed
     }
 
-    private static func json(_ plans: [CompactionPlan], before: Int, after: Int?) -> String {
+    private static func json(
+        _ plans: [CompactionPlan], before: StoreStatistics, after: StoreStatistics?
+    ) -> String {
         var line = JSONLine()
         line.add("type", "result")
         line.add("dryRun", after == nil)
         line.add("plans", plans.count)
-        line.add("bytesBefore", before)
-        line.add("bytesAfter", after.map { UInt64($0) })
+        line.add("logBytesBefore", before.logBytes)
+        line.add("checkpointBytesBefore", before.checkpointBytes)
+        line.add("logBytesAfter", after.map { UInt64($0.logBytes) })
+        line.add("checkpointBytesAfter", after.map { UInt64($0.checkpointBytes) })
         return line.closed
     }
 }

@@ -30,7 +30,6 @@ import Testing
                 #expect(isFound, "seed \(seed): \(name):\(offset) \(result.findings)")
             }
         }
-
     }
 
     @Test func `every truncation of every file is found`() throws {

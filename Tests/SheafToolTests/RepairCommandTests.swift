@@ -85,6 +85,11 @@ import Testing
         let run = try ToolRun(["compact", store.path, "--keep-commits", "4", "--json"])
         #expect(run.status == 0 && run.errors.isEmpty)
         #expect(try run.objects().first as NSDictionary? == planned.first as NSDictionary?)
+        let log = try #require(try run.objects().last)
+        let (bytesBefore, bytesAfter) = (
+            log["logBytesBefore"] as? Int, log["logBytesAfter"] as? Int
+        )
+        #expect(try #require(bytesAfter) < #require(bytesBefore))
         let after = try store.files()
         let folded = try #require(planned.first?["files"] as? [String])
         for name in folded { #expect(after[name] == nil) }

@@ -18,8 +18,9 @@ package struct CommitReader {
     init(_ files: [LogContents.File], since: CommitID) {
         self.files = files
         self.since = since
+        // The last file is always read, for only its records tell whether its end is torn.
         fileIndex =
-            files.firstIndex { ($0.footer?.lastCommit ?? .max) > since } ?? files.count
+            files.firstIndex { ($0.footer?.lastCommit ?? .max) > since } ?? max(files.count, 1) - 1
         // A commit that began in a file before is read from its beginning.
         while fileIndex > 0, fileIndex < files.count, files[fileIndex].continuesCommit {
             fileIndex -= 1

@@ -1,0 +1,105 @@
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+@Suite struct InspectionLogReaderTests {
+    private let seed: UInt64 = 31
+
+    @Test func `whatever commit a reading starts behind, it finds all later ones`() throws {
+        for files in [try SmallStore.small(seed: seed).files, try longCommits()] {
+            let reader = try LogReader(SimulatedVolume(files: files))
+            let all = try identifiers(reader.commits())
+            #expect(all == all.sorted() && Set(all).count == all.count)
+            let last = try #require(all.last)
+            for since in 0...last + 2 {
+                #expect(try identifiers(reader.commits(since: since)) == all.filter { $0 > since })
+                #expect(try reader.commit(since)?.id == (all.contains(since) ? since : nil))
+            }
+            reader.close()
+        }
+    }
+
+    @Test func `a commit has the operations that were written, with their places`() throws {
+        let reader = try LogReader(SimulatedVolume(files: try longCommits()))
+        let commit = try #require(try reader.commit(3))
+        let operations = try commit.operations()
+        #expect(commit.operationCount == 12 && operations.count == 12)
+        #expect(!commit.isFolded)
+        for (number, logged) in operations.enumerated() {
+            #expect(logged.operation.key.elementsEqual("key\(number)".utf8))
+            #expect(logged.operation.payload.elementsEqual("payload 3 of \(number)".utf8))
+            #expect(logged.operation.previous < logged.position)
+        }
+        let segments = Set(operations.map(\.position.segment))
+        #expect(segments.count > 1)
+        reader.close()
+    }
+
+    @Test func `a tail is torn also before a footer that was not synced after it`() throws {
+        var files = try longCommits()
+        let last = try #require(files.keys.max())
+        // A header without a right record behind it, and no proof that there was one.
+        files[last]?.replaceSubrange(128..., with: repeatElement(7, count: 40))
+        let reader = try LogReader(SimulatedVolume(files: files))
+        var commits = reader.commits(since: 1_000)
+        #expect(try commits.next() == nil)
+        #expect(commits.tornTail?.file == last)
+        #expect(commits.tornTail == (try reader.statistics().tornTail))
+        reader.close()
+    }
+
+    @Test func `a volume for looking refuses every change`() throws {
+        let (files, _) = try SmallStore.small(seed: seed)
+        let base = SimulatedVolume(files: files)
+        let volume = ReadOnlyVolume(base)
+        let name = try #require(files.keys.min())
+        #expect(throws: VolumeError.self) { try volume.open(name, .write) }
+        #expect(throws: VolumeError.self) { try volume.open("new", .create) }
+        #expect(throws: VolumeError.self) { try volume.rename(name, to: "new") }
+        #expect(throws: VolumeError.self) { try volume.remove(name) }
+        #expect(throws: VolumeError.self) { try volume.lock(.exclusive) }
+        #expect(throws: StorageError.self) { try StoreEngine(opening: volume) }
+        #expect(try Verifier.verify(volume).findings == [])
+        #expect(base.snapshotFiles() == files)
+    }
+
+    @Test func `statistics add up to the files and the keys`() throws {
+        let (files, content) = try SmallStore.small(seed: seed)
+        let reader = try LogReader(SimulatedVolume(files: files))
+        let statistics = try reader.statistics()
+        reader.close()
+        #expect(statistics.directoryBytes == files.values.reduce(0) { $0 + $1.count })
+        #expect(statistics.keyCount == content.payloads.count)
+        #expect(statistics.lastCommit == content.lastCommit)
+        #expect(statistics.liveBytes > 0 && statistics.liveBytes < statistics.logBytes)
+        #expect(statistics.firstWholeCommit == 7)
+        #expect(statistics.foldedThrough == 6)
+        #expect(statistics.usedCheckpoint == "00000000000000000012.checkpoint")
+    }
+
+    /// A store in which each commit spans several segments.
+    private func longCommits() throws -> [String: [UInt8]] {
+        let volume = SimulatedVolume(seed: seed)
+        var options = SmallStore.options(seed: seed)
+        options.recordLength = 100
+        let engine = try StoreEngine(opening: volume, options: options)
+        for commit in 1...4 {
+            var batch = WriteBatch()
+            for number in 0..<12 {
+                try batch.put(
+                    Array("key\(number)".utf8), Array("payload \(commit) of \(number)".utf8))
+            }
+            _ = try engine.append(batch)
+            try engine.flush()
+        }
+        try engine.close()
+        return volume.snapshotFiles()
+    }
+
+    private func identifiers(_ reader: CommitReader) throws -> [CommitID] {
+        var reader = reader
+        var found: [CommitID] = []
+        while let commit = try reader.next() { found.append(commit.id) }
+        return found
+    }
+}
