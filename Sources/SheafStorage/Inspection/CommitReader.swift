@@ -100,7 +100,8 @@ package struct CommitReader {
             let isProven = RecordScanner.provesSynced(
                 file.bytes, segment: file.segments.lowerBound, store: file.header.store,
                 beyond: scanner?.offset ?? 0)
-            guard isLast, !isProven else { throw error }
+            // A record whose checksum is right did not tear: a newer program wrote it.
+            guard isLast, !isProven, !error.isUnsupported else { throw error }
             tornTail = StorageError.Damage(
                 file: file.name, offset: error.offset, reason: error.reason)
         }

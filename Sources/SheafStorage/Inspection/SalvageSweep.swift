@@ -76,7 +76,7 @@ struct SalvageSweep: ~Copyable {
                 take(record, file: fileNumber)
             case .gap(let range, let error):
                 let isTorn =
-                    isLast
+                    isLast && !error.isUnsupported
                     && !RecordScanner.provesSynced(
                         file.bytes, segment: file.segments.lowerBound, store: store,
                         beyond: range.lowerBound)

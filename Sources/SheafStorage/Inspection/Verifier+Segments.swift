@@ -27,7 +27,9 @@ extension Verifier {
                 startsSegment = false
                 if replay.openStart == nil { end = record.end }
             case .gap(let range, let error):
-                if isLast, isTorn(file, at: range.lowerBound) { return noteTail(file, error) }
+                if isLast, !error.isUnsupported, isTorn(file, at: range.lowerBound) {
+                    return noteTail(file, error)
+                }
                 damageGap(file, range, error)
                 isIntact = false
             case .footer(let footer):
