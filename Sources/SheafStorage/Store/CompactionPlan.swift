@@ -101,7 +101,12 @@ struct CompactionPlanner {
                 guard liveLength(wider) <= outputLimit else { break }
                 end = wider.upperBound
             }
-            if let plan = plan(start...end) { plans.append(plan) }
+            // A base file that stands alone was folded before: it is written again for its garbage.
+            let isFolded = start == end && candidates[start].segment.header.kind == .base
+            let hasGarbage =
+                candidates[start].garbage * 100
+                >= candidates[start].length * Self.worthwhilePercent
+            if !isFolded || hasGarbage, let plan = plan(start...end) { plans.append(plan) }
             start = end + 1
         }
         return plans
