@@ -71,6 +71,9 @@ package final class CrashSimulation {
         options.segmentLength = 600 + random.below(3_000)
         options.recordLength = 200 + random.below(1_000)
         options.checkpointLength = 300 + random.below(4_000)
+        // Small enough for plans that do not begin at the first segment.
+        options.freeGarbage = random.below(8_000)
+        options.foldedLength = random.below(6_000)
         keptCommits = CommitID(random.below(12))
         // With a bound of bytes as well, the number of commits alone promises nothing.
         let hasByteBound = random.chance(1, in: 3)

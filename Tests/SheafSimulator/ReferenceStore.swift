@@ -103,6 +103,7 @@ extension ReferenceStore {
         private var random: SeededRandom
         private var payloads: SeededRandom
         private let byteCount: Int
+        private var retired = 0
         private var ends: [(position: LogPosition, commit: CommitID)] = []
 
         init(seed: UInt64, byteCount: Int, life: UInt64) throws(StorageError) {
@@ -127,6 +128,8 @@ extension ReferenceStore {
             engine.compactEverything()
             while try engine.compactionStep() {}
             try engine.writeCheckpoint()
+            // Only the older checkpoint will know these keys, when all else has forgotten them.
+            try retire(5)
             try write(until: byteCount * 3 / 4)
             try engine.writeCheckpoint()
             try write(until: byteCount)
@@ -164,11 +167,19 @@ extension ReferenceStore {
             }
         }
 
+        /// Removes the first keys, which are not written again.
+        private mutating func retire(_ count: Int) throws {
+            var batch = WriteBatch()
+            for key in 0..<count { try batch.remove(StoreModel.key(key)) }
+            retired = count
+            try commit(batch, (0..<count).map { ($0, nil) })
+        }
+
         private mutating func commit() throws {
             var batch = WriteBatch()
             var changes: [(key: Int, payload: UInt64?)] = []
             for _ in 0...random.below(random.chance(1, in: 12) ? 30 : 3) {
-                let key = random.below(model.keyCount)
+                let key = retired + random.below(model.keyCount - retired)
                 if random.chance(1, in: 6) {
                     try batch.remove(StoreModel.key(key))
                     changes.append((key, nil))
@@ -178,6 +189,12 @@ extension ReferenceStore {
                     changes.append((key, XXH3.hash64(payload)))
                 }
             }
+            try commit(batch, changes)
+        }
+
+        private mutating func commit(
+            _ batch: WriteBatch, _ changes: [(key: Int, payload: UInt64?)]
+        ) throws {
             _ = try engine.append(batch)
             try engine.flush()
             model.commit(changes)

@@ -1,4 +1,6 @@
 extension CompactionPlanner {
+    private static let smallestFoldedLength = 1 << 20
+
     /// Looks at the files that a snapshot reads; none where no file lies before the horizon.
     ///
     /// `foldedAt` says how far the log had grown when a base file was made, by its first segment.
@@ -25,7 +27,8 @@ extension CompactionPlanner {
             horizon: LogPosition(
                 segment: last.header.segments.upperBound, offset: Int(UInt32.max)),
             horizonCommit: last.footer?.lastCommit ?? 0,
-            outputLimit: max(options.segmentLength(liveBytes: live.total), 1 << 20))
+            outputLimit: options.foldedLength
+                ?? max(options.segmentLength(liveBytes: live.total), Self.smallestFoldedLength))
     }
 
     /// How many files from the first one on are sealed and older than the horizon.

@@ -39,6 +39,10 @@ package struct LogStoreOptions: Sendable {
     package var checkpointLength: Int?
     /// The share of live bytes that compaction aims at in the directory; half of it is promised.
     package var liveShare = 0.55
+    /// The garbage that is not worth removing, whatever its share: it would cost more than it gives.
+    package var freeGarbage = 2 << 20
+    /// The live bytes that one folded file may take; none lets it grow with the store.
+    package var foldedLength: Int?
     /// What compaction may read and write in a second while it is not behind.
     package var compactionBytesPerSecond = 64 << 20
     /// Whether segments are prepared, checkpoints written and segments compacted without asking.

@@ -14,8 +14,6 @@ struct CompactionState {
 }
 
 extension StoreEngine {
-    /// Small stores may hold this much garbage: removing it would cost more than it gives.
-    private static let freeGarbage = 2 << 20
     private static let sliceLength = 256 << 10
     /// Removals are forgotten so many at a time, so that no writer waits for long.
     private static let forgetCount = 256
@@ -99,7 +97,7 @@ extension StoreEngine {
     /// What the directory takes, as a multiple of what the live bytes allow.
     package func garbagePressure() -> Double {
         let usage = usage()
-        let allowed = Double(usage.liveBytes) / options.liveShare + Double(Self.freeGarbage)
+        let allowed = Double(usage.liveBytes) / options.liveShare + Double(options.freeGarbage)
         return Double(usage.directoryBytes) / allowed
     }
 
