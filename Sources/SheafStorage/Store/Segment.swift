@@ -157,6 +157,15 @@ package final class Segment: Sendable {
         } catch {
             throw error.shifted(by: offset)
         }
+        // A right record of another life of this store is found by the one that follows it.
+        let end = offset + record.bytes.count
+        if end + Record.headerLength <= bytes.count,
+            bytes.loadInteger(end + Record.Layout.previousChecksum) != record.checksum
+        {
+            throw FormatError(
+                at: end + Record.Layout.previousChecksum,
+                "the record does not follow the one before it")
+        }
         let bit = UInt64(1) << UInt64(offset / 64 % 64)
         (verified + offset / 4_096).pointee.bitwiseOr(bit, ordering: .relaxed)
         return record.bytes
