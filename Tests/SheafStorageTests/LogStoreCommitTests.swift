@@ -148,6 +148,40 @@ import Testing
         #expect(again.snapshot().commit >= 1)
     }
 
+    @Test func `a lone writer in a hurry learns of a failure as well as of success`() async throws {
+        let volume = SimulatedVolume()
+        let store = try store(volume)
+        // So many in a row that the store expects the next one.
+        for number in 1...200 as ClosedRange<CommitID> {
+            let receipt = try await store.commit(batch("key", "\(number)"))
+            #expect(receipt.id == number && receipt.isDurable)
+            #expect(store.snapshot().commit == number)
+        }
+        volume.inject(SimulatedFault(.error(.inputOutput), of: .synchronize, forEver: true))
+        for _ in 0..<3 {
+            await #expect(throws: StorageError.self) { try await store.commit(batch("key", "")) }
+        }
+        #expect(try payload("key", in: store.snapshot()) == "200")
+        try store.close()
+    }
+
+    @Test func `those who ask late for a commit are told with it, in any order`() throws {
+        let engine = try StoreEngine(opening: SimulatedVolume())
+        let told = Mutex<[CommitID]>([])
+        for number in 1...6 { _ = try engine.append(batch("\(number)", "")) }
+        for commit in [5, 2, 6, 1, 2] as [CommitID] {
+            engine.whenDurable(commit) { _ in told.withLock { $0.append(commit) } }
+        }
+        #expect(told.withLock { $0 } == [])
+        #expect(engine.pendingCommits == 6 && engine.durableCommit == 0)
+        try engine.flush()
+        #expect(told.withLock { $0 } == [1, 2, 2, 5, 6])
+        engine.whenDurable(3) { _ in told.withLock { $0.append(3) } }
+        #expect(told.withLock { $0 } == [1, 2, 2, 5, 6, 3])
+        #expect(engine.pendingCommits == 0 && engine.durableCommit == 6)
+        try engine.close()
+    }
+
     @Test func `a store that was closed refuses commits, and closes twice`() async throws {
         let store = try store()
         _ = try await store.commit(batch("key", "1"))

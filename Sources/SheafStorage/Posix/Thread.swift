@@ -36,6 +36,11 @@ package final class Thread: Sendable {
         pthread_join(thread, nil)
     }
 
+    /// Lets another thread have the core, if one waits for it.
+    static func yield() {
+        sched_yield()
+    }
+
     private func take() -> pthread_t? {
         handle.withLock { handle in
             defer { handle = nil }

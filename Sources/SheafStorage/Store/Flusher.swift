@@ -18,12 +18,14 @@ final class Flusher: Sendable {
 
     private let engine: StoreEngine
     private let onNewSegment: @Sendable () -> Void
+    private let rhythm: FlushRhythm
     private let wish = Monitor(Wish())
     private let isAwake = Atomic(false)
     private let thread = Mutex<Thread?>(nil)
 
     init(engine: StoreEngine, onNewSegment: @escaping @Sendable () -> Void) {
         self.engine = engine
+        rhythm = FlushRhythm(engine: engine)
         self.onNewSegment = onNewSegment
     }
 
@@ -51,6 +53,16 @@ final class Flusher: Sendable {
         wish.signal()
     }
 
+    /// Whether a writer that commits now is likely to be served before it could fall asleep.
+    var servesAtOnce: Bool {
+        isAwake.load(ordering: .relaxed) && rhythm.hasLoneWriter
+    }
+
+    /// Stays awake about as long as a flush takes; false when `commit` is still not durable then.
+    func stayAwake(for commit: CommitID) -> Bool {
+        rhythm.stayAwake(for: commit)
+    }
+
     /// Asks for a flush within some milliseconds.
     func flush(within milliseconds: Int) {
         let now = Clock.system.monotonicNanoseconds()
@@ -68,9 +80,10 @@ final class Flusher: Sendable {
         while sleep() {
             isAwake.store(true, ordering: .sequentiallyConsistent)
             repeat {
-                while flush() {}
-                let current = engine.tailSegment
-                if current != segment {
+                while flush() {
+                    // Not after all flushes: under load there is no last one.
+                    let current = engine.tailSegment
+                    guard current != segment else { continue }
                     segment = current
                     onNewSegment()
                 }
@@ -86,10 +99,15 @@ final class Flusher: Sendable {
     /// Where writers make garbage faster than it can be removed, a flush takes up to twice as long.
     private func flush() -> Bool {
         let start = Clock.system.monotonicNanoseconds()
+        let before = engine.durableCommit
         guard (try? engine.flush()) == true else { return false }
-        let delay = engine.writerDelay
-        guard delay > 0 else { return true }
         let end = Clock.system.monotonicNanoseconds()
+        rhythm.note(commits: engine.durableCommit - before, nanoseconds: end - start)
+        let delay = engine.writerDelay
+        guard delay > 0 else {
+            rhythm.gather()
+            return true
+        }
         let pause = min(UInt64(Double(end - start) * delay), Self.longestPauseNanoseconds)
         _ = wish.wait(until: end + pause, while: { !$0.isStopping })
         return true

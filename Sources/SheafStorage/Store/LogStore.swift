@@ -91,6 +91,12 @@ package final class LogStore: Sendable {
     private nonisolated(nonsending) func commitDurably(
         _ batch: WriteBatch
     ) async throws(StorageError) -> CommitID {
+        if flusher.servesAtOnce {
+            let commit = try engine.append(batch)
+            flusher.flushNow()
+            if flusher.stayAwake(for: commit) { return commit }
+            return try await durability(of: commit)
+        }
         let result = await withUnsafeContinuation {
             (continuation: UnsafeContinuation<Result<CommitID, StorageError>, Never>) in
             do throws(StorageError) {
@@ -99,6 +105,16 @@ package final class LogStore: Sendable {
             } catch {
                 continuation.resume(returning: .failure(error))
             }
+        }
+        return try result.get()
+    }
+
+    private nonisolated(nonsending) func durability(
+        of commit: CommitID
+    ) async throws(StorageError) -> CommitID {
+        let result = await withUnsafeContinuation {
+            (continuation: UnsafeContinuation<Result<CommitID, StorageError>, Never>) in
+            engine.whenDurable(commit) { continuation.resume(returning: $0) }
         }
         return try result.get()
     }

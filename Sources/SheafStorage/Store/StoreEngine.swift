@@ -16,6 +16,12 @@ package final class StoreEngine: Sendable {
     let preparation: SegmentPreparation
     /// Whether anything was appended since the last flush began: a hint that costs no lock.
     private let pendingHint = Atomic(false)
+    /// The last commit that readers see: a hint that costs no lock.
+    private let durableHint = Atomic<CommitID>(0)
+    /// How many writers waited when a flush ended.
+    let knownWriters = Atomic(0)
+    /// The last commit that has its place, likewise.
+    private let appendedHint = Atomic<CommitID>(0)
     /// How much garbage there was when somebody looked last, in thousandths of what is allowed.
     let knownPressure = Atomic(0)
     let checkpoints: Mutex<CheckpointState>
@@ -44,6 +50,8 @@ package final class StoreEngine: Sendable {
             checkpoints = Mutex(recovered.checkpoints)
             compaction = Mutex(CompactionState())
             state = Mutex(recovered.takeState())
+            durableHint.store(snapshot().commit, ordering: .releasing)
+            appendedHint.store(snapshot().commit, ordering: .releasing)
         } catch {
             lock.release()
             throw error
@@ -79,6 +87,7 @@ package final class StoreEngine: Sendable {
             let commit =
                 batch.count == 0
                 ? state.lastCommit : state.append(batch, at: now, options: options)
+            appendedHint.store(state.lastCommit, ordering: .releasing)
             let isDurable = commit <= state.published.commit
             if let onDurable, !isDurable {
                 state.waiters.append(CommitWaiter(commit: commit, resume: onDurable))
@@ -89,6 +98,31 @@ package final class StoreEngine: Sendable {
         // Not under the lock: nobody knows what a callback does.
         if isDurable { onDurable?(.success(commit)) }
         return commit
+    }
+
+    /// Calls `onDurable` when a commit that has its place is on the disk, or will never be.
+    package func whenDurable(
+        _ commit: CommitID, _ onDurable: @escaping @Sendable (Result<CommitID, StorageError>) -> Void
+    ) {
+        let result: Result<CommitID, StorageError>? = state.withLock { state in
+            if commit <= state.published.commit { return .success(commit) }
+            if let poison = state.poison { return .failure(poison) }
+            let index = state.waiters.lastIndex { $0.commit <= commit }.map { $0 + 1 } ?? 0
+            state.waiters.insert(CommitWaiter(commit: commit, resume: onDurable), at: index)
+            return nil
+        }
+        if let result { onDurable(result) }
+    }
+
+    /// The last commit that is durable, or the one before it for a moment longer.
+    package var durableCommit: CommitID {
+        durableHint.load(ordering: .acquiring)
+    }
+
+    /// How many commits are not durable yet, as far as that can be said without a lock.
+    package var pendingCommits: CommitID {
+        let durable = durableCommit
+        return max(appendedHint.load(ordering: .acquiring), durable) - durable
     }
 
     /// Whether anything waits for a flush.
@@ -119,7 +153,11 @@ package final class StoreEngine: Sendable {
             let written = try writer.withLock { writer throws(StorageError) in
                 try writer.write(flush.batch, synced: flush.synced)
             }
-            let waiters = state.withLock { $0.finish(flush, written) }
+            let waiters = state.withLock { state in
+                knownWriters.store(state.waiters.count, ordering: .relaxed)
+                return state.finish(flush, written)
+            }
+            durableHint.store(flush.commit, ordering: .releasing)
             for waiter in waiters { waiter.resume(.success(waiter.commit)) }
             return true
         } catch {
