@@ -96,6 +96,9 @@ package struct ReferenceStore: Sendable {
 extension ReferenceStore {
     /// Fills a store with a bit of everything.
     private struct Maker {
+        /// How many of the newest commits keep their whole history.
+        private static let keptCommits: CommitID = 40
+
         let volume: SimulatedVolume
         let engine: StoreEngine
         let options: LogStoreOptions
@@ -114,7 +117,7 @@ extension ReferenceStore {
             var options = LogStoreOptions()
             options.segmentLength = max(byteCount / 20, 2_048)
             options.recordLength = 1_000
-            options.history = HistoryHorizon(commits: 80, bytes: .max)
+            options.history = HistoryHorizon(commits: Self.keptCommits, bytes: .max)
             options.clock = FakeClock().clock
             options.isHousekeepingAutomatic = false
             let identifiers = SeededSource(seed: seed)
@@ -130,9 +133,15 @@ extension ReferenceStore {
             try engine.writeCheckpoint()
             // Only the older checkpoint will know these keys, when all else has forgotten them.
             try retire(5)
+            let retirement = (commit: model.last, segment: engine.tailSegment)
             try write(until: byteCount * 3 / 4)
             try engine.writeCheckpoint()
             try write(until: byteCount)
+            // What is folded next should take the removals with it, which then only the newer
+            // checkpoint knows of.
+            while engine.tailSegment <= retirement.segment
+                || model.last < retirement.commit + 2 * Self.keptCommits
+            { try commit() }
             // The newest segment should have more than one flush to lose.
             while extents(in: engine.tailSegment).count < 6 { try commit() }
         }

@@ -102,7 +102,8 @@ package final class StoreEngine: Sendable {
 
     /// Calls `onDurable` when a commit that has its place is on the disk, or will never be.
     package func whenDurable(
-        _ commit: CommitID, _ onDurable: @escaping @Sendable (Result<CommitID, StorageError>) -> Void
+        _ commit: CommitID,
+        _ onDurable: @escaping @Sendable (Result<CommitID, StorageError>) -> Void
     ) {
         let result: Result<CommitID, StorageError>? = state.withLock { state in
             if commit <= state.published.commit { return .success(commit) }
