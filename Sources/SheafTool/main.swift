@@ -8,4 +8,6 @@
 
 // A reader that goes away shall end the tool with an error of `write`, and not with a signal.
 signal(SIGPIPE, SIG_IGN)
+// Nor with one where a file may not grow as large as a command would make it.
+signal(SIGXFSZ, SIG_IGN)
 exit(Tool.run(CommandLine.arguments.dropFirst()).rawValue)

@@ -2,6 +2,14 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 @Suite struct LogStoreTests {
     @Test func `what was committed is there after closing and opening again`() async throws {
         let directory = TemporaryDirectory()
@@ -24,6 +32,32 @@ import Testing
             #expect(payload.map { String(decoding: $0, as: UTF8.self) } == "value\(number)")
         }
         try again.close()
+    }
+
+    @Test func `a limit on the length of files is an error of the commit, and ends no program`()
+        async throws
+    {
+        let directory = TemporaryDirectory()
+        let path = directory.path
+        await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+            let store = try LogStore.open(at: path)
+            var limit = rlimit(rlim_cur: 64 << 10, rlim_max: 64 << 10)
+            #if canImport(Glibc)
+                setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+            #else
+                setrlimit(RLIMIT_FSIZE, &limit)
+            #endif
+            do throws(StorageError) {
+                for number in 0..<1_000 {
+                    var batch = WriteBatch()
+                    try batch.put([1], [UInt8](repeating: UInt8(number % 256), count: 1_000))
+                    _ = try await store.commit(batch)
+                }
+            } catch .full {
+                exit(7)
+            }
+        }
+        #expect(try LogStore.open(at: path).snapshot().commit < 1_000)
     }
 
     @Test func `the writer and the housekeeper never make the same segment twice`() async throws {

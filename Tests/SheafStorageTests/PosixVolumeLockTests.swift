@@ -55,6 +55,30 @@ import Testing
         #expect(try holder(.exclusive, on: volume) == nil)
     }
 
+    /// Another number for the lock's open file, as a child has one that is being started.
+    private func sharedLockFile() -> Int32? {
+        for number in 3..<1_024 as Range<Int32> {
+            var file = stat()
+            var lock = stat()
+            guard fstat(number, &file) == 0, stat(directory.path("LOCK"), &lock) == 0,
+                file.st_dev == lock.st_dev, file.st_ino == lock.st_ino
+            else { continue }
+            return dup(number)
+        }
+        return nil
+    }
+
+    @Test func `a released lock is free also while a child still shares the file`() throws {
+        let volume = try volume()
+        for kind in [LockKind.exclusive, .shared] {
+            let lock = try #require(try acquire(kind, on: volume))
+            let shared = try #require(sharedLockFile())
+            lock.release()
+            #expect(try holder(.exclusive, on: volume) == nil)
+            close(shared)
+        }
+    }
+
     @Test func `a lock that nobody remembers is released`() throws {
         let volume = try volume()
         do {

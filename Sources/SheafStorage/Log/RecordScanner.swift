@@ -138,7 +138,7 @@ package struct CommitSequence {
                 at: record.position.offset + Record.Layout.kind,
                 "a log segment holds a record of a base file")
         }
-        guard record.commit == last &+ 1 else {
+        guard last < .max, record.commit == last + 1 else {
             throw FormatError(
                 at: record.position.offset + Record.Layout.commit,
                 "commit \(record.commit) follows commit \(last)")

@@ -46,6 +46,9 @@ final class PosixLock: VolumeLock {
     func release() {
         guard let descriptor else { return }
         if kind == .exclusive { Self.eraseProcessNumber(in: descriptor) }
+        // A child that is being started shares every open file until its program runs, and the lock
+        // belongs to the open file: to close it would leave the lock to the child for a moment.
+        _ = try? descriptor.call(.lock, Self.fileName) { Int(flock($0, LOCK_UN)) }
         descriptor.close()
     }
 

@@ -95,8 +95,20 @@ package final class Thread: Sendable {
         guard let argument else { return nil }
         let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
         setName(body.name)
+        blockFileSizeSignal()
         body.run()
         return nil
+    }
+
+    /// Where a file would grow beyond a limit of the process, the system would end the process; with
+    /// the signal blocked it refuses the write.
+    private static func blockFileSizeSignal() {
+        withUnsafeTemporaryAllocation(of: sigset_t.self, capacity: 1) { buffer in
+            guard let signals = buffer.baseAddress else { return }
+            sigemptyset(signals)
+            sigaddset(signals, SIGXFSZ)
+            pthread_sigmask(SIG_BLOCK, signals, nil)
+        }
     }
 
     private static func setName(_ name: String) {
