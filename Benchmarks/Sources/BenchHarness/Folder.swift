@@ -29,6 +29,24 @@ package struct Folder: Sendable {
         return Folder(path: child)
     }
 
+    /// The bytes that the files in the directory take on the disk.
+    package var size: Int {
+        guard let directory = opendir(path) else { return 0 }
+        defer { closedir(directory) }
+        var size = 0
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            var status = stat()
+            guard lstat("\(path)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG
+            else { continue }
+            // The system counts blocks of this length, whatever those of the disk are.
+            size += Int(status.st_blocks) * 512
+        }
+        return size
+    }
+
     /// Removes the directory and all that is in it.
     package func remove() {
         if let directory = opendir(path) {

@@ -6,7 +6,7 @@ enum StorageWorkload {
         Workload(
             "storage", "250-byte payloads under 24-byte keys, on the disk",
             cases: [durable(writers: 1), durable(writers: 8), durable(writers: 64)]
-                + [load(.random), load(.rising), get, compaction])
+                + [load(.random), load(.rising), get, compaction, space])
     }
 
     private static func durable(writers: Int) -> Case {
@@ -52,8 +52,17 @@ enum StorageWorkload {
     private static var compaction: Case {
         Case(
             stem: "compaction", .p99, "durable commits of 100 entries that replace older ones",
-            systems: Peers.engineAndAll.map { peer in
+            systems: (Peers.engineAndAll + [SheafStore.uncompactedPeer]).map { peer in
                 System(peer.name) { try await OverwriteTrial(peer, $0) }
+            })
+    }
+
+    private static var space: Case {
+        Case(
+            "overwrite-space", "the largest directory while all entries are replaced 20 times",
+            unit: "× live", .lower,
+            systems: Peers.sweeping.map { peer in
+                System(peer.name) { try await SpaceTrial(peer, $0) }
             })
     }
 }

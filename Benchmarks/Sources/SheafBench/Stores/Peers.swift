@@ -12,6 +12,15 @@ enum Peers {
         return peers
     }
 
+    /// The engine and those that sweep old versions away in the background.
+    static var sweeping: [Peer] {
+        var peers = [SheafStore.peer, RocksDBStore.peer]
+        #if HAS_LEVELDB
+            peers.append(LevelDBStore.peer)
+        #endif
+        return peers
+    }
+
     /// Those that can leave entries in a log, and must replay it when they open.
     static let withLog = [SQLiteStore.peer, RocksDBStore.peer]
 }

@@ -6,14 +6,23 @@ final class SheafStore: Store {
         try SheafStore(directory, options)
     }
 
+    /// The engine without compaction: what its commits cost when nothing goes on beside them.
+    static let uncompactedPeer = Peer(name: "sheaf-uncompacted") { directory, options in
+        try SheafStore(directory, options, compacts: false)
+    }
+
     let bulkSize = 1_000
     private let store: LogStore
 
-    private init(_ directory: String, _ options: StoreOptions) throws {
+    private init(
+        _ directory: String, _ options: StoreOptions, compacts: Bool = true
+    ) throws {
         var settings = LogStoreOptions()
         if !options.isDurable { settings.durability = .relaxed(milliseconds: 100) }
         // No log is ever long enough to make a checkpoint worth it.
         if options.staysInLog { settings.checkpointLength = .max }
+        // No directory is ever large enough to make compaction worth it.
+        if !compacts { settings.freeGarbage = .max / 2 }
         store = try LogStore.open(at: directory, options: settings)
     }
 
