@@ -19,8 +19,8 @@ from sheaf_bytes import (
 
 class Store:
     def __init__(self, path):
-        self.path, self.files, self.checkpoints = path, [], []
-        self.last = self.last_at = 0
+        self.path, self.files, self.checkpoints, self.marks = path, [], [], []
+        self.last = self.last_at = self.end = 0
         self.newest, self.payloads, self.parts = {}, {}, []
 
     def load(self, name):
@@ -38,12 +38,13 @@ class Store:
                 continue
             log = re.fullmatch(r"([0-9]{10})\.log", entry.name)
             base = re.fullmatch(r"([0-9]{10})-([0-9]{10})\.base", entry.name)
-            checkpoint = re.fullmatch(r"([0-9]{20})\.checkpoint", entry.name)
+            named = re.fullmatch(r"([0-9]{20})\.(checkpoint|closed)", entry.name)
             first, last = (int(log[1]),) * 2 if log else map(int, base.groups()) if base else (0, 0)
             if 1 <= first <= last <= MAXIMUM:
                 covers.append((first, -last, log is not None, entry.name))
-            if checkpoint and int(checkpoint[1]) < 2**64:
-                self.checkpoints.append((int(checkpoint[1]), entry.name))
+            if named and int(named[1]) < 2**64:
+                names = self.checkpoints if named[2] == "checkpoint" else self.marks
+                names.append((int(named[1]), entry.name))
         kept, end = [], 0
         for first, last, is_log, name in sorted(covers):
             if first > end:
@@ -96,11 +97,11 @@ class Store:
             with Naming(file.name):
                 (self.walk_base if file.is_base else self.walk_log)(
                     file, index == len(self.files) - 1)
-        for commit, name in self.checkpoints:
+        for commit, name in sorted(self.checkpoints + self.marks, reverse=True):
             if commit > self.last:
-                end = self.files[-1].last + 1 if self.files else 1
-                raise Damage(0, f"the log ends with commit {self.last}, but there is {name}",
-                             f"{end:010}.log")
+                where = self.files[-1].name if self.files else f"{1:010}.log"
+                raise Damage(self.end, f"the log ends with commit {self.last}, but there is {name}",
+                             where)
 
     def records(self, file):
         """The records up to the footer, or to the damage that is handed out at the end."""
@@ -124,15 +125,18 @@ class Store:
             check(footer.link == footer.hash, footer.length + 48, "the link is not the hash")
 
     def walk_log(self, file, is_last):
+        self.end = HEADER
         for count, (offset, found) in enumerate(self.records(file)):
             if isinstance(found, Footer):
                 self.check_footer(file, found, count)
+                self.end = found.length
             elif isinstance(found, Damage):
                 unused = not any(file.data[offset:])
                 if found.unsupported or not is_last or not unused and proves_sync(
                         file.data, file.first, file.header.low, offset):
                     raise found
                 if not unused:
+                    self.end = found.offset
                     print(f"torn {file.name}:{found.offset}: {found.reason}")
                 self.parts = []
             else:
@@ -157,6 +161,7 @@ class Store:
                 line += self.apply(part.position + operation.offset, operation)
         print(line)
         self.last, self.last_at, self.parts = record.commit, record.at, []
+        self.end = record.offset + record.length
 
     def apply(self, position, operation, folded=False):
         here, known = position & MAXIMUM, self.newest.get(operation.key)
@@ -181,6 +186,7 @@ class Store:
                 check(directory is not None and found.directory == directory, found.length + 56,
                       "the directory is somewhere else")
                 self.last, self.last_at, self.parts = found.last, found.at, []
+                self.end = found.length
                 continue
             check(directory is None and found.kind >= FOLDED, offset + 12, "no place for it")
             if found.kind == FOLDED:

@@ -48,7 +48,7 @@ package struct ReferenceStore: Sendable {
         let tail = maker.engine.tailSegment
         newestSegment = FileName.name(ofSegment: tail)
         var extents = maker.extents(in: tail)
-        var commitBefore = extents.first.map { $0.commit - 1 } ?? maker.model.last
+        let commitBefore = extents.first.map { $0.commit - 1 } ?? maker.model.last
         switch ending {
         case .closed:
             try maker.engine.close()
@@ -61,9 +61,6 @@ package struct ReferenceStore: Sendable {
             maker.leaveReplacedFiles()
         case .checkpointed:
             try maker.engine.writeCheckpoint()
-            // The checkpoint knows of every commit: nothing can be taken for torn.
-            extents = []
-            commitBefore = maker.model.last
         }
         self.extents = extents
         self.commitBefore = commitBefore
@@ -81,7 +78,8 @@ package struct ReferenceStore: Sendable {
     /// Where a flush is damaged and a later one is not, the later one proves that the bytes had
     /// reached the disk. A run of damage at the very end looks as if a crash had left it.
     func oldestCommit(file: String, damaged: [Range<Int>]) -> CommitID {
-        guard file == newestSegment else { return model.last }
+        // Closing and checkpoints leave a name behind that knows how far the log goes.
+        guard file == newestSegment, ending == .crashed else { return model.last }
         var intact = extents.count
         while intact > 0, damaged.contains(where: { $0.overlaps(extents[intact - 1].bytes) }) {
             intact -= 1

@@ -2,6 +2,29 @@ import SheafStorage
 
 /// What a checkpoint tells, and what it cannot be used for.
 extension FormatVectorDamage {
+    /// Logs that end before the commit at which the store was closed.
+    var closed: [Case] {
+        let mark = { (commit: CommitID) in
+            Change(file: FileName.name(ofClosedMark: commit), kind: .bytes(at: 0, []))
+        }
+        return [
+            Case(
+                name: "closed", comment: "the mark of closing and the log agree",
+                changes: [mark(9)], outcome: .opens(9, usesCheckpoint: true)),
+            Case(
+                name: "closed-earlier", comment: "the store was opened again since it was closed",
+                changes: [mark(8), mark(2)], outcome: .opens(9, usesCheckpoint: true)),
+            Case(
+                name: "closed-without-last",
+                comment: "the last segment is gone, and the mark of closing tells",
+                changes: [mark(9), remove(last)], outcome: .corrupt("0000000005.log", at: 320)),
+            Case(
+                name: "closed-and-torn", comment: "what looks torn was durable",
+                changes: [mark(9), flip(last, at: 300)],
+                outcome: .corrupt(last, at: 224)),
+        ]
+    }
+
     /// Logs that end before the checkpoint, which covers commit 7 and ends at 3:384.
     var missing: [Case] {
         let third = "0000000003.log"
@@ -18,7 +41,7 @@ extension FormatVectorDamage {
                 name: "cut-before-unreadable",
                 comment: "so it does if the checkpoint cannot be read: its name tells",
                 changes: later + [cut(third, to: 300), flip(checkpoint, at: 4_200)],
-                outcome: .corrupt("0000000004.log", at: 0)),
+                outcome: .corrupt(third, at: 232)),
             Case(
                 name: "gone-before-checkpoint",
                 comment: "the segments behind the base file are gone",

@@ -37,7 +37,9 @@ struct FormatVectorDamage {
         self.files = files
     }
 
-    var cases: [Case] { torn + proven + recovered + sealed + missing + names + checkpoints }
+    var cases: [Case] {
+        torn + proven + recovered + sealed + missing + closed + names + checkpoints
+    }
 
     func bytes(_ file: String) -> [UInt8] { files[file] ?? [] }
 

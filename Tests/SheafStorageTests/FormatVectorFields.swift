@@ -25,7 +25,7 @@ struct FormatVectorFields {
     static func segment(_ bytes: [UInt8]) -> [Field] {
         var cut = FormatVectorFields(bytes)
         if bytes.allSatisfy({ $0 == 0 }) {
-            cut.take(bytes.count, "zeros: the segment was not begun")
+            if !bytes.isEmpty { cut.take(bytes.count, "zeros: the segment was not begun") }
             return cut.fields
         }
         cut.header()

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `a tail is torn also before a footer that was not synced after it`() throws {
-        var files = try longCommits()
+        var files = try longCommits().filter { $0.key.hasSuffix(".log") }
         let last = try #require(files.keys.max())
         // A header without a right record behind it, and no proof that there was one.
         files[last]?.replaceSubrange(128..., with: repeatElement(7, count: 40))

@@ -52,13 +52,12 @@ import Testing
 
     @Test func `without one of the files, the keys of the others are there`() throws {
         let origins = try Origins(try SmallStore.small(seed: seed).files)
-        let last = origins.files.keys.filter { $0.hasSuffix(".log") }.max()
         for name in origins.files.keys.sorted() {
             var changed = origins.files
             changed[name] = nil
             let (report, payloads) = try salvage(changed)
             #expect(origins.check(payloads) { file, _ in file == name } == [], "without \(name)")
-            let isHarmless = name.hasSuffix(".checkpoint") || name == last
+            let isHarmless = name.hasSuffix(".checkpoint") || name.hasSuffix(".closed")
             #expect(report.isComplete == isHarmless, "without \(name): \(report)")
         }
     }
@@ -79,7 +78,7 @@ import Testing
 
     @Test func `without any header the store is known by its checksums, or by who asks`() throws {
         let origins = try Origins(try SmallStore.small(seed: seed).files)
-        var changed = origins.files
+        var changed = origins.files.filter { !$0.value.isEmpty }
         for name in changed.keys { changed[name]?[119] ^= 1 }
         let (_, payloads) = try salvage(changed)
         #expect(payloads == origins.payloads)

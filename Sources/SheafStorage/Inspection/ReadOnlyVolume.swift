@@ -29,7 +29,7 @@ package final class ReadOnlyVolume: Volume {
         var hasForeign = false
         for name in names {
             switch FileName(name) {
-            case .segment, .base, .checkpoint: return true
+            case .segment, .base, .checkpoint, .closedMark: return true
             case .lock: hasLock = true
             case .foreign: hasForeign = true
             case .temporary: break

@@ -94,6 +94,7 @@ package struct Salvager: ~Copyable {
             sweep.take(file, number: files.count - 1, isLast: index == sorted.count - 1)
         }
         sweep.finish()
+        noteMissingEnd()
         // What compaction was about to remove is worth something again where its base is damaged;
         // otherwise it would bring back what was removed.
         guard sweep.report.hasLostFoldedOperations || !sweep.report.missingSegments.isEmpty else {
@@ -107,6 +108,18 @@ package struct Salvager: ~Copyable {
             sweep.report.notes.append(
                 "\(file.name): replaced before, and read for what it still has")
         }
+    }
+
+    /// Counts the commits at the end that a checkpoint or the mark of a closing knows of.
+    private mutating func noteMissingEnd() {
+        let witnesses = directory.checkpoints.prefix(1) + directory.closedMarks.prefix(1)
+        guard let (commit, name) = witnesses.max(by: { $0.commit < $1.commit }),
+            commit > sweep.report.lastCommit
+        else { return }
+        sweep.report.lostCommitCount += commit - sweep.report.lastCommit
+        sweep.report.notes.append(
+            "\(name) knows of commit \(commit), and the last one found is "
+                + "\(sweep.report.lastCommit)")
     }
 
     /// The segments that a file says it holds, or where its header is damaged, its name.

@@ -21,6 +21,8 @@ struct StoreDirectory {
     private(set) var superseded: [File] = []
     /// The newest first.
     private(set) var checkpoints: [(commit: CommitID, name: String)] = []
+    /// What closing left to say how far the log goes; the newest first.
+    private(set) var closedMarks: [(commit: CommitID, name: String)] = []
     private(set) var temporaries: [String] = []
     private(set) var foreign: [String] = []
     /// The bytes of the log's files.
@@ -42,12 +44,14 @@ struct StoreDirectory {
             case .segment(let number): covers.append((number...number, name, false))
             case .base(let segments): covers.append((segments, name, true))
             case .checkpoint(let commit): checkpoints.append((commit, name))
+            case .closedMark(let commit): closedMarks.append((commit, name))
             case .temporary: temporaries.append(name)
             case .lock: break
             case .foreign: foreign.append(name)
             }
         }
         checkpoints.sort { $0.commit > $1.commit }
+        closedMarks.sort { $0.commit > $1.commit }
         try place(covers, in: volume)
         setUnbegunAside()
     }

@@ -126,7 +126,7 @@ extension LogReader {
             case .checkpoint(let commit):
                 statistics.checkpoints.append(
                     StoreStatistics.CheckpointFile(name: name, commit: commit, byteCount: size))
-            case .lock:
+            case .lock, .closedMark:
                 break
             case .segment, .base, .temporary, .foreign:
                 statistics.otherCount += 1

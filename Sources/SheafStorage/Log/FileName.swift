@@ -7,6 +7,8 @@ package enum FileName: Equatable, Sendable {
     case base(ClosedRange<UInt32>)
     /// `00000000000000000042.checkpoint`: the last commit it covers.
     case checkpoint(CommitID)
+    /// `00000000000000000042.closed`: an empty file, left when the store was closed at that commit.
+    case closedMark(CommitID)
     /// `0123456789abcdef.tmp`: whatever was being written when the power went.
     case temporary
     /// A file that is none of ours, left alone.
@@ -26,6 +28,10 @@ package enum FileName: Equatable, Sendable {
 
     package static func name(ofCheckpoint commit: CommitID) -> String {
         padded(commit, to: 20) + ".checkpoint"
+    }
+
+    package static func name(ofClosedMark commit: CommitID) -> String {
+        padded(commit, to: 20) + ".closed"
     }
 
     package static func temporaryName(_ random: UInt64) -> String {
@@ -56,6 +62,8 @@ package enum FileName: Equatable, Sendable {
             return .base(first...last)
         case ".checkpoint":
             return number(stem, digits: 20).map(FileName.checkpoint) ?? .foreign
+        case ".closed":
+            return number(stem, digits: 20).map(FileName.closedMark) ?? .foreign
         case ".tmp":
             // Files that are not ours must never be taken for leftovers, which are removed.
             let isOurs =

@@ -29,10 +29,21 @@ package final class Thread: Sendable {
         if let thread = take() { pthread_detach(thread) }
     }
 
-    /// Waits until the body has returned; only the first call waits.
+    /// Whether the caller runs on this thread.
+    package var isCurrent: Bool {
+        handle.withLock { handle in
+            guard let thread = handle else { return false }
+            return pthread_equal(thread, pthread_self()) != 0
+        }
+    }
+
+    /// Waits until the body has returned; only the first call waits, and never on the thread itself.
     package func join() {
         guard let thread = take() else { return }
-        precondition(pthread_equal(thread, pthread_self()) == 0, "A thread never joins itself.")
+        guard pthread_equal(thread, pthread_self()) == 0 else {
+            pthread_detach(thread)
+            return
+        }
         pthread_join(thread, nil)
     }
 

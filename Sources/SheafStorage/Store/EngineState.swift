@@ -46,6 +46,8 @@ struct EngineState: ~Copyable {
     var published: LogSnapshot
     /// Why nothing may be written any more.
     var poison: StorageError?
+    /// Whether commits are refused because the store is being closed.
+    var isClosing = false
     var isClosed = false
     /// A running average of what one flush writes.
     var typicalFlushLength = 0
@@ -58,7 +60,7 @@ struct EngineState: ~Copyable {
 
     /// Refuses when nothing may be written any more.
     func checkWritable() throws(StorageError) {
-        if isClosed { throw .closed }
+        if isClosing { throw .closed }
         if let poison { throw .poisoned(cause: poison.description) }
         // Numbers that no store reaches by itself may still stand in a file.
         guard lastCommit < .max else {

@@ -13,6 +13,7 @@ final class Flusher: Sendable {
     /// thread takes as long, and a lone writer is back by then.
     private static let spinNanoseconds: UInt64 = 50_000
 
+    private static let longestWaitMilliseconds = 365 * 86_400_000
     /// No writer waits longer for compaction than this.
     private static let longestPauseNanoseconds: UInt64 = 10_000_000
 
@@ -35,7 +36,12 @@ final class Flusher: Sendable {
         thread.withLock { $0 = started }
     }
 
-    /// Ends the thread; what is pending stays pending.
+    /// Whether the caller is called by this thread.
+    var isCurrent: Bool {
+        thread.withLock { $0?.isCurrent ?? false }
+    }
+
+    /// Ends the thread once what is pending is written; waits for that on any other thread.
     func stop() {
         wish.withLock { $0.isStopping = true }
         wish.broadcast()
@@ -66,7 +72,9 @@ final class Flusher: Sendable {
     /// Asks for a flush within some milliseconds.
     func flush(within milliseconds: Int) {
         let now = Clock.system.monotonicNanoseconds()
-        let deadline = now + UInt64(max(milliseconds, 0)) * 1_000_000
+        // Long waits are cut to a year, so that no number can be too large.
+        let wait = UInt64(min(max(milliseconds, 0), Self.longestWaitMilliseconds)) * 1_000_000
+        let deadline = now + wait
         let isFirst = wish.withLock { wish in
             guard wish.deadline == nil else { return false }
             wish.deadline = deadline
@@ -92,6 +100,8 @@ final class Flusher: Sendable {
             // A commit that came while the thread was still awake did not wake it.
             if engine.hasPendingCommits { wish.withLock { $0.isUrgent = true } }
         }
+        // Those who committed are told, also when nobody is left who could close the store.
+        while flush() {}
     }
 
     /// Writes what is pending; false when there was nothing.

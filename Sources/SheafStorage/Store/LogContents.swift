@@ -24,6 +24,8 @@ struct LogContents {
     private(set) var temporaries: [String] = []
     /// The newest first.
     private(set) var checkpoints: [(commit: CommitID, name: String)] = []
+    /// What closing left to say how far the log goes; the newest first.
+    private(set) var closedMarks: [(commit: CommitID, name: String)] = []
     private(set) var foreign: [String] = []
 
     /// Opens the log of `volume`.
@@ -39,12 +41,14 @@ struct LogContents {
             case .segment(let number): covers.append((number...number, name, false))
             case .base(let segments): covers.append((segments, name, true))
             case .checkpoint(let commit): checkpoints.append((commit, name))
+            case .closedMark(let commit): closedMarks.append((commit, name))
             case .temporary: temporaries.append(name)
             case .lock: break
             case .foreign: foreign.append(name)
             }
         }
         checkpoints.sort { $0.commit > $1.commit }
+        closedMarks.sort { $0.commit > $1.commit }
         // Of two files with the same first segment the larger one has replaced the other.
         covers.sort { left, right in
             if left.segments.lowerBound != right.segments.lowerBound {
@@ -76,6 +80,26 @@ struct LogContents {
     /// Checkpoints before this position would bring back what compaction has forgotten.
     var removalsFoldedThrough: LogPosition {
         files.compactMap(\.footer).map(\.removalsFoldedThrough).max() ?? .none
+    }
+
+    /// Refuses a log that ends before a commit which is known to have been durable.
+    ///
+    /// Checkpoints and the marks of closing are made of durable commits alone, and their names say
+    /// so even where they cannot be read any more.
+    func checkEnd(_ end: LogEnd) throws(StorageError) {
+        let witnesses = checkpoints.prefix(1) + closedMarks.prefix(1)
+        guard let (commit, name) = witnesses.max(by: { $0.commit < $1.commit }),
+            commit > end.commit
+        else { return }
+        let reason = "the log ends with commit \(end.commit), and \(name) knows of commit \(commit)"
+        guard let file = files.last else {
+            throw .damaged(FileName.name(ofSegment: 1), at: 0, reason)
+        }
+        if let torn = end.torn {
+            throw .damaged(file.name, at: torn.offset, "\(torn.reason): \(reason)")
+        }
+        let offset = file.footer?.contentLength ?? end.position.offset
+        throw .damaged(file.name, at: offset, reason)
     }
 
     private mutating func open(

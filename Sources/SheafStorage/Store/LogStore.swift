@@ -11,8 +11,13 @@ package struct CommitReceipt: Equatable, Sendable {
 /// A store with its threads: one makes commits durable, another keeps house.
 package final class LogStore: Sendable {
     package let engine: StoreEngine
+    private enum Phase: Sendable {
+        case open, closing, closed
+    }
+
     private let flusher: Flusher
     private let housekeeper: Housekeeper
+    private let phase = Monitor(Phase.open)
 
     /// Opens the store at `path`, or makes one where there is none.
     package static func open(
@@ -41,7 +46,7 @@ package final class LogStore: Sendable {
     }
 
     deinit {
-        // Who forgets to close loses nothing: the log is as durable as it was.
+        // Who forgets to close loses nothing: what was committed is still made durable.
         housekeeper.stop()
         flusher.stop()
     }
@@ -82,7 +87,25 @@ package final class LogStore: Sendable {
     }
 
     /// Makes everything durable, writes a checkpoint if it is worth it, and lets go of the store.
+    ///
+    /// Commits are refused at once. Of several that close, one does the work and all return when it
+    /// is done. Throws where it would wait for itself: in a callback of the store.
     package func close() throws(StorageError) {
+        guard !flusher.isCurrent else { throw .closedByItself }
+        let isFirst = phase.withLock { phase in
+            guard case .open = phase else { return false }
+            phase = .closing
+            return true
+        }
+        guard isFirst else {
+            phase.wait(while: { if case .closing = $0 { true } else { false } })
+            return
+        }
+        defer {
+            phase.withLock { $0 = .closed }
+            phase.broadcast()
+        }
+        engine.refuseCommits()
         housekeeper.stop()
         flusher.stop()
         try engine.close()

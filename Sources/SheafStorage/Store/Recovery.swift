@@ -19,15 +19,17 @@ final class Recovered {
     let checkpoints: CheckpointState
     let report: RecoveryReport
     let store: StoreID
+    /// What readers see first.
+    let snapshot: LogSnapshot
     /// The checksum of the last record.
-    let chain: UInt64
+    var chain: UInt64 { snapshot.chain }
 
     init(
         state: consuming EngineState, link: UInt64, checkpoints: CheckpointState,
         report: RecoveryReport
     ) {
         store = state.store
-        chain = state.published.chain
+        snapshot = state.published
         self.state = consume state
         self.link = link
         self.checkpoints = checkpoints
@@ -118,13 +120,7 @@ struct Recovery {
 
     private mutating func load() throws(StorageError) -> Loaded {
         let loaded = try loadKeys()
-        // A checkpoint is made of durable commits alone, even one that cannot be read any more.
-        if let (commit, name) = contents.checkpoints.first, commit > loaded.end.commit {
-            let missing = (contents.files.last?.segments.upperBound ?? 0) &+ 1
-            throw .damaged(
-                FileName.name(ofSegment: missing), at: 0,
-                "the log ends with commit \(loaded.end.commit), and \(name) covers \(commit)")
-        }
+        try contents.checkEnd(loaded.end)
         return loaded
     }
 

@@ -24,6 +24,8 @@ package enum StorageError: Error, Equatable, Sendable {
     case invalidKey(String)
     /// The store was closed.
     case closed
+    /// The store was asked to close by a callback that it waits for.
+    case closedByItself
 
     /// Where bytes are damaged, and what gives them away.
     package struct Damage: Equatable, Sendable {
@@ -87,6 +89,9 @@ extension StorageError: CustomStringConvertible {
             return "the key is not valid: \(reason)"
         case .closed:
             return "the store was closed"
+        case .closedByItself:
+            return "a callback of the store cannot close it, for closing waits until callbacks "
+                + "have returned; close it from another thread"
         }
     }
 }

@@ -152,6 +152,7 @@ extension StoreEngine {
         let grown = state.withLock { state in
             let segments = state.published.segments.replacing(with: result.base)
             state.published = state.published.with(segments)
+            publish(state.published)
             state.keyspace.live.merge(plan.segments)
             return state.published.grownLength
         }

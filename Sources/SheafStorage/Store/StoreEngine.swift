@@ -11,6 +11,8 @@ package final class StoreEngine: Sendable {
     package let options: LogStoreOptions
     package let store: StoreID
     let state: Mutex<EngineState>
+    /// What readers see, apart from the state: a writer with a large batch holds that for long.
+    private let published: Mutex<LogSnapshot>
     /// Held while a batch is written: only the flushing thread takes it, so nobody waits for it.
     private let writer: Mutex<SegmentWriter>
     let preparation: SegmentPreparation
@@ -49,6 +51,7 @@ package final class StoreEngine: Sendable {
                     link: recovered.link, chain: recovered.chain))
             checkpoints = Mutex(recovered.checkpoints)
             compaction = Mutex(CompactionState())
+            published = Mutex(recovered.snapshot)
             state = Mutex(recovered.takeState())
             durableHint.store(snapshot().commit, ordering: .releasing)
             appendedHint.store(snapshot().commit, ordering: .releasing)
@@ -71,7 +74,12 @@ package final class StoreEngine: Sendable {
 
     /// The newest durable state.
     package func snapshot() -> LogSnapshot {
-        state.withLock { $0.published }
+        published.withLock { $0 }
+    }
+
+    /// Lets readers see what the state has published; only to be called under the state's lock.
+    func publish(_ snapshot: LogSnapshot) {
+        published.withLock { $0 = snapshot }
     }
 
     /// Gives a commit its number and its place; `onDurable` is called when it is on the disk.
@@ -92,9 +100,11 @@ package final class StoreEngine: Sendable {
             if let onDurable, !isDurable {
                 state.waiters.append(CommitWaiter(commit: commit, resume: onDurable))
             }
+            // Under the lock: who comes with nothing of its own, and waits for what is pending,
+            // must not miss it.
+            if !isDurable { pendingHint.store(true, ordering: .sequentiallyConsistent) }
             return (commit, isDurable)
         }
-        if batch.count > 0 { pendingHint.store(true, ordering: .sequentiallyConsistent) }
         // Not under the lock: nobody knows what a callback does.
         if isDurable { onDurable?(.success(commit)) }
         return commit
@@ -156,6 +166,7 @@ package final class StoreEngine: Sendable {
             }
             let waiters = state.withLock { state in
                 knownWriters.store(state.waiters.count, ordering: .relaxed)
+                defer { publish(state.published) }
                 return state.finish(flush, written)
             }
             durableHint.store(flush.commit, ordering: .releasing)
@@ -187,23 +198,52 @@ package final class StoreEngine: Sendable {
         state.withLock { $0.poison }
     }
 
+    /// Refuses commits from now on; those that have their place can still be made durable.
+    package func refuseCommits() {
+        state.withLock { $0.isClosing = true }
+    }
+
     /// Makes everything durable, seals the segment in use, and gives the lock back.
     ///
     /// The lock is given back also where an error is thrown. Closing twice does nothing.
     package func close() throws(StorageError) {
-        defer { lock.release() }
         let wasOpen = state.withLock { state in
+            state.isClosing = true
             defer { state.isClosed = true }
             return !state.isClosed
         }
-        guard wasOpen, failure == nil else { return }
+        guard wasOpen else { return }
+        defer { lock.release() }
+        guard failure == nil else { return }
         while try flush() {}
         // The footer goes in a flush of its own, and so can say that all before it is synced.
         state.withLock { $0.sealTail() }
         try flush()
-        try trimSealedSegments()
-        try translatingErrors { () throws(VolumeError) in try preparation.discard() }
-        try writeCheckpointIfWorthwhile(atClose: true)
+        // Everything is durable and sealed. What is left saves room and time, or helps to tell
+        // damage from a crash: a disk that is full refuses it, and nothing is lost by that.
+        try? trimSealedSegments()
+        try? preparation.discard()
+        try? leaveClosedMark()
+        try? writeCheckpointIfWorthwhile(atClose: true)
+    }
+
+    /// Leaves a file whose name says how far the log goes, and removes older ones.
+    ///
+    /// Nothing behind the last footer proves it: without the mark, damage to the end of the log
+    /// would look like a crash.
+    private func leaveClosedMark() throws(VolumeError) {
+        let commit = snapshot().commit
+        guard commit > 0 else { return }
+        let name = FileName.name(ofClosedMark: commit)
+        let marks = try volume.names().filter { other in
+            if case .closedMark = FileName(other) { return true }
+            return false
+        }
+        if !marks.contains(name) {
+            try volume.open(name, .create).close()
+            try volume.synchronizeNames()
+        }
+        for mark in marks where mark != name { try volume.remove(mark) }
     }
 
     /// Cuts off what was prepared behind the footers of sealed segments.

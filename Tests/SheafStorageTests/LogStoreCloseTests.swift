@@ -1,0 +1,163 @@
+import SheafStorage
+import SheafTestSupport
+import Synchronization
+import Testing
+
+/// What closing and dropping a store do to those who are at work with it.
+@Suite struct LogStoreCloseTests {
+    private func batch(_ key: String, _ count: Int = 1) throws -> WriteBatch {
+        var batch = WriteBatch()
+        for number in 0..<count { try batch.put(Array("\(key)/\(number)".utf8), [1, 2, 3]) }
+        return batch
+    }
+
+    private func store(
+        _ volume: SimulatedVolume, _ durability: Durability = .full
+    ) throws -> LogStore {
+        var options = LogStoreOptions()
+        options.durability = durability
+        options.segmentLength = 8 << 10
+        return try LogStore(volume: volume, options: options)
+    }
+
+    @Test func `whoever closes while others commit and close finds nothing missing`() throws {
+        for seed in 0..<40 as Range<UInt64> {
+            let volume = SimulatedVolume(seed: seed)
+            let store = try store(volume)
+            let acknowledged = Mutex<Set<CommitID>>([])
+            let writers = try (0..<3).map { writer in
+                try Thread(name: "writer-\(writer)") {
+                    for number in 0... {
+                        guard let batch = try? batch("\(writer)/\(number)") else { return }
+                        let commit = try? store.commit(batch) { result in
+                            guard case .success(let commit) = result else { return }
+                            _ = acknowledged.withLock { $0.insert(commit) }
+                        }
+                        guard commit != nil else { return }
+                    }
+                }
+            }
+            while store.snapshot().commit < 20 {}
+            let closers = try (0..<2).map { number in
+                try Thread(name: "closer-\(number)") {
+                    do throws(StorageError) {
+                        try store.close()
+                        // Both return when all is done: whoever opens now has the store alone.
+                        let again = try StoreEngine(opening: volume)
+                        let last = again.snapshot().commit
+                        #expect(acknowledged.withLock { $0.count } == Int(last))
+                        try again.close()
+                    } catch .locked {
+                        // The other one has it open again.
+                    } catch {
+                        Issue.record("seed \(seed): \(error)")
+                    }
+                }
+            }
+            for thread in closers + writers { thread.join() }
+        }
+    }
+
+    @Test func `closing ends also where each commit makes another one`() throws {
+        let volume = SimulatedVolume()
+        let store = try store(volume)
+        let last = Mutex<CommitID>(0)
+        @Sendable func goOn() {
+            guard let batch = try? batch("key") else { return }
+            _ = try? store.commit(batch) { result in
+                guard case .success(let commit) = result else { return }
+                last.withLock { $0 = commit }
+                goOn()
+            }
+        }
+        for _ in 0..<8 { goOn() }
+        while store.snapshot().commit < 50 {}
+        try store.close()
+        #expect(last.withLock { $0 } == store.snapshot().commit)
+        #expect(try StoreEngine(opening: volume).snapshot().commit == last.withLock { $0 })
+    }
+
+    @Test func `a store that is dropped makes durable what it took, and tells everybody`() throws {
+        for durability in [Durability.full, .relaxed(milliseconds: 3_600_000)] {
+            for seed in 0..<20 as Range<UInt64> {
+                let volume = SimulatedVolume(seed: seed)
+                let told = Mutex<[CommitID]>([])
+                try {
+                    let store = try store(volume, durability)
+                    for number in 0..<20 {
+                        try store.commit(batch("\(number)")) { result in
+                            told.withLock { $0.append((try? result.get()) ?? 0) }
+                        }
+                    }
+                }()
+                #expect(told.withLock { $0 } == Array(1...20))
+                let image = try StoreEngine(opening: volume.powerCut(seed: seed))
+                #expect(image.snapshot().commit == 20)
+            }
+        }
+    }
+
+    @Test func `a callback may let go of the store, and is told that it cannot close it`() throws {
+        let volume = SimulatedVolume()
+        let answer = Mutex<StorageError?>(nil)
+        let held = Mutex<LogStore?>(try store(volume))
+        try held.withLock { $0 }?.commit(batch("key")) { _ in
+            var found: StorageError?
+            do throws(StorageError) {
+                try held.withLock { $0 }?.close()
+            } catch {
+                found = error
+            }
+            // This may be the last reference: the thread that runs this must not wait for itself.
+            held.withLock { $0 = nil }
+            answer.withLock { $0 = found ?? .closed }
+        }
+        while answer.withLock({ $0 }) == nil {}
+        #expect(answer.withLock { $0 } == .closedByItself)
+        // The store's thread goes on for a moment before it gives the lock back.
+        var again: StoreEngine?
+        while again == nil { again = try? StoreEngine(opening: volume) }
+        #expect(again?.snapshot().commit == 1)
+    }
+
+    @Test func `no interval of relaxed durability is too long`() async throws {
+        for milliseconds in [Int.max, .max / 1_000_000, 20_000_000_000_000, -1, .min] {
+            let volume = SimulatedVolume()
+            let store = try store(volume, .relaxed(milliseconds: milliseconds))
+            let receipt = try await store.commit(batch("key"))
+            try await store.synchronize()
+            #expect(store.snapshot().commit == receipt.id)
+            try store.close()
+        }
+    }
+
+    @Test func `readers need not wait while a large batch finds its place`() throws {
+        let store = try store(SimulatedVolume())
+        let large = try batch("key", 200_000)
+        let isDone = Atomic(false)
+        let writer = try Thread(name: "writer") {
+            _ = try? store.engine.append(large)
+            isDone.store(true, ordering: .releasing)
+        }
+        var count = 0
+        while !isDone.load(ordering: .acquiring) {
+            count += Int(store.snapshot().commit) + 1
+        }
+        writer.join()
+        #expect(count > 100)
+        try store.close()
+    }
+
+    @Test func `a disk that is full when all is durable does not make closing fail`() throws {
+        let volume = SimulatedVolume()
+        var options = LogStoreOptions()
+        options.checkpointLength = 1
+        let engine = try StoreEngine(opening: volume, options: options)
+        _ = try engine.append(batch("key"))
+        try engine.flush()
+        volume.inject(SimulatedFault(.error(.noSpace), of: .create, forEver: true))
+        try engine.close()
+        volume.removeFaults()
+        #expect(try StoreEngine(opening: volume).snapshot().commit == 1)
+    }
+}
