@@ -21,6 +21,7 @@ class Store:
     def __init__(self, path):
         self.path, self.files, self.checkpoints, self.marks = path, [], [], []
         self.last = self.last_at = self.end = 0
+        self.left_out, self.is_torn = set(), False
         self.newest, self.payloads, self.parts = {}, {}, []
 
     def load(self, name):
@@ -71,7 +72,7 @@ class Store:
                         pass
                 if error.unsupported or proves_sync(data, segment, seed, 0):
                     raise
-                kept.pop()
+                self.left_out.add(kept.pop()[3])
         for index, (first, last, is_log, name) in enumerate(kept):
             before = self.files[-1] if self.files else None
             expected = before.last + 1 if before else 1
@@ -99,9 +100,11 @@ class Store:
                     file, index == len(self.files) - 1)
         for commit, name in sorted(self.checkpoints + self.marks, reverse=True):
             if commit > self.last:
-                where = self.files[-1].name if self.files else f"{1:010}.log"
-                raise Damage(self.end, f"the log ends with commit {self.last}, but there is {name}",
-                             where)
+                where = f"{self.files[-1].last + 1 if self.files else 1:010}.log"
+                if self.files and (self.is_torn or where not in self.left_out):
+                    where = self.files[-1].name
+                raise Damage(self.end if self.files and where == self.files[-1].name else 0,
+                             f"the log ends with commit {self.last}, but there is {name}", where)
 
     def records(self, file):
         """The records up to the footer, or to the damage that is handed out at the end."""
@@ -136,7 +139,7 @@ class Store:
                         file.data, file.first, file.header.low, offset):
                     raise found
                 if not unused:
-                    self.end = found.offset
+                    self.end, self.is_torn = found.offset, True
                     print(f"torn {file.name}:{found.offset}: {found.reason}")
                 self.parts = []
             else:

@@ -19,6 +19,9 @@ extension FormatVectorDamage {
                 comment: "the last segment is gone, and the mark of closing tells",
                 changes: [mark(9), remove(last)], outcome: .corrupt("0000000005.log", at: 320)),
             Case(
+                name: "closed-without-header", comment: "the last segment was begun after all",
+                changes: [mark(9), cut(last, to: 100)], outcome: .corrupt(last, at: 0)),
+            Case(
                 name: "closed-and-torn", comment: "what looks torn was durable",
                 changes: [mark(9), flip(last, at: 300)],
                 outcome: .corrupt(last, at: 224)),

@@ -98,6 +98,9 @@ struct LogContents {
         if let torn = end.torn {
             throw .damaged(file.name, at: torn.offset, "\(torn.reason): \(reason)")
         }
+        // A file that seemed never begun is where the rest was, if it is the next one.
+        let next = FileName.name(ofSegment: file.segments.upperBound &+ 1)
+        if unbegun.contains(next) { throw .damaged(next, at: 0, reason) }
         let offset = file.footer?.contentLength ?? end.position.offset
         throw .damaged(file.name, at: offset, reason)
     }
