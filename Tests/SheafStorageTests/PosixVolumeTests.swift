@@ -146,15 +146,6 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         #expect(try volume.contents(of: "a") == [1])
     }
 
-    @Test func `a full disk is reported as full`() throws {
-        // The device belongs to Linux: it opens, and has no room for a single byte.
-        #expect(symlink("/dev/full", directory.path("full")) == 0)
-        let file = try volume().open("full", .write)
-        let error = code { try file.writeFully([1, 2, 3], at: 0) }
-        #expect(error == .noSpace)
-        #expect(error?.meansFull == true)
-    }
-
     @Test func `an open directory may get another name, or one above it`() throws {
         let old = directory.path("parent")
         let volume = try PosixVolume(path: old + "/store", creatingDirectory: true)

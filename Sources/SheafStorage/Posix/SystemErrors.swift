@@ -46,6 +46,7 @@ extension VolumeError.Code: CustomStringConvertible {
         case .noProgress: "the system wrote nothing"
         case .tooLarge: "the file is larger than its format allows"
         case .powerCut: "the power is off"
+        case .notARegularFile: "it is not a regular file"
         default: String(cString: strerror(rawValue))
         }
     }
