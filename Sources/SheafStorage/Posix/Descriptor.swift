@@ -119,6 +119,19 @@ extension Descriptor {
         return file
     }
 
+    /// Opens this directory, or one that `relation` leads to, as an open file of its own.
+    func openOnceMore(
+        _ operation: VolumeError.Operation, _ path: String, relation: String = "."
+    ) throws(VolumeError) -> Int32 {
+        let number = try call(operation, path) { directory in
+            Int(
+                Self.retryingInterruptions {
+                    openat(directory, relation, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                })
+        }
+        return Int32(number)
+    }
+
     /// Whether `name` belongs to something that is no regular file.
     private func isOtherThing(_ name: String, _ flags: Int32) throws(VolumeError) -> Bool {
         let following = flags & O_NOFOLLOW == 0 ? 0 : AT_SYMLINK_NOFOLLOW

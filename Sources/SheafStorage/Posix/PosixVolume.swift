@@ -29,15 +29,10 @@ package final class PosixVolume: Volume {
 
     package func names() throws(VolumeError) -> [String] {
         // Reading a directory moves a position, so each listing opens the directory for itself.
-        let listing = try directory.call(.list, path) { number in
-            let copy = Descriptor.retryingInterruptions {
-                openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            }
-            return Int(copy)
-        }
-        guard let stream = fdopendir(Int32(listing)) else {
+        let listing = try directory.openOnceMore(.list, path)
+        guard let stream = fdopendir(listing) else {
             let code = VolumeError.Code.last
-            Descriptor(Int32(listing)).close()
+            Descriptor(listing).close()
             throw VolumeError(.list, path, code)
         }
         defer { closedir(stream) }
@@ -49,7 +44,7 @@ package final class PosixVolume: Volume {
                 guard code.rawValue == 0 else { throw VolumeError(.list, path, code) }
                 return names
             }
-            if let name = Self.fileName(entry, in: Int32(listing)) { names.append(name) }
+            if let name = Self.fileName(entry, in: listing) { names.append(name) }
         }
     }
 
@@ -79,7 +74,7 @@ package final class PosixVolume: Volume {
     }
 
     package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
-        try PosixLock.acquire(kind, in: directory)
+        try PosixLock.acquire(kind, of: directory, at: path)
     }
 
     /// The name of an entry, unless it is a directory or no text.
@@ -154,13 +149,8 @@ extension PosixVolume {
     private static func synchronizeNames(
         around path: String, _ relation: String
     ) throws(VolumeError) {
-        let number = try openDirectory(path).call(.open, path) { number in
-            Int(
-                Descriptor.retryingInterruptions {
-                    openat(number, relation, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-                })
-        }
-        try Descriptor(Int32(number)).call(.synchronizeNames, path) { number in
+        let number = try openDirectory(path).openOnceMore(.open, path, relation: relation)
+        try Descriptor(number).call(.synchronizeNames, path) { number in
             Int(Descriptor.synchronizeNames(number))
         }
     }
