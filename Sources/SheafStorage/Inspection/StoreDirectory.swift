@@ -113,6 +113,8 @@ struct StoreDirectory {
         do throws(VolumeError) {
             loaded = try FileLoader.load(cover.name, from: volume)
         } catch {
+            // That somebody else may read the file says that it may be right.
+            guard !error.code.isAboutProcess else { throw StorageError(error) }
             findings.append(
                 Finding(.damage, cover.name, at: 0, "the file cannot be read: \(error)"))
             return nil

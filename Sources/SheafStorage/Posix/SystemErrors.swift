@@ -29,6 +29,11 @@ extension VolumeError.Code {
         self == .noSpace || self == .quotaExceeded || self == .fileTooLarge
     }
 
+    /// Whether the system refuses this process, and says nothing about the file.
+    package var isAboutProcess: Bool {
+        [.permissionDenied, .notPermitted, .tooManyFiles, Self(ENFILE), Self(ENOMEM)].contains(self)
+    }
+
     /// The error number that the last failed call on this thread left behind.
     static var last: Self { Self(errno) }
 }

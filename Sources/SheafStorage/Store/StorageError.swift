@@ -49,6 +49,12 @@ package enum StorageError: Error, Equatable, Sendable {
         self = error.isUnsupported ? .unsupported(damage) : .corrupt(damage)
     }
 
+    /// Whether the system refuses this process, and says nothing about the store.
+    var isAboutProcess: Bool {
+        guard case .io(let error) = self else { return false }
+        return error.code.isAboutProcess
+    }
+
     /// The error for damage that no decoder reports by itself.
     static func damaged(_ file: String, at offset: Int, _ reason: String) -> StorageError {
         .corrupt(Damage(file: file, offset: offset, reason: reason))
