@@ -104,6 +104,57 @@ import Testing
         }
     }
 
+    @Test func `a directory with the name of a file stops openings, and is named by verify`()
+        throws
+    {
+        let names = [
+            FileName.name(ofSegment: 2), FileName.name(ofBase: 1...1),
+            FileName.name(ofBase: 2...3), FileName.name(ofCheckpoint: 9),
+            FileName.temporaryName(7), FileName.lockName,
+        ]
+        for name in names {
+            let path = directory.path("store \(name)")
+            let volume = try PosixVolume(path: path, creatingDirectory: true)
+            let engine = try StoreEngine(opening: volume)
+            var batch = WriteBatch()
+            try batch.put([1], [2])
+            _ = try engine.append(batch)
+            try engine.close()
+            _ = unlink(path + "/" + name)
+            #expect(mkdir(path + "/" + name, 0o755) == 0)
+            #expect {
+                try StoreEngine(opening: volume)
+            } throws: { error in
+                guard case .io(let refusal) = error as? StorageError else { return false }
+                return refusal.file == name && refusal.code == .notARegularFile
+            }
+            let findings = try Verifier.verify(volume).findings
+            #expect(findings.contains { $0.file == name && $0.severity == .damage }, "\(findings)")
+        }
+    }
+
+    @Test func `other directories are foreign, and left alone`() throws {
+        let volume = try volume()
+        for name in ["photos", "2.log", "lost+found"] {
+            #expect(mkdir(directory.path(name), 0o755) == 0)
+        }
+        let engine = try StoreEngine(opening: volume)
+        var batch = WriteBatch()
+        try batch.put([1], [2])
+        _ = try engine.append(batch)
+        try engine.close()
+        let result = try Verifier.verify(volume)
+        #expect(!result.isDamaged)
+        #expect(result.findings.map(\.file) == ["2.log", "lost+found", "photos"])
+        #expect(try LogReader(volume).statistics().otherCount == 3)
+    }
+
+    @Test func `a directory is not removed like a file`() throws {
+        #expect(mkdir(directory.path("directory"), 0o755) == 0)
+        #expect(code { try self.volume().remove("directory") } == .notARegularFile)
+        #expect(try volume().names() == ["directory"])
+    }
+
     @Test func `a pipe with the name of a temporary file is removed like one`() throws {
         let volume = try volume()
         let name = FileName.temporaryName(7)

@@ -42,8 +42,9 @@ struct StoreDirectory {
             case .segment(let number): covers.append((number...number, name, false))
             case .base(let segments): covers.append((segments, name, true))
             case .checkpoint(let commit): checkpoints.append((commit, name))
-            case .temporary: temporaries.append(name)
-            case .lock: break
+            case .temporary:
+                if isFile(name, in: volume) { temporaries.append(name) }
+            case .lock: _ = isFile(name, in: volume)
             case .foreign: foreign.append(name)
             }
         }
@@ -73,6 +74,18 @@ struct StoreDirectory {
         }
         let most = counts.map(\.count).max()
         return counts.first { $0.count == most }?.store
+    }
+
+    /// Whether a file that is never read is one; if not, a finding, for it stops every opening.
+    private mutating func isFile(_ name: String, in volume: any Volume) -> Bool {
+        do throws(VolumeError) {
+            try volume.open(name, .read).close()
+        } catch {
+            guard error.code == .notARegularFile else { return true }
+            findings.append(Finding(.damage, name, at: 0, "\(error)"))
+            return false
+        }
+        return true
     }
 
     /// Sorts out what replaces what, and loads the rest.

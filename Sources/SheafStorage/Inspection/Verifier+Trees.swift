@@ -78,6 +78,9 @@ extension Verifier {
             switch error {
             case .corrupt(let damage), .unsupported(let damage):
                 result.warn(name, at: damage.offset, damage.reason)
+            case .io(let refusal) where refusal.code == .notARegularFile:
+                // The log cannot make it again, for something else is in its place.
+                result.damage(name, at: 0, "\(refusal)")
             default:
                 result.warn(name, at: 0, "the checkpoint cannot be read: \(error)")
             }
