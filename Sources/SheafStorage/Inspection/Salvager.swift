@@ -24,9 +24,7 @@ package struct Salvager: ~Copyable {
             let existing = try PosixVolume(path: target, creatingDirectory: false)
             guard try existing.names().isEmpty else { throw VolumeError(.create, target, .exists) }
         } catch {
-            if error.code == .exists || error.code == .notADirectory {
-                throw .notEmpty(path: target)
-            }
+            if error.code == .exists { throw .notEmpty(path: target) }
             guard error.code == .noSuchFile else { throw StorageError(error) }
         }
         return try salvage(source, store: store, options: LogStoreOptions()) {
