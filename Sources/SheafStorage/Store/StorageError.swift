@@ -71,7 +71,7 @@ extension StorageError: CustomStringConvertible {
         case .io(let error):
             return error.description
         case .full(let error):
-            return "the disk is full: \(error)"
+            return "the disk is full: \(error); make room, then open the store again"
         case .corrupt(let damage):
             return "the store is damaged: \(damage)"
         case .unsupported(let damage):
@@ -86,7 +86,7 @@ extension StorageError: CustomStringConvertible {
         case .readOnly:
             return "the store was opened for reading only; open it for writing to change it"
         case .poisoned(let cause):
-            return "the store accepts no more writes since: \(cause); open it again to go on"
+            return "the store accepts no more writes until it is opened again, since: \(cause)"
         case .limit(let name, let value, let limit):
             return "\(value) is more than \(name) allows, which is \(limit)"
         case .invalidKey(let reason):
