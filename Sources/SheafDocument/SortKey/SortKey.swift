@@ -21,8 +21,10 @@ package enum SortKey {
         case missing = 0x80
     }
 
-    /// Stands before a byte of a text that is zero, which would end it, or that is this one; both
-    /// are one more there. So no key is the beginning of another, and turned bits turn the order.
+    /// Stands before a byte of a text that is zero, which would end it, or that is this one.
+    ///
+    /// Both are one more there. So no key is the beginning of another, and turned bits turn the
+    /// order.
     static let escape: UInt8 = 0x01
     /// From here on floats have gaps, and integers between them a remainder.
     static let firstGap = 0x1p53
