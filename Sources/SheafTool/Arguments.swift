@@ -50,7 +50,7 @@ struct Arguments {
 
     /// Reads a number that `name` is.
     static func number(_ text: String, of name: String) throws(ToolError) -> UInt64 {
-        guard let number = UInt64(text) else {
+        guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt64(text) else {
             throw .usage("\(name) is a whole number such as 42, not '\(text)'")
         }
         return number

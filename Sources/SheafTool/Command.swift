@@ -51,6 +51,9 @@ struct Command: Sendable {
         guard given == operands.count else {
             throw .usage("'\(arguments.operands[operands.count])' is one too many: \(usage)")
         }
+        if let empty = arguments.operands.firstIndex(of: "") {
+            throw .usage("\(operands[empty]) is empty: \(usage)")
+        }
         return try run(arguments, output)
     }
 }

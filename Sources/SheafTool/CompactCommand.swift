@@ -17,7 +17,8 @@ extension Command {
         details: """
             Folds old segments into base files, which hold what is still needed of them, and
             writes a checkpoint. A file lies before the horizon when it is older than either of
-            the bounds: by default 10000 commits and 4 MiB. If only one bound is given, the other
+            the bounds: by default \(HistoryHorizon().commits) commits and
+            \(Quantity.bytes(HistoryHorizon().bytes)) of log. If only one bound is given, the other
             does not count.
 
             JSON: a plan has the keys type ("plan"), files, segments, bytes, liveBytes. The last
@@ -46,7 +47,7 @@ enum CompactCommand {
         output.flush()
         let after =
             arguments.has("dry-run")
-            ? nil : try onStore { () throws(StorageError) in try compact(path, options) }
+            ? nil : try onStore(at: path) { () throws(StorageError) in try compact(path, options) }
         output.write(
             isJSON
                 ? json(plans, before: before, after: after)
@@ -58,7 +59,7 @@ enum CompactCommand {
     private static func plan(
         _ path: String, _ options: LogStoreOptions
     ) throws(ToolError) -> (plans: [CompactionPlan], statistics: StoreStatistics) {
-        try onStore { () throws(StorageError) in
+        try onStore(at: path) { () throws(StorageError) in
             let reader = try LogReader.open(at: path)
             defer { reader.close() }
             return (

@@ -35,15 +35,18 @@ enum LogCommand {
         let limit = try arguments.number("limit").map { Int(clamping: $0) } ?? .max
         let format: Format =
             arguments.has("json") ? .json : arguments.has("oneline") ? .short : .full
-        let reader = try open(arguments.operands[0])
+        let path = arguments.operands[0]
+        let reader = try onStore(at: path) { () throws(StorageError) in
+            try LogReader.open(at: path)
+        }
         defer { reader.close() }
         var commits = reader.commits(since: since)
         if arguments.has("reverse") {
-            try writeReversed(&commits, limit: limit, output, format)
+            try writeReversed(&commits, at: path, limit: limit, output, format)
         } else {
             var count = 0
             while count < limit, !output.isClosed {
-                guard let commit = try next(&commits) else { break }
+                guard let commit = try next(&commits, at: path) else { break }
                 output.write(text(of: commit, format))
                 count += 1
             }
@@ -62,24 +65,22 @@ enum LogCommand {
         }
     }
 
-    private static func open(_ path: String) throws(ToolError) -> LogReader {
-        try onStore { () throws(StorageError) in try LogReader.open(at: path) }
-    }
-
-    private static func next(_ commits: inout CommitReader) throws(ToolError) -> LoggedCommit? {
+    private static func next(
+        _ commits: inout CommitReader, at path: String
+    ) throws(ToolError) -> LoggedCommit? {
         do throws(StorageError) {
             return try commits.next()
         } catch {
-            throw .storage(error)
+            throw .storage(error, at: path)
         }
     }
 
     private static func writeReversed(
-        _ commits: inout CommitReader, limit: Int, _ output: Output,
+        _ commits: inout CommitReader, at path: String, limit: Int, _ output: Output,
         _ format: Format
     ) throws(ToolError) {
         var lines: [String] = []
-        while let commit = try next(&commits) {
+        while let commit = try next(&commits, at: path) {
             lines.append(text(of: commit, format))
             // Cut now and then, so that a short answer from a long log takes little memory.
             if lines.count / 2 > max(limit, 1_024) { lines.removeFirst(lines.count - limit) }

@@ -22,13 +22,14 @@ extension Command {
         details: """
             Of each key the newest payload that survived is kept. IN stays as it is; OUT must be
             empty or not exist, and becomes a store of its own, with new commits. The exit code is
-            3 when something was lost. A key whose removal was lost may be there again.
+            3 when something of the store was lost. A key whose removal was lost may be there again.
 
             JSON: damaged bytes have the keys type ("damage"), file, offset, bytes, reason; missing
             segments have type ("missing"), first, last. The last line has type ("summary"),
             complete, store, keys, payloadBytes, records, lostCommits, incompleteCommits,
-            lostFoldedOperations, witness (a checkpoint, or null), lostKeys and outdatedKeys,
-            which are null without a witness.
+            lostFoldedOperations, otherStoreFiles (left behind, for they belong to another store),
+            witness (a checkpoint, or null), lostKeys and outdatedKeys, which are null without a
+            witness.
             """,
         run: SalvageCommand.run)
 }
@@ -41,7 +42,8 @@ enum SalvageCommand {
         let (source, target) = (arguments.operands[0], arguments.operands[1])
         try checkApart(source, target)
         let store = try arguments.value("store").map(storeID)
-        let report = try onStore { () throws(StorageError) in
+        // Of an error it is not known whether it is one of the old store or of the new one.
+        let report = try onStore(at: nil) { () throws(StorageError) in
             try Salvager.salvage(at: source, into: target, store: store)
         }
         let isJSON = arguments.has("json")
@@ -81,7 +83,8 @@ enum SalvageCommand {
     }
 
     private static func storeID(_ text: String) throws(ToolError) -> StoreID {
-        guard text.utf8.count == 32, let high = UInt64(text.prefix(16), radix: 16),
+        guard text.utf8.count == 32, text.utf8.allSatisfy(ReadableBytes.isHexadecimal),
+            let high = UInt64(text.prefix(16), radix: 16),
             let low = UInt64(text.suffix(16), radix: 16)
         else {
             throw .usage("--store is an identifier of 32 hexadecimal digits, not '\(text)'")
@@ -117,6 +120,14 @@ enum SalvageCommand {
         return "kept \(Quantity.count(report.keptKeyCount, "key")), "
             + "\(Quantity.bytes(report.keptPayloadBytes)); lost "
             + (losses.isEmpty ? "nothing" : losses.joined(separator: ", "))
+            + rest(report)
+    }
+
+    /// What was left behind that is not the store's.
+    private static func rest(_ report: SalvageReport) -> String {
+        guard !report.otherStoreFiles.isEmpty else { return "" }
+        return " of this store; left behind \(report.otherStoreFiles.joined(separator: ", ")), "
+            + "of another store"
     }
 
     private static func json(_ damage: SalvageReport.DamagedRange) -> String {
@@ -149,6 +160,7 @@ enum SalvageCommand {
         line.add("lostCommits", report.lostCommitCount)
         line.add("incompleteCommits", report.incompleteCommitCount)
         line.add("lostFoldedOperations", report.hasLostFoldedOperations)
+        line.add("otherStoreFiles", report.otherStoreFiles)
         line.add("witness", report.witness)
         line.add("lostKeys", hasWitness ? UInt64(report.lostKeyCount) : nil)
         line.add("outdatedKeys", hasWitness ? UInt64(report.outdatedKeyCount) : nil)

@@ -28,12 +28,15 @@ enum ShowCommand {
         _ arguments: Arguments, _ output: Output
     ) throws(ToolError) -> ExitCode {
         let id = try Arguments.number(arguments.operands[1], of: "COMMIT")
-        let reader = try onStore { () throws(StorageError) in
-            try LogReader.open(at: arguments.operands[0])
+        let path = arguments.operands[0]
+        let reader = try onStore(at: path) { () throws(StorageError) in
+            try LogReader.open(at: path)
         }
         defer { reader.close() }
-        let commit = try find(id, in: reader)
-        let operations = try onStore { () throws(StorageError) in try commit.operations() }
+        let commit = try find(id, in: reader, at: path)
+        let operations = try onStore(at: path) { () throws(StorageError) in
+            try commit.operations()
+        }
         if let key = arguments.value("payload") {
             try writePayload(of: key, in: operations, commit: id, output)
             return .ok
@@ -47,9 +50,9 @@ enum ShowCommand {
     }
 
     private static func find(
-        _ id: CommitID, in reader: LogReader
+        _ id: CommitID, in reader: LogReader, at path: String
     ) throws(ToolError) -> LoggedCommit {
-        let found = try onStore { () throws(StorageError) in try reader.commit(id) }
+        let found = try onStore(at: path) { () throws(StorageError) in try reader.commit(id) }
         if let found { return found }
         guard id > 0, id <= reader.lastFoldedCommit else {
             throw .failed("there is no commit \(id); 'sheaf log' lists those that there are")

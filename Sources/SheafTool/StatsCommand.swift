@@ -24,8 +24,9 @@ enum StatsCommand {
     @Sendable static func run(
         _ arguments: Arguments, _ output: Output
     ) throws(ToolError) -> ExitCode {
-        let statistics = try onStore { () throws(StorageError) in
-            let reader = try LogReader.open(at: arguments.operands[0])
+        let path = arguments.operands[0]
+        let statistics = try onStore(at: path) { () throws(StorageError) in
+            let reader = try LogReader.open(at: path)
             defer { reader.close() }
             return try reader.statistics()
         }

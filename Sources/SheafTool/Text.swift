@@ -31,7 +31,9 @@ enum ReadableBytes {
                 bytes.append(UInt8(ascii: "\\"))
             case UInt8(ascii: "x"):
                 let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-                guard digits.utf8.count == 2, let byte = UInt8(digits, radix: 16) else {
+                guard digits.utf8.count == 2, digits.utf8.allSatisfy(isHexadecimal),
+                    let byte = UInt8(digits, radix: 16)
+                else {
                     return nil
                 }
                 bytes.append(byte)
@@ -41,6 +43,11 @@ enum ReadableBytes {
             }
         }
         return bytes
+    }
+
+    /// Whether a byte is a digit, which a sign is not.
+    static func isHexadecimal(_ byte: UInt8) -> Bool {
+        (48...57).contains(byte) || (65...70).contains(byte) || (97...102).contains(byte)
     }
 
     /// Two digits for each byte.

@@ -1,12 +1,20 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// The command line as a whole: which command, which help, and which exit code.
 enum Tool {
     static let version = "0.1.0"
 
     /// Runs what `words`, without the name of the program, ask for.
-    static func run(_ words: ArraySlice<String>) -> ExitCode {
+    static func run(_ words: [UnsafeMutablePointer<CChar>]) -> ExitCode {
         let output = Output()
         do throws(ToolError) {
-            let code = try dispatch(words, output)
+            let code = try dispatch(try texts(words)[...], output)
             try output.finish()
             return code
         } catch {
@@ -14,6 +22,21 @@ enum Tool {
             output.tell(error.message)
             return error.exitCode
         }
+    }
+
+    /// The words as text: to repair one would be to guess a path, and to write there.
+    private static func texts(
+        _ words: [UnsafeMutablePointer<CChar>]
+    ) throws(ToolError) -> [String] {
+        var texts: [String] = []
+        for word in words {
+            guard let text = String(validatingCString: word) else {
+                let bytes = UnsafeRawBufferPointer(start: word, count: strlen(word))
+                throw .usage("'\(ReadableBytes.text(bytes))' is not valid UTF-8")
+            }
+            texts.append(text)
+        }
+        return texts
     }
 
     private static func dispatch(
@@ -34,7 +57,12 @@ enum Tool {
                 output.write(help)
                 return .ok
             }
-            output.write(try command(name).help)
+            let command = try command(name)
+            guard words.count == 2 else {
+                throw .usage(
+                    "'\(words[words.startIndex + 2])' is one too many: sheaf help COMMAND")
+            }
+            output.write(command.help)
             return .ok
         default:
             return try command(first).run(words.dropFirst(), output)

@@ -5,31 +5,43 @@ enum ToolError: Error {
     /// The command line makes no sense; the sentence says what would.
     case usage(String)
     case failed(String)
-    case storage(StorageError)
+    /// What went wrong with the store at a path; none where it may be either of two.
+    case storage(StorageError, at: String?)
 
     var message: String {
         switch self {
         case .usage(let message), .failed(let message): message
-        case .storage(let error): error.description
+        case .storage(let error, let path): Self.message(error, at: path)
         }
     }
 
     var exitCode: ExitCode {
         switch self {
         case .usage: .usage
-        case .storage(.corrupt): .damaged
+        case .storage(.corrupt, _): .damaged
         case .failed, .storage: .failed
+        }
+    }
+
+    /// Errors name files of the store, and people ask which store.
+    private static func message(_ error: StorageError, at path: String?) -> String {
+        guard let path else { return error.description }
+        switch error {
+        case .io(let refusal) where refusal.file == path: return error.description
+        case .full(let refusal) where refusal.file == path: return error.description
+        case .locked, .notAStore, .notEmpty: return error.description
+        default: return "\(path): \(error)"
         }
     }
 }
 
-/// Runs calls on a store and lets their errors out as the tool's.
+/// Runs calls on the store at `path` and lets their errors out as the tool's.
 func onStore<Value>(
-    _ body: () throws(StorageError) -> Value
+    at path: String?, _ body: () throws(StorageError) -> Value
 ) throws(ToolError) -> Value {
     do throws(StorageError) {
         return try body()
     } catch {
-        throw .storage(error)
+        throw .storage(error, at: path)
     }
 }

@@ -26,8 +26,9 @@ enum VerifyCommand {
     @Sendable static func run(
         _ arguments: Arguments, _ output: Output
     ) throws(ToolError) -> ExitCode {
-        let result = try onStore { () throws(StorageError) in
-            try Verifier.verify(try ReadOnlyVolume.open(at: arguments.operands[0]))
+        let path = arguments.operands[0]
+        let result = try onStore(at: path) { () throws(StorageError) in
+            try Verifier.verify(try ReadOnlyVolume.open(at: path))
         }
         let isJSON = arguments.has("json")
         for finding in result.findings {

@@ -10,4 +10,5 @@
 signal(SIGPIPE, SIG_IGN)
 // Nor with one where a file may not grow as large as a command would make it.
 signal(SIGXFSZ, SIG_IGN)
-exit(Tool.run(CommandLine.arguments.dropFirst()).rawValue)
+let words = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
+exit(Tool.run(words.dropFirst().compactMap { $0 }).rawValue)

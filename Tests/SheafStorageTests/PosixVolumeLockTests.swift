@@ -55,27 +55,29 @@ import Testing
         #expect(try holder(.exclusive, on: volume) == nil)
     }
 
-    /// Another number for the lock's open file, as a child has one that is being started.
-    private func sharedLockFile() -> Int32? {
-        for number in 3..<1_024 as Range<Int32> {
+    /// Other numbers for the open files of the directory, the lock's among them, as a child has
+    /// them that is being started.
+    private func sharedDescriptors() -> [Int32] {
+        var own = stat()
+        guard stat(directory.path, &own) == 0 else { return [] }
+        let numbers = (3..<1_024 as Range<Int32>).filter { number in
             var file = stat()
-            var lock = stat()
-            guard fstat(number, &file) == 0, stat(directory.path("LOCK"), &lock) == 0,
-                file.st_dev == lock.st_dev, file.st_ino == lock.st_ino
-            else { continue }
-            return dup(number)
+            return fstat(number, &file) == 0 && file.st_dev == own.st_dev
+                && file.st_ino == own.st_ino
         }
-        return nil
+        // Only now, or the new numbers would be found as well.
+        return numbers.map { dup($0) }
     }
 
     @Test func `a released lock is free also while a child still shares the file`() throws {
         let volume = try volume()
         for kind in [LockKind.exclusive, .shared] {
             let lock = try #require(try acquire(kind, on: volume))
-            let shared = try #require(sharedLockFile())
+            let shared = sharedDescriptors()
+            #expect(shared.count >= 2)
             lock.release()
             #expect(try holder(.exclusive, on: volume) == nil)
-            close(shared)
+            for number in shared { _ = close(number) }
         }
     }
 
@@ -114,11 +116,11 @@ import Testing
         try acquire(.exclusive, on: volume)?.release()
         // The tool belongs to Linux.
         guard access("/usr/bin/flock", X_OK) == 0 else { return }
-        let child = try lockInAnotherProcess(directory.path("LOCK"))
-        #expect(try holder(.exclusive, on: volume) == child)
-        #expect(try holder(.shared, on: volume) == child)
-        #expect(kill(child, SIGKILL) == 0)
-        #expect(waitpid(child, nil, 0) == child)
+        let child = try lockInAnotherProcess()
+        #expect(try holder(.exclusive, on: volume) == child.identifier)
+        #expect(try holder(.shared, on: volume) == child.identifier)
+        child.kill()
+        #expect(child.wait() == 128 + SIGKILL)
         // The number stays in the file, and a reader that holds the lock must not answer to it.
         let reader = try #require(try acquire(.shared, on: volume))
         #expect(try holder(.exclusive, on: volume) == 0)
@@ -126,39 +128,94 @@ import Testing
         #expect(try holder(.exclusive, on: volume) == nil)
     }
 
-    /// Starts a process that locks a file, writes its number into it, and stays until it is killed.
-    private func lockInAnotherProcess(_ path: String) throws -> pid_t {
-        var ends: [Int32] = [0, 0]
-        try #require(pipe(&ends) == 0)
-        defer { _ = close(ends[0]) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-        posix_spawn_file_actions_addclose(&actions, ends[0])
-        let command = "echo $$ > \(path); echo ready; exec tail -f /dev/null"
-        let arguments = ["flock", "--exclusive", "--no-fork", path, "sh", "-c", command]
-        var pointers = arguments.map { strdup($0) } + [nil]
-        defer { for pointer in pointers { free(pointer) } }
-        var child = pid_t()
-        let result = posix_spawn(&child, "/usr/bin/flock", &actions, nil, &pointers, environ)
-        _ = close(ends[1])
-        try #require(result == 0)
-        var line = [UInt8](repeating: 0, count: 16)
-        let count = read(ends[0], &line, line.count)
-        try #require(line.prefix(max(count, 0)) == Array("ready\n".utf8)[...])
+    /// Starts a process that locks the directory, leaves its number, and stays until it is killed.
+    private func lockInAnotherProcess() throws -> ChildProcess {
+        let path = directory.path
+        let command = "echo $$ > \(path)/LOCK; echo ready; exec tail -f /dev/null > /dev/null"
+        let child = try ChildProcess(
+            "/usr/bin/flock", ["--exclusive", "--no-fork", path, "sh", "-c", command])
+        try #require(child.lines() == ["ready"])
         return child
     }
 
-    @Test func `readers lock a directory where they cannot make the file`() throws {
-        // As the super-user every directory is writable: there the file is made.
+    @Test func `a number that a killed writer left is not that of a reader`() throws {
+        let volume = try volume()
+        // The number is that of a process that lives, and has nothing to do with the store.
+        try volume.write(Array("\(getppid())\n".utf8), to: "LOCK")
+        let reader = try #require(try acquire(.shared, on: volume))
+        #expect(try holder(.exclusive, on: volume) == 0)
+        reader.release()
+    }
+
+    @Test func `a writer keeps the directory also when somebody removes the file`() throws {
+        let first = try volume()
+        let lock = try #require(try acquire(.exclusive, on: first))
+        try first.remove("LOCK")
+        let second = try volume()
+        for kind in [LockKind.exclusive, .shared] { #expect(try holder(kind, on: second) == 0) }
+        #expect(try second.names() == [])
+        // Nor is a file that somebody put there instead ours to be emptied.
+        try first.write(Array("1\n".utf8), to: "LOCK")
+        lock.release()
+        #expect(try first.contents(of: "LOCK") == Array("1\n".utf8))
+        #expect(try holder(.exclusive, on: second) == nil)
+    }
+
+    @Test func `a file of the name that is not ours stays as it is`() throws {
+        let volume = try volume()
+        let texts = [
+            "somebody's\n", "12", "012\n", "+12\n", "12\n\n", "12\nmore", "-12\n", "0\n", "\n",
+            "4294967296\n", String(repeating: "1", count: 40) + "\n",
+        ]
+        for text in texts {
+            try volume.write(Array(text.utf8), to: "LOCK")
+            let lock = try #require(try acquire(.exclusive, on: volume))
+            #expect(try holder(.exclusive, on: volume) == 0, "\(text)")
+            lock.release()
+            #expect(try volume.contents(of: "LOCK") == Array(text.utf8))
+            try volume.remove("LOCK")
+        }
+        // What was written into our own file meanwhile stays as well.
+        let lock = try #require(try acquire(.exclusive, on: volume))
+        try volume.open("LOCK", .write).writeFully(Array("notes about it\n".utf8), at: 0)
+        lock.release()
+        #expect(try volume.contents(of: "LOCK") == Array("notes about it\n".utf8))
+    }
+
+    @Test func `a lock file that is no file of the directory is not written through`() throws {
+        let volume = try volume()
+        try volume.write([], to: "target")
+        let makers: [(String, (String) -> Int32)] = [
+            ("link", { symlink("target", $0) }), ("pipe", { mkfifo($0, 0o644) }),
+            ("directory", { mkdir($0, 0o755) }),
+        ]
+        for (kind, make) in makers {
+            try #require(make(directory.path("LOCK")) == 0)
+            let error = VolumeError(.lock, "LOCK", .notARegularFile)
+            #expect(throws: error, "\(kind)") { try volume.lock(.exclusive) }
+            // Those who only look need no file, and nothing was left locked.
+            try #require(try acquire(.shared, on: volume)).release()
+            #expect(rename(directory.path("LOCK"), directory.path(kind)) == 0)
+        }
+        #expect(try volume.contents(of: "target") == [])
+    }
+
+    @Test func `those who only look make no file`() throws {
+        let volume = try volume()
+        let lock = try #require(try acquire(.shared, on: volume))
+        #expect(try volume.names() == [])
+        #expect(try holder(.exclusive, on: volume) == 0)
+        lock.release()
+    }
+
+    @Test func `a directory for reading only is locked by readers, and by no writer`() throws {
         #expect(chmod(directory.path, 0o555) == 0)
         defer { chmod(directory.path, 0o755) }
         let volume = try volume()
         let lock = try #require(try acquire(.shared, on: volume))
         lock.release()
+        // For the super-user every directory is writable.
         guard geteuid() != 0 else { return }
-        #expect(try volume.names() == [])
         #expect(
             code { _ = try volume.lock(.exclusive) } == .permissionDenied)
     }

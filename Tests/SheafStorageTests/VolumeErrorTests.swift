@@ -6,4 +6,9 @@ import Testing
         let error = VolumeError(.write, "0000000001.log", .noSpace)
         #expect(error.description == "cannot write 0000000001.log: No space left on device")
     }
+
+    @Test func `an error of our own has words of our own`() {
+        let error = VolumeError(.open, "0000000002.log", .notARegularFile)
+        #expect(error.description == "cannot open 0000000002.log: it is not a regular file")
+    }
 }

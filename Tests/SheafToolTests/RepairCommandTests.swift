@@ -68,6 +68,58 @@ import Testing
         let taken = try ToolRun(["salvage", store.path, other.path])
         #expect(taken.status == 1 && taken.errors.contains("has files in it"))
         #expect(try store.files().count == 7)
+        let file = store.directory.path("file")
+        #expect(FileManager.default.createFile(atPath: file, contents: Data([1])))
+        for target in [file, file + "/below"] {
+            let run = try ToolRun(["salvage", store.path, target])
+            #expect(run.status == 1)
+            #expect(run.errors == "sheaf: cannot open \(target): Not a directory\n")
+        }
+    }
+
+    @Test func `a salvage says which file it left to another store`() throws {
+        var (others, _) = try SmallStore.small(seed: 6)
+        let store = try StoreOnDisk { files in
+            files["0000000007.log"] = others.removeValue(forKey: "0000000006.log")
+        }
+        let first = store.directory.path("first")
+        let run = try ToolRun(["salvage", store.path, first])
+        #expect(run.status == 0, "\(run.text) \(run.errors)")
+        #expect(run.lines.first?.hasPrefix("0000000007.log:0: left behind ") == true)
+        #expect(
+            run.text.hasSuffix(
+                "lost nothing of this store; left behind 0000000007.log, of another store\n"))
+        let found = try SmallStore.payloads(
+            in: try PosixVolume(path: first, creatingDirectory: false))
+        #expect(found == store.content.payloads)
+        let second = store.directory.path("second")
+        let last = try ToolRun(["salvage", store.path, second, "--json"]).objects().last
+        #expect(last?["otherStoreFiles"] as? [String] == ["0000000007.log"])
+        #expect(last?["complete"] as? Bool == true)
+    }
+
+    @Test func `an error about a file says in which store it is`() throws {
+        let store = try StoreOnDisk { $0["0000000004.log"]?[40] ^= 4 }
+        for words in [["log"], ["show"], ["stats"], ["compact"]] {
+            let run = try ToolRun(words + [store.path] + (words == ["show"] ? ["1"] : []))
+            #expect(run.status == 3)
+            #expect(
+                run.errors.hasPrefix(
+                    "sheaf: \(store.path): the store is damaged: 0000000004.log:"),
+                "\(words): \(run.errors)")
+        }
+        let file = store.path + "/0000000004.log"
+        try FileManager.default.removeItem(atPath: file)
+        try FileManager.default.createDirectory(
+            atPath: file, withIntermediateDirectories: false)
+        let log = try ToolRun(["log", store.path])
+        #expect(log.status == 1)
+        #expect(
+            log.errors
+                == "sheaf: \(store.path): cannot open 0000000004.log: it is not a regular file\n")
+        let verify = try ToolRun(["verify", store.path])
+        #expect(verify.status == 3)
+        #expect(verify.lines.first?.hasPrefix("0000000004.log:0: damage: ") == true)
     }
 
     @Test func `a compaction does what its dry run says`() throws {

@@ -10,9 +10,19 @@ struct ToolRun {
 
     /// Runs the tool; an output that is `closed` has nobody at its other end.
     init(_ arguments: [String], closed: Bool = false) throws {
+        try self.init(Self.executable, arguments, closed: closed)
+    }
+
+    /// Runs a script of the shell, in which "$0" is the tool: some words only a shell can write.
+    init(script: String) throws {
+        try self.init(
+            URL(fileURLWithPath: "/bin/sh"), ["-c", script, Self.executable.path], closed: false)
+    }
+
+    private init(_ executable: URL, _ arguments: [String], closed: Bool) throws {
         let directory = TemporaryDirectory()
         let process = Process()
-        process.executableURL = Self.executable
+        process.executableURL = executable
         process.arguments = arguments
         // Files instead of pipes: nobody has to read both at the same time.
         let (outputPath, errorPath) = (directory.path("output"), directory.path("errors"))
@@ -79,6 +89,11 @@ struct StoreOnDisk {
         self.content = content
         change(&files)
         try SimulatedVolume(files: files).export(to: directory.path("store"))
+    }
+
+    /// Copies the store to another name in the same directory.
+    func copy(to name: String) throws {
+        try SimulatedVolume(importing: path).export(to: directory.path(name))
     }
 
     /// All files as they are now.

@@ -1,4 +1,5 @@
 import Foundation
+import SheafStorage
 import SheafTestSupport
 import Testing
 
@@ -36,6 +37,7 @@ import Testing
             ("frobnicate", "there is no command 'frobnicate'; 'sheaf --help' lists them"),
             ("--verison", "there is no option '--verison'; did you mean '--version'?"),
             ("help sow", "did you mean 'show'?"),
+            ("help log extra", "'extra' is one too many: sheaf help COMMAND"),
             ("log", "PATH is missing: sheaf log PATH"),
             ("show /tmp", "COMMIT is missing"),
             ("log /tmp /var", "'/var' is one too many"),
@@ -45,8 +47,14 @@ import Testing
             ("log /tmp --since=x", "--since is a whole number such as 42, not 'x'"),
             ("log /tmp --since -1", "--since is a whole number such as 42, not '-1'"),
             ("log /tmp --json=yes", "the option --json takes no value"),
+            ("log /tmp --since=+1", "--since is a whole number such as 42, not '+1'"),
+            ("show /tmp +1", "COMMIT is a whole number such as 42, not '+1'"),
             ("show /tmp one", "COMMIT is a whole number such as 42, not 'one'"),
             ("salvage /tmp /x --store abc", "--store is an identifier of 32 hexadecimal digits"),
+            (
+                "salvage /tmp /x --store +23456789abcdef0+23456789abcdef0",
+                "--store is an identifier of 32 hexadecimal digits"
+            ),
         ]
         for (words, complaint) in cases {
             let run = try ToolRun(words)
@@ -56,6 +64,38 @@ import Testing
             #expect(run.errors.contains(complaint), "\(words): \(run.errors)")
             #expect(run.errors.split(separator: "\n").count == 1)
         }
+    }
+
+    @Test func `an empty path is no path`() throws {
+        let cases: [(words: [String], name: String)] = [
+            (["log", ""], "PATH"), (["show", "", "1"], "PATH"), (["verify", ""], "PATH"),
+            (["stats", ""], "PATH"), (["compact", ""], "PATH"), (["salvage", "", "/x"], "IN"),
+            (["salvage", "/tmp", ""], "OUT"),
+        ]
+        for (words, name) in cases {
+            let run = try ToolRun(words)
+            #expect(run.status == 64 && run.output.isEmpty)
+            #expect(run.errors.hasPrefix("sheaf: \(name) is empty: sheaf \(words[0]) "), "\(words)")
+        }
+    }
+
+    @Test func `a word that is not valid UTF-8 is refused, and not repaired`() throws {
+        let store = try StoreOnDisk()
+        // To a tool that repairs it, the name is that of this directory.
+        try store.copy(to: "st\u{FFFD}re")
+        let path = store.directory.path
+        let whole = try ToolRun(script: "\"$0\" log \(path)/$(printf 'st\\357\\277\\275re')")
+        #expect(whole.status == 0)
+        let run = try ToolRun(script: "\"$0\" log \(path)/$(printf 'st\\377re')")
+        #expect(run.status == 64 && run.output.isEmpty)
+        #expect(run.errors == "sheaf: '\(path)/st\\xffre' is not valid UTF-8\n")
+    }
+
+    @Test func `the help of compact names the history that a store keeps by default`() throws {
+        let help = try ToolRun("help compact").text
+        let history = HistoryHorizon()
+        let bounds = "\(history.commits) commits and\n\(history.bytes >> 20).0 MiB of log"
+        #expect(help.contains(bounds))
     }
 
     @Test func `a path behind two dashes may look like an option`() throws {

@@ -11,17 +11,15 @@ enum FileLoader {
         let unreadable: [Range<Int>]
     }
 
-    /// Positions have 32 bits for an offset: no file of a log is longer.
-    static let maximumLength = Int(UInt32.max) & ~(sectorLength - 1)
     private static let sliceLength = 256 << 10
     private static let sectorLength = 4 << 10
 
-    /// Loads a file, at most its first `maximumLength` bytes.
+    /// Loads a file, no more of it than a file of a log can have.
     static func load(_ name: String, from volume: any Volume) throws(VolumeError) -> Loaded {
         let file = try volume.open(name, .read)
         defer { file.close() }
         let size = try file.size()
-        let length = min(size, maximumLength)
+        let length = min(size, Limits.maximumFileLength)
         let scratch = UnsafeMutableRawBufferPointer.allocate(
             byteCount: min(sliceLength, max(length, 1)), alignment: 4_096)
         defer { scratch.deallocate() }

@@ -64,18 +64,10 @@ package final class ReadOnlyVolume: Volume {
 
     package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
         guard kind == .shared else { throw refusal(.lock, FileName.lockName) }
-        // Whoever writes makes the file first. Where it is missing there is no writer, and making
-        // it would change a directory that we only look at.
-        guard try base.names().contains(FileName.lockName) else { return .acquired(NoLock()) }
         return try base.lock(.shared)
     }
 
     private func refusal(_ operation: VolumeError.Operation, _ name: String) -> VolumeError {
         VolumeError(operation, name, .readOnlyFileSystem)
     }
-}
-
-/// Stands for the lock of a directory that nobody writes to.
-private final class NoLock: VolumeLock {
-    func release() {}
 }

@@ -12,6 +12,8 @@ package struct SalvageReport: Sendable {
     package internal(set) var damagedRanges: [DamagedRange] = []
     /// Segments of which there is no file.
     package internal(set) var missingSegments: [ClosedRange<UInt32>] = []
+    /// Files that were left behind whole, since they belong to another store.
+    package internal(set) var otherStoreFiles: [String] = []
     /// What was found besides, and is no loss.
     package internal(set) var notes: [String] = []
 

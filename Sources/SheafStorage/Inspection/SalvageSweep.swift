@@ -27,6 +27,7 @@ struct SalvageSweep: ~Copyable {
         var segments = file.segments
         if case .success(let header) = file.header {
             guard header.store == store else {
+                report.otherStoreFiles.append(file.name)
                 return damage(file, 0..<file.bytes.count, "the file belongs to another store")
             }
             // A file that was given another file's name is still what its header says.

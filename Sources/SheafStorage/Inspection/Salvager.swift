@@ -24,9 +24,7 @@ package struct Salvager: ~Copyable {
             let existing = try PosixVolume(path: target, creatingDirectory: false)
             guard try existing.names().isEmpty else { throw VolumeError(.create, target, .exists) }
         } catch {
-            if error.code == .exists || error.code == .notADirectory {
-                throw .notEmpty(path: target)
-            }
+            if error.code == .exists { throw .notEmpty(path: target) }
             guard error.code == .noSuchFile else { throw StorageError(error) }
         }
         return try salvage(source, store: store, options: LogStoreOptions()) {
@@ -55,14 +53,7 @@ package struct Salvager: ~Copyable {
         let lock = try StoreEngine.acquire(.shared, of: source)
         defer { lock.release() }
         let directory = try StoreDirectory(source)
-        guard let found = store ?? directory.store ?? directory.guessedStore(source) else {
-            guard let first = directory.files.first ?? directory.unbegun.first else {
-                throw .notAStore(path: source.path)
-            }
-            throw .damaged(
-                first.name, at: SegmentHeader.Layout.storeLow,
-                "no file says which store it belongs to; name the store's identifier")
-        }
+        let found = if let store { store } else { try directory.identity(in: source) }
         var salvager = Salvager(source, directory, found)
         salvager.gather()
         try salvager.write(to: try target(), options: options)
@@ -134,7 +125,7 @@ package struct Salvager: ~Copyable {
     private mutating func write(
         to target: any Volume, options: LogStoreOptions
     ) throws(StorageError) {
-        let witness = witness()
+        let witness = try witness()
         if let witness { countLosses(witness) }
         let engine = try StoreEngine(opening: target, options: options)
         do throws(StorageError) {
@@ -195,13 +186,17 @@ package struct Salvager: ~Copyable {
     }
 
     /// The newest checkpoint that can be believed.
-    private func witness() -> Witness? {
+    private func witness() throws(StorageError) -> Witness? {
         let removals = directory.removalsFoldedThrough
         for (_, name) in directory.checkpoints {
-            guard
-                let checkpoint = try? Checkpoint.load(
+            let checkpoint: Checkpoint
+            do throws(StorageError) {
+                checkpoint = try Checkpoint.load(
                     name, from: source, store: sweep.store, notBefore: removals)
-            else { continue }
+            } catch {
+                guard !error.isAboutProcess else { throw error }
+                continue
+            }
             var keyspace = checkpoint.takeKeyspace()
             return Witness(
                 name: name, tree: keyspace.tree.snapshot(),
@@ -223,37 +218,5 @@ package struct Salvager: ~Copyable {
         }
         sweep.report.lostKeyCount = lost
         sweep.report.outdatedKeyCount = outdated
-    }
-}
-
-extension StoreDirectory {
-    /// The store that the checksums of records speak for, where no header is right.
-    func guessedStore(_ volume: any Volume) -> StoreID? {
-        var guesses: [StoreID] = []
-        for (_, name) in checkpoints {
-            guard let loaded = try? FileLoader.load(name, from: volume) else { continue }
-            typealias Layout = Checkpoint.Layout
-            guesses += Self.storeID(
-                in: loaded.mapping, low: Layout.storeLow, high: Layout.storeHigh)
-        }
-        for file in files + unbegun {
-            typealias Layout = SegmentHeader.Layout
-            guesses += Self.storeID(in: file.mapping, low: Layout.storeLow, high: Layout.storeHigh)
-        }
-        return guesses.first { guess in
-            (files + unbegun).contains { file in
-                SegmentFooter.last(in: file.bytes, store: guess) != nil
-                    || (try? Record(
-                        decoding: file.bytes, at: SegmentHeader.length,
-                        segment: file.segments.lowerBound, store: guess)) != nil
-            }
-        }
-    }
-
-    private static func storeID(in mapping: FileMapping, low: Int, high: Int) -> [StoreID] {
-        guard mapping.count >= SegmentHeader.length else { return [] }
-        return withExtendedLifetime(mapping) {
-            [StoreID(low: mapping.bytes.loadInteger(low), high: mapping.bytes.loadInteger(high))]
-        }
     }
 }

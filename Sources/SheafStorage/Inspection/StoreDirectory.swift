@@ -45,8 +45,9 @@ struct StoreDirectory {
             case .base(let segments): covers.append((segments, name, true))
             case .checkpoint(let commit): checkpoints.append((commit, name))
             case .closedMark(let commit): closedMarks.append((commit, name))
-            case .temporary: temporaries.append(name)
-            case .lock: break
+            case .temporary:
+                if isFile(name, in: volume) { temporaries.append(name) }
+            case .lock: _ = isFile(name, in: volume)
             case .foreign: foreign.append(name)
             }
         }
@@ -77,6 +78,18 @@ struct StoreDirectory {
         }
         let most = counts.map(\.count).max()
         return counts.first { $0.count == most }?.store
+    }
+
+    /// Whether a file that is never read is one; if not, a finding, for it stops every opening.
+    private mutating func isFile(_ name: String, in volume: any Volume) -> Bool {
+        do throws(VolumeError) {
+            try volume.open(name, .read).close()
+        } catch {
+            guard error.code == .notARegularFile else { return true }
+            findings.append(Finding(.damage, name, at: 0, "\(error)"))
+            return false
+        }
+        return true
     }
 
     /// Sorts out what replaces what, and loads the rest.
@@ -117,6 +130,8 @@ struct StoreDirectory {
         do throws(VolumeError) {
             loaded = try FileLoader.load(cover.name, from: volume)
         } catch {
+            // That somebody else may read the file says that it may be right.
+            guard !error.code.isAboutProcess else { throw StorageError(error) }
             findings.append(
                 Finding(.damage, cover.name, at: 0, "the file cannot be read: \(error)"))
             return nil

@@ -102,9 +102,9 @@ extension LogReader {
         )?.everything() ?? []
     }
 
-    /// The length of a file; of those that are not the store's nothing is opened.
+    /// The length of a file; those that are no part of the store's format are not opened.
     private func size(of name: String) throws(StorageError) -> Int {
-        if FileName(name) == .foreign { return 0 }
+        if [.foreign, .lock].contains(FileName(name)) { return 0 }
         return try translatingErrors { () throws(VolumeError) in
             let file = try volume.open(name, .read)
             defer { file.close() }

@@ -23,6 +23,7 @@ extension Verifier {
                 }
                 checkSynced(record, in: file)
                 recordCount += 1
+                result.recordCount += 1
                 replay.take(record, startsSegment: startsSegment, in: file.name, &result)
                 startsSegment = false
                 if replay.openStart == nil { end = record.end }
@@ -33,7 +34,6 @@ extension Verifier {
                 damageGap(file, range, error)
                 isIntact = false
             case .footer(let footer):
-                result.recordCount += Int(recordCount)
                 if isIntact { checkFooter(footer, of: file, recordCount: recordCount) }
                 checkEnd(file, footer, isLast: isLast)
                 before = footer
@@ -41,7 +41,6 @@ extension Verifier {
                 if isLast { noteOpenCommit(file) }
                 return
             case .unused(let offset):
-                result.recordCount += Int(recordCount)
                 before = nil
                 if !isLast {
                     result.damage(
@@ -80,6 +79,7 @@ extension Verifier {
                     found.isIntact = false
                 }
                 found.recordCount += 1
+                result.recordCount += 1
                 take(record, of: file, commits: commits, &found)
             case .gap(let range, let error):
                 damageGap(file, range, error)
@@ -146,7 +146,6 @@ extension Verifier {
         _ file: StoreDirectory.File, _ header: SegmentHeader?, _ footer: SegmentFooter,
         _ found: FoundFolds
     ) {
-        result.recordCount += Int(found.recordCount)
         if found.isIntact {
             checkFooter(footer, of: file, recordCount: found.recordCount)
             if footer.directoryOffset != found.directoryOffset {

@@ -2,11 +2,11 @@ import SheafBytes
 
 extension Verifier {
     /// Checks each checkpoint, and whether the log behind it leads to the keys of the whole log.
-    mutating func checkCheckpoints() {
+    mutating func checkCheckpoints() throws(StorageError) {
         let removals = directory.removalsFoldedThrough
         for (commit, name) in directory.checkpoints {
             result.checkpointCount += 1
-            guard let checkpoint = load(checkpoint: name) else { continue }
+            guard let checkpoint = try load(checkpoint: name) else { continue }
             let start = checkpoint.summary.start
             result.byteCount += checkpoint.summary.length
             guard start.commit == commit else {
@@ -31,7 +31,7 @@ extension Verifier {
     }
 
     /// Checks that an opening finds the same keys, and finds the payload of each.
-    mutating func checkOpening() {
+    mutating func checkOpening() throws(StorageError) {
         guard !result.isDamaged, replay.isWhole else { return }
         do throws(StorageError) {
             let (snapshot, _) = try Recovery.read(volume: volume)
@@ -52,6 +52,7 @@ extension Verifier {
                 return true
             }
         } catch {
+            guard !error.isAboutProcess else { throw error }
             noteRefusal(error)
         }
     }
@@ -68,14 +69,18 @@ extension Verifier {
     }
 
     /// The checkpoint `name`, or none and a warning.
-    private mutating func load(checkpoint name: String) -> Checkpoint? {
+    private mutating func load(checkpoint name: String) throws(StorageError) -> Checkpoint? {
         do throws(StorageError) {
             return try Checkpoint.load(
                 name, from: volume, store: directory.store, notBefore: .none)
         } catch {
+            guard !error.isAboutProcess else { throw error }
             switch error {
             case .corrupt(let damage), .unsupported(let damage):
                 result.warn(name, at: damage.offset, damage.reason)
+            case .io(let refusal) where refusal.code == .notARegularFile:
+                // The log cannot make it again, for something else is in its place.
+                result.damage(name, at: 0, "\(refusal)")
             default:
                 result.warn(name, at: 0, "the checkpoint cannot be read: \(error)")
             }

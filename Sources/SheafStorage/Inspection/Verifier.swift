@@ -29,7 +29,7 @@ package struct Verifier: ~Copyable {
         _ volume: any Volume
     ) throws(StorageError) -> Verification {
         var verifier = Verifier(volume: volume, directory: try StoreDirectory(volume))
-        verifier.run()
+        try verifier.run()
         return verifier.result
     }
 
@@ -40,7 +40,7 @@ package struct Verifier: ~Copyable {
         store = directory.store ?? StoreID(low: 0, high: 0)
     }
 
-    private mutating func run() {
+    private mutating func run() throws(StorageError) {
         result.store = directory.store
         result.byteCount = directory.byteCount
         for finding in directory.findings { result.damage(finding) }
@@ -56,8 +56,8 @@ package struct Verifier: ~Copyable {
                     + "\(replay.lastCommit)")
         }
         noteOtherFiles()
-        checkCheckpoints()
-        checkOpening()
+        try checkCheckpoints()
+        try checkOpening()
         if replay.isWhole { result.keyCount = replay.keyspace.count }
     }
 

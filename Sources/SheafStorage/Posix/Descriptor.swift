@@ -92,18 +92,55 @@ extension Descriptor {
         return body()
     }
 
-    /// Opens `name` relative to this directory.
+    /// Opens the regular file `name` in this directory, and nothing else that may have the name.
     func open(
         _ operation: VolumeError.Operation, _ name: String, _ flags: Int32
     ) throws(VolumeError) -> Descriptor {
         try Self.check(name, for: operation)
-        let number = try call(operation, name) { directory in
+        // A pipe would let us wait for somebody at its other end, and a terminal would become ours.
+        let safe = flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+        let number: Int
+        do throws(VolumeError) {
+            number = try call(operation, name) { directory in
+                Int(Self.retryingInterruptions { openat(directory, name, safe, 0o644) })
+            }
+        } catch {
+            // Directories and sockets refuse to be opened, each in its own words.
+            guard error.code != .exists, try isOtherThing(name, flags) else { throw error }
+            throw VolumeError(operation, name, .notARegularFile)
+        }
+        let file = Descriptor(Int32(number))
+        let isRegular = try file.call(operation, name) { number in
+            var status = stat()
+            guard fstat(number, &status) == 0 else { return -1 }
+            return status.st_mode & S_IFMT == S_IFREG ? 1 : 0
+        }
+        guard isRegular == 1 else { throw VolumeError(operation, name, .notARegularFile) }
+        return file
+    }
+
+    /// Opens this directory, or one that `relation` leads to, as an open file of its own.
+    func openOnceMore(
+        _ operation: VolumeError.Operation, _ path: String, relation: String = "."
+    ) throws(VolumeError) -> Int32 {
+        let number = try call(operation, path) { directory in
             Int(
                 Self.retryingInterruptions {
-                    openat(directory, name, flags | O_CLOEXEC, 0o644)
+                    openat(directory, relation, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
                 })
         }
-        return Descriptor(Int32(number))
+        return Int32(number)
+    }
+
+    /// Whether `name` belongs to something that is no regular file.
+    private func isOtherThing(_ name: String, _ flags: Int32) throws(VolumeError) -> Bool {
+        let following = flags & O_NOFOLLOW == 0 ? 0 : AT_SYMLINK_NOFOLLOW
+        return try call(.open, name) { directory in
+            var status = stat()
+            // What cannot be looked at has an error already.
+            guard fstatat(directory, name, &status, following) == 0 else { return 0 }
+            return status.st_mode & S_IFMT == S_IFREG ? 0 : 1
+        } == 1
     }
 
     /// Refuses what is no name of a file in a directory, before the system can take it for a path.

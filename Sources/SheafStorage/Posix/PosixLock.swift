@@ -6,103 +6,145 @@
     import Darwin
 #endif
 
-/// The lock of a directory: an advisory lock on a file in it.
+/// The lock of a directory: an advisory lock on the directory itself, which nobody can remove from
+/// under its holder.
 ///
 /// `flock` belongs to the open file, so it also keeps two stores of one process apart, and it goes
 /// when the process dies. The locks of `fcntl` do neither.
 final class PosixLock: VolumeLock {
-    /// The file that is locked; it stays when the lock goes.
-    static let fileName = "LOCK"
-    /// The most digits of a process number, and the end of the line.
-    private static let maximumLength = 16
+    private let path: String
+    private let directory: Descriptor
+    /// Where an exclusive holder has left its number.
+    private let file: ProcessNumberFile?
 
-    private let descriptor: Descriptor?
-    private let kind: LockKind
-
-    private init(_ descriptor: Descriptor?, _ kind: LockKind) {
-        self.descriptor = descriptor
-        self.kind = kind
+    private init(_ path: String, _ directory: Descriptor, _ file: ProcessNumberFile?) {
+        self.path = path
+        self.directory = directory
+        self.file = file
     }
 
-    /// Asks for the lock of `directory`, and does not wait for it.
+    /// Asks for the lock of `directory`, which is at `path`, and does not wait for it.
     static func acquire(
-        _ kind: LockKind, in directory: Descriptor
+        _ kind: LockKind, of directory: Descriptor, at path: String
     ) throws(VolumeError) -> LockOutcome {
-        guard let file = try openFile(for: kind, in: directory) else {
-            return .acquired(PosixLock(nil, kind))
-        }
-        let request = (kind == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB
-        do throws(VolumeError) {
-            try file.call(.lock, fileName) { number in
-                Int(Descriptor.retryingInterruptions { flock(number, request) })
+        let own = Descriptor(try directory.openOnceMore(.lock, path))
+        guard try take(kind == .exclusive ? LOCK_EX : LOCK_SH, of: own, at: path) else {
+            if kind == .exclusive, try take(LOCK_SH, of: own, at: path) {
+                // Readers leave no number; what is there is that of a writer who was killed.
+                giveBack(own, at: path)
+                return .held(by: nil)
             }
-        } catch  where error.code == VolumeError.Code(EWOULDBLOCK) {
-            return .held(by: holder(of: file))
+            return .held(by: ProcessNumberFile.holder(in: directory))
         }
-        if kind == .exclusive { leaveProcessNumber(in: file) }
-        return .acquired(PosixLock(file, kind))
+        guard kind == .exclusive else { return .acquired(PosixLock(path, own, nil)) }
+        do throws(VolumeError) {
+            return .acquired(PosixLock(path, own, try ProcessNumberFile.leave(in: directory)))
+        } catch {
+            giveBack(own, at: path)
+            throw error
+        }
     }
 
     func release() {
-        guard let descriptor else { return }
-        if kind == .exclusive { Self.eraseProcessNumber(in: descriptor) }
-        // A child that is being started shares every open file until its program runs, and the lock
-        // belongs to the open file: to close it would leave the lock to the child for a moment.
-        _ = try? descriptor.call(.lock, Self.fileName) { Int(flock($0, LOCK_UN)) }
-        descriptor.close()
+        file?.erase()
+        Self.giveBack(directory, at: path)
     }
 
     deinit {
         release()
     }
 
-    /// The file to be locked; none when there is no file, and no way to make one.
-    private static func openFile(
-        for kind: LockKind, in directory: Descriptor
-    ) throws(VolumeError) -> Descriptor? {
-        guard kind == .shared else {
-            return try directory.open(.lock, fileName, O_RDWR | O_CREAT)
-        }
+    /// Whether the lock is ours now.
+    private static func take(
+        _ request: Int32, of directory: Descriptor, at path: String
+    ) throws(VolumeError) -> Bool {
         do throws(VolumeError) {
-            return try directory.open(.lock, fileName, O_RDONLY)
-        } catch  where error.code != .noSuchFile {
-            throw error
-        } catch {}
-        do throws(VolumeError) {
-            return try directory.open(.lock, fileName, O_RDONLY | O_CREAT)
-        } catch  where [.permissionDenied, .readOnlyFileSystem, .notPermitted].contains(error.code)
-        {
-            // Whoever writes makes the file first. Where it is missing and we cannot make it, no
-            // writer is at work: this is an archive, a backup or a disk for reading only.
-            return nil
+            try directory.call(.lock, path) { number in
+                Int(Descriptor.retryingInterruptions { flock(number, request | LOCK_NB) })
+            }
+            return true
+        } catch {
+            guard error.code == VolumeError.Code(EWOULDBLOCK) else { throw error }
+            return false
         }
     }
 
-    /// The process that holds a lock which was refused to us, if it is alive and left its number.
-    private static func holder(of file: Descriptor) -> Int32? {
-        var bytes = [UInt8](repeating: 0, count: maximumLength)
-        let count = try? file.call(.lock, fileName) { number in
-            bytes.withUnsafeMutableBytes { pread(number, $0.baseAddress, $0.count, 0) }
-        }
-        let digits = bytes.prefix(count ?? 0).prefix { $0 != 0x0A }
-        guard let process = Int32(String(decoding: digits, as: UTF8.self)), process > 0 else {
+    private static func giveBack(_ directory: Descriptor, at path: String) {
+        // A child that is being started shares every open file until its program runs, and the lock
+        // belongs to the open file: to close it would leave the lock to the child for a moment.
+        _ = try? directory.call(.lock, path) { Int(flock($0, LOCK_UN)) }
+        directory.close()
+    }
+}
+
+/// The file in which a writer leaves its number, for messages alone; it stays when the lock goes.
+///
+/// Other programs call their files so, too: what is not a number as we write it is left alone.
+private final class ProcessNumberFile: Sendable {
+    private static let name = FileName.lockName
+    /// The most digits of a process number, the end of the line, and more.
+    private static let maximumLength = 16
+
+    private let descriptor: Descriptor
+
+    private init(_ descriptor: Descriptor) {
+        self.descriptor = descriptor
+    }
+
+    /// Leaves our number for those who are refused.
+    ///
+    /// It is a help only: that the disk has no room for it, or that the file is another program's,
+    /// is no reason to refuse the lock. A directory in which we cannot make it takes no commits.
+    static func leave(in directory: Descriptor) throws(VolumeError) -> ProcessNumberFile? {
+        let file: ProcessNumberFile
+        do throws(VolumeError) {
+            file = ProcessNumberFile(try directory.open(.lock, name, O_RDWR | O_CREAT | O_NOFOLLOW))
+        } catch {
+            guard error.code.meansFull else { throw error }
             return nil
         }
-        // A writer that was killed leaves its number behind; the holder is then another one, that
-        // only reads and leaves none.
+        file.replace(by: Array("\(getpid())\n".utf8))
+        return file
+    }
+
+    /// The process that holds the lock, if it is alive and left its number.
+    static func holder(in directory: Descriptor) -> Int32? {
+        guard let descriptor = try? directory.open(.lock, name, O_RDONLY | O_NOFOLLOW),
+            let process = ProcessNumberFile(descriptor).process
+        else { return nil }
+        // A writer that was killed leaves its number behind.
         guard kill(process, 0) == 0 || errno != ESRCH else { return nil }
         return process
     }
 
-    // The number is a help for those who are refused. That a full disk does not take it is no
-    // reason to refuse the lock.
-    private static func leaveProcessNumber(in file: Descriptor) {
-        eraseProcessNumber(in: file)
-        let line = Array("\(getpid())\n".utf8)
-        _ = try? file.call(.lock, fileName) { pwrite($0, line, line.count, 0) }
+    /// Takes the number back.
+    func erase() {
+        replace(by: [])
+        descriptor.close()
     }
 
-    private static func eraseProcessNumber(in file: Descriptor) {
-        _ = try? file.call(.lock, fileName) { Int(ftruncate($0, 0)) }
+    /// The number in the file; none where there is anything else than a number and a line feed.
+    private var process: Int32? {
+        guard let bytes = contents, bytes.last == 0x0A else { return nil }
+        let digits = String(decoding: bytes.dropLast(), as: UTF8.self)
+        guard let process = Int32(digits), process > 0, String(process) == digits else {
+            return nil
+        }
+        return process
+    }
+
+    private var contents: [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: Self.maximumLength)
+        let count = try? descriptor.call(.lock, Self.name) { number in
+            bytes.withUnsafeMutableBytes { pread(number, $0.baseAddress, $0.count, 0) }
+        }
+        return count.map { Array(bytes.prefix($0)) }
+    }
+
+    private func replace(by line: [UInt8]) {
+        guard process != nil || contents == [] else { return }
+        _ = try? descriptor.call(.lock, Self.name) { number in
+            ftruncate(number, 0) == 0 ? pwrite(number, line, line.count, 0) : -1
+        }
     }
 }

@@ -29,15 +29,10 @@ package final class PosixVolume: Volume {
 
     package func names() throws(VolumeError) -> [String] {
         // Reading a directory moves a position, so each listing opens the directory for itself.
-        let listing = try directory.call(.list, path) { number in
-            let copy = Descriptor.retryingInterruptions {
-                openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            }
-            return Int(copy)
-        }
-        guard let stream = fdopendir(Int32(listing)) else {
+        let listing = try directory.openOnceMore(.list, path)
+        guard let stream = fdopendir(listing) else {
             let code = VolumeError.Code.last
-            Descriptor(Int32(listing)).close()
+            Descriptor(listing).close()
             throw VolumeError(.list, path, code)
         }
         defer { closedir(stream) }
@@ -49,7 +44,7 @@ package final class PosixVolume: Volume {
                 guard code.rawValue == 0 else { throw VolumeError(.list, path, code) }
                 return names
             }
-            if let name = Self.fileName(entry, in: Int32(listing)) { names.append(name) }
+            if let name = Self.name(of: entry), name != ".", name != ".." { names.append(name) }
         }
     }
 
@@ -71,7 +66,12 @@ package final class PosixVolume: Volume {
 
     package func remove(_ name: String) throws(VolumeError) {
         try Descriptor.check(name, for: .remove)
-        try directory.call(.remove, name) { Int(unlinkat($0, name, 0)) }
+        do throws(VolumeError) {
+            try directory.call(.remove, name) { Int(unlinkat($0, name, 0)) }
+        } catch {
+            guard try isDirectory(name) else { throw error }
+            throw VolumeError(.remove, name, .notARegularFile)
+        }
     }
 
     package func synchronizeNames() throws(VolumeError) {
@@ -79,30 +79,23 @@ package final class PosixVolume: Volume {
     }
 
     package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
-        try PosixLock.acquire(kind, in: directory)
+        try PosixLock.acquire(kind, of: directory, at: path)
     }
 
-    /// The name of an entry, unless it is a directory or no text.
-    private static func fileName(
-        _ entry: UnsafeMutablePointer<dirent>, in directory: Int32
-    ) -> String? {
+    private func isDirectory(_ name: String) throws(VolumeError) -> Bool {
+        try directory.call(.remove, name) { number in
+            var status = stat()
+            // What cannot be looked at has an error already.
+            guard fstatat(number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return 0 }
+            return status.st_mode & S_IFMT == S_IFDIR ? 1 : 0
+        } == 1
+    }
+
+    /// The name of an entry, if it is text.
+    private static func name(of entry: UnsafeMutablePointer<dirent>) -> String? {
         guard let offset = MemoryLayout<dirent>.offset(of: \dirent.d_name) else { return nil }
-        let bytes = (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)
-        let isDirectory =
-            switch Int32(entry.pointee.d_type) {
-            case Int32(DT_DIR): true
-            case Int32(DT_UNKNOWN):
-                // Some file systems do not say; what vanishes meanwhile has no name any more.
-                isDirectory(bytes, in: directory) ?? true
-            default: false
-            }
-        return isDirectory ? nil : String(validatingCString: bytes)
-    }
-
-    private static func isDirectory(_ name: UnsafePointer<CChar>, in directory: Int32) -> Bool? {
-        var status = stat()
-        guard fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
-        return status.st_mode & S_IFMT == S_IFDIR
+        let bytes = UnsafeRawPointer(entry) + offset
+        return String(validatingCString: bytes.assumingMemoryBound(to: CChar.self))
     }
 }
 
@@ -154,13 +147,8 @@ extension PosixVolume {
     private static func synchronizeNames(
         around path: String, _ relation: String
     ) throws(VolumeError) {
-        let number = try openDirectory(path).call(.open, path) { number in
-            Int(
-                Descriptor.retryingInterruptions {
-                    openat(number, relation, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-                })
-        }
-        try Descriptor(Int32(number)).call(.synchronizeNames, path) { number in
+        let number = try openDirectory(path).openOnceMore(.open, path, relation: relation)
+        try Descriptor(number).call(.synchronizeNames, path) { number in
             Int(Descriptor.synchronizeNames(number))
         }
     }

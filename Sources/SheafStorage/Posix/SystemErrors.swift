@@ -29,6 +29,11 @@ extension VolumeError.Code {
         self == .noSpace || self == .quotaExceeded || self == .fileTooLarge
     }
 
+    /// Whether the system refuses this process, and says nothing about the file.
+    package var isAboutProcess: Bool {
+        [.permissionDenied, .notPermitted, .tooManyFiles, Self(ENFILE), Self(ENOMEM)].contains(self)
+    }
+
     /// The error number that the last failed call on this thread left behind.
     static var last: Self { Self(errno) }
 }
@@ -46,6 +51,7 @@ extension VolumeError.Code: CustomStringConvertible {
         case .noProgress: "the system wrote nothing"
         case .tooLarge: "the file is larger than its format allows"
         case .powerCut: "the power is off"
+        case .notARegularFile: "it is not a regular file"
         default: String(cString: strerror(rawValue))
         }
     }

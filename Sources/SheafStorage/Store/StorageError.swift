@@ -51,6 +51,12 @@ package enum StorageError: Error, Equatable, Sendable {
         self = error.isUnsupported ? .unsupported(damage) : .corrupt(damage)
     }
 
+    /// Whether the system refuses this process, and says nothing about the store.
+    var isAboutProcess: Bool {
+        guard case .io(let error) = self else { return false }
+        return error.code.isAboutProcess
+    }
+
     /// The error for damage that no decoder reports by itself.
     static func damaged(_ file: String, at offset: Int, _ reason: String) -> StorageError {
         .corrupt(Damage(file: file, offset: offset, reason: reason))
@@ -67,7 +73,7 @@ extension StorageError: CustomStringConvertible {
         case .io(let error):
             return error.description
         case .full(let error):
-            return "the disk is full: \(error)"
+            return "the disk is full: \(error); make room, then open the store again"
         case .corrupt(let damage):
             return "the store is damaged: \(damage)"
         case .unsupported(let damage):
@@ -82,7 +88,7 @@ extension StorageError: CustomStringConvertible {
         case .readOnly:
             return "the store was opened for reading only; open it for writing to change it"
         case .poisoned(let cause):
-            return "the store accepts no more writes since: \(cause); open it again to go on"
+            return "the store accepts no more writes until it is opened again, since: \(cause)"
         case .limit(let name, let value, let limit):
             return "\(value) is more than \(name) allows, which is \(limit)"
         case .invalidKey(let reason):

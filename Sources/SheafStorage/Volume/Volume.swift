@@ -6,7 +6,7 @@ package protocol Volume: Sendable {
     /// What messages call the directory.
     var path: String { get }
 
-    /// The names of the files in the directory, in no order.
+    /// The names of all that is in the directory, be it a file or not, in no order.
     func names() throws(VolumeError) -> [String]
 
     /// Opens a file.

@@ -22,6 +22,8 @@ package struct VolumeError: Error, Hashable, Sendable {
         package static let tooLarge = Code(-3)
         /// The power is off (only in simulations).
         package static let powerCut = Code(-4)
+        /// The name is that of a directory, a pipe, a socket or a device.
+        package static let notARegularFile = Code(-5)
     }
 
     package let operation: Operation

@@ -1,0 +1,54 @@
+import SheafBytes
+
+extension StoreDirectory {
+    /// The store that the files belong to; an error where none of them tells.
+    func identity(in volume: any Volume) throws(StorageError) -> StoreID {
+        if let store { return store }
+        if let guess = try guessedStore(volume) { return guess }
+        if let first = files.first ?? unbegun.first {
+            throw .damaged(
+                first.name, at: SegmentHeader.Layout.storeLow,
+                "no file says which store it belongs to; name the store's identifier")
+        }
+        if let finding = findings.first {
+            throw .damaged(finding.file, at: finding.offset, finding.reason)
+        }
+        throw .notAStore(path: volume.path)
+    }
+
+    /// The store that the checksums of records speak for, where no header is right.
+    private func guessedStore(_ volume: any Volume) throws(StorageError) -> StoreID? {
+        var guesses: [StoreID] = []
+        for (_, name) in checkpoints {
+            let loaded: FileLoader.Loaded
+            do throws(VolumeError) {
+                loaded = try FileLoader.load(name, from: volume)
+            } catch {
+                guard !error.code.isAboutProcess else { throw StorageError(error) }
+                continue
+            }
+            typealias Layout = Checkpoint.Layout
+            guesses += Self.storeID(
+                in: loaded.mapping, low: Layout.storeLow, high: Layout.storeHigh)
+        }
+        for file in files + unbegun {
+            typealias Layout = SegmentHeader.Layout
+            guesses += Self.storeID(in: file.mapping, low: Layout.storeLow, high: Layout.storeHigh)
+        }
+        return guesses.first { guess in
+            (files + unbegun).contains { file in
+                SegmentFooter.last(in: file.bytes, store: guess) != nil
+                    || (try? Record(
+                        decoding: file.bytes, at: SegmentHeader.length,
+                        segment: file.segments.lowerBound, store: guess)) != nil
+            }
+        }
+    }
+
+    private static func storeID(in mapping: FileMapping, low: Int, high: Int) -> [StoreID] {
+        guard mapping.count >= SegmentHeader.length else { return [] }
+        return withExtendedLifetime(mapping) {
+            [StoreID(low: mapping.bytes.loadInteger(low), high: mapping.bytes.loadInteger(high))]
+        }
+    }
+}

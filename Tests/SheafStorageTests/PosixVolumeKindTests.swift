@@ -1,0 +1,165 @@
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What is no regular file, under names that the store would open.
+@Suite struct PosixVolumeKindTests {
+    private let directory = TemporaryDirectory()
+
+    private func volume() throws -> PosixVolume {
+        try PosixVolume(path: directory.path, creatingDirectory: false)
+    }
+
+    /// Makes a socket with a name; the descriptor keeps it.
+    private func makeSocket(_ name: String) throws -> Int32 {
+        #if canImport(Glibc)
+            let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+            let number = socket(AF_UNIX, SOCK_STREAM, 0)
+        #endif
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let path = Array(directory.path(name).utf8) + [0]
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
+        let length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(number, $0, length) }
+        }
+        try #require(result == 0)
+        return number
+    }
+
+    @Test func `what is no regular file is refused at once`() throws {
+        let volume = try volume()
+        #expect(mkfifo(directory.path("pipe"), 0o644) == 0)
+        #expect(mkdir(directory.path("directory"), 0o755) == 0)
+        #expect(symlink("/dev/null", directory.path("device")) == 0)
+        #expect(symlink("pipe", directory.path("link")) == 0)
+        let socket = try makeSocket("socket")
+        defer { _ = close(socket) }
+        for name in ["pipe", "directory", "device", "link", "socket"] {
+            for access in [FileAccess.read, .write] {
+                do {
+                    _ = try volume.open(name, access)
+                    Issue.record("\(name) was opened.")
+                } catch {
+                    #expect(error == VolumeError(.open, name, .notARegularFile))
+                }
+            }
+            #expect(code { _ = try volume.open(name, .create) } == .exists, "\(name)")
+        }
+    }
+
+    @Test func `a pipe is refused also while somebody is at its other end`() throws {
+        #expect(mkfifo(directory.path("pipe"), 0o644) == 0)
+        let end = open(directory.path("pipe"), O_RDWR)
+        defer { _ = close(end) }
+        for access in [FileAccess.read, .write] {
+            #expect(code { _ = try self.volume().open("pipe", access) } == .notARegularFile)
+        }
+    }
+
+    @Test func `a link to a regular file is as good as the file`() throws {
+        let volume = try volume()
+        try volume.write([1], to: "a")
+        #expect(symlink("a", directory.path("link")) == 0)
+        #expect(try volume.contents(of: "link") == [1])
+        #expect(symlink("nowhere", directory.path("broken")) == 0)
+        #expect(code { _ = try volume.open("broken", .read) } == .noSuchFile)
+    }
+
+    @Test func `a file that may grow no further is reported as a full disk`() throws {
+        let file = try volume().open("a", .create)
+        // Few file systems have offsets this large; on those that do there is nothing to see.
+        guard let error = code({ try file.writeFully([1], at: Int.max - 1) }) else { return }
+        #expect(error == .fileTooLarge && error.meansFull)
+    }
+
+    @Test func `a store whose file is a pipe is refused at once, with the file's name`() throws {
+        let names = [
+            FileName.name(ofSegment: 1), FileName.name(ofSegment: 2),
+            FileName.name(ofBase: 1...2), FileName.name(ofCheckpoint: 9),
+        ]
+        for name in names {
+            let path = directory.path("store \(name)")
+            let volume = try PosixVolume(path: path, creatingDirectory: true)
+            let engine = try StoreEngine(opening: volume)
+            var batch = WriteBatch()
+            try batch.put([1], [2])
+            _ = try engine.append(batch)
+            try engine.close()
+            _ = unlink(path + "/" + name)
+            #expect(mkfifo(path + "/" + name, 0o644) == 0)
+            let expected = StorageError.io(VolumeError(.open, name, .notARegularFile))
+            #expect(throws: expected) { try StoreEngine(opening: volume) }
+            #expect(throws: expected) { try LogReader(volume).statistics() }
+        }
+    }
+
+    @Test func `a directory with the name of a file stops openings, and is named by verify`()
+        throws
+    {
+        let names = [
+            FileName.name(ofSegment: 2), FileName.name(ofBase: 1...1),
+            FileName.name(ofBase: 2...3), FileName.name(ofCheckpoint: 9),
+            FileName.temporaryName(7), FileName.lockName,
+        ]
+        for name in names {
+            let path = directory.path("store \(name)")
+            let volume = try PosixVolume(path: path, creatingDirectory: true)
+            let engine = try StoreEngine(opening: volume)
+            var batch = WriteBatch()
+            try batch.put([1], [2])
+            _ = try engine.append(batch)
+            try engine.close()
+            _ = unlink(path + "/" + name)
+            #expect(mkdir(path + "/" + name, 0o755) == 0)
+            #expect {
+                try StoreEngine(opening: volume)
+            } throws: { error in
+                guard case .io(let refusal) = error as? StorageError else { return false }
+                return refusal.file == name && refusal.code == .notARegularFile
+            }
+            let findings = try Verifier.verify(volume).findings
+            #expect(findings.contains { $0.file == name && $0.severity == .damage }, "\(findings)")
+        }
+    }
+
+    @Test func `other directories are foreign, and left alone`() throws {
+        let volume = try volume()
+        for name in ["photos", "2.log", "lost+found"] {
+            #expect(mkdir(directory.path(name), 0o755) == 0)
+        }
+        let engine = try StoreEngine(opening: volume)
+        var batch = WriteBatch()
+        try batch.put([1], [2])
+        _ = try engine.append(batch)
+        try engine.close()
+        let result = try Verifier.verify(volume)
+        #expect(!result.isDamaged)
+        #expect(result.findings.map(\.file) == ["2.log", "lost+found", "photos"])
+        #expect(try LogReader(volume).statistics().otherCount == 3)
+    }
+
+    @Test func `a directory is not removed like a file`() throws {
+        #expect(mkdir(directory.path("directory"), 0o755) == 0)
+        #expect(code { try self.volume().remove("directory") } == .notARegularFile)
+        #expect(try volume().names() == ["directory"])
+    }
+
+    @Test func `a pipe with the name of a temporary file is removed like one`() throws {
+        let volume = try volume()
+        let name = FileName.temporaryName(7)
+        #expect(mkfifo(directory.path(name), 0o644) == 0)
+        try StoreEngine(opening: volume).close()
+        #expect(try volume.names().contains(name) == false)
+    }
+}
