@@ -32,6 +32,9 @@ let package = Package(
         // Floor 2: the log, the tree, and the store of opaque bytes over both.
         .target(name: "SheafStorage", dependencies: ["SheafBytes"], swiftSettings: settings),
 
+        // Floor 2: values, documents that merge, and commits.
+        .target(name: "SheafDocument", dependencies: ["SheafBytes"], swiftSettings: settings),
+
         // Floor 5: the tool.
         .executableTarget(
             name: "SheafTool", dependencies: ["SheafBytes", "SheafStorage"],
@@ -53,6 +56,9 @@ let package = Package(
             path: "Tests/sheaf-crash", swiftSettings: settings),
         .testTarget(
             name: "SheafBytesTests", dependencies: ["SheafBytes", "SheafTestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "SheafDocumentTests", dependencies: ["SheafDocument", "SheafTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "SheafStorageTests",

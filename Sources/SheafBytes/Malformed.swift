@@ -6,6 +6,10 @@ package enum Malformed: Error, Equatable, Sendable {
     case varint(at: Int)
     /// A compressed block does not expand to exactly the length that was announced.
     case compressed(at: Int)
+    /// A byte that says what follows is none that the format knows, or none that can stand here.
+    case unexpected(UInt8, at: Int)
+    /// Values lie in one another deeper than the format allows.
+    case tooDeep(at: Int, limit: Int)
     /// A length is larger than the format allows.
     case tooLong(at: Int, length: UInt64, limit: UInt64)
 }
@@ -19,6 +23,10 @@ extension Malformed: CustomStringConvertible {
             "the variable-length integer at offset \(offset) is not in its shortest form"
         case .compressed(let offset):
             "the compressed block at offset \(offset) does not expand to its announced length"
+        case .unexpected(let byte, let offset):
+            "the byte \(byte) at offset \(offset) cannot stand there"
+        case .tooDeep(let offset, let limit):
+            "values are nested deeper than \(limit) at offset \(offset)"
         case .tooLong(let offset, let length, let limit):
             "the length at offset \(offset) is \(length), more than the \(limit) allowed"
         }

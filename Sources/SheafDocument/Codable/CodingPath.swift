@@ -1,0 +1,53 @@
+/// The way from the top of a value to a place in it, kept as a chain: most are never looked at.
+final class CodingPath: Sendable {
+    private let parent: CodingPath?
+    private let key: any CodingKey & Sendable
+
+    init(_ parent: CodingPath?, _ key: some CodingKey) {
+        self.parent = parent
+        self.key = PathKey(key)
+    }
+
+    init(_ parent: CodingPath?, index: Int) {
+        self.parent = parent
+        key = PathKey(index: index)
+    }
+
+    /// The keys from the top.
+    static func keys(_ path: CodingPath?) -> [any CodingKey] {
+        var keys: [any CodingKey] = []
+        var node = path
+        while let current = node {
+            keys.append(current.key)
+            node = current.parent
+        }
+        return keys.reversed()
+    }
+}
+
+/// A key without the type that it came from.
+struct PathKey: CodingKey {
+    let stringValue: String
+    let intValue: Int?
+
+    /// The key under which a class keeps what its superclass encodes.
+    static let superclass = PathKey("super")
+
+    init(_ key: some CodingKey) {
+        stringValue = key.stringValue
+        intValue = key.intValue
+    }
+
+    init(_ name: String) {
+        stringValue = name
+        intValue = nil
+    }
+
+    init(index: Int) {
+        stringValue = "Index \(index)"
+        intValue = index
+    }
+
+    init?(stringValue: String) { self.init(stringValue) }
+    init?(intValue: Int) { self.init(index: intValue) }
+}

@@ -1,0 +1,136 @@
+/// An object that is being decoded, field by field.
+struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let object: Object
+    let path: CodingPath?
+
+    var codingPath: [any CodingKey] { CodingPath.keys(path) }
+    var allKeys: [Key] { object.compactMap { Key(stringValue: $0.name) } }
+
+    func contains(_ key: Key) -> Bool {
+        object[key.stringValue] != nil
+    }
+
+    func decodeNil(forKey key: Key) throws -> Bool {
+        try decoding(key).decodeNil()
+    }
+
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+        if case .bool(let found)? = object[key.stringValue] { return found }
+        return try decoding(key).decode(type)
+    }
+
+    func decode(_ type: String.Type, forKey key: Key) throws -> String {
+        if case .string(let found)? = object[key.stringValue] { return found }
+        return try decoding(key).decode(type)
+    }
+
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
+        if case .float(let found)? = object[key.stringValue] { return found }
+        return try decoding(key).decode(type)
+    }
+
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+        if case .integer(let found)? = object[key.stringValue], let int = Int(exactly: found) {
+            return int
+        }
+        return try decoding(key).decode(type)
+    }
+
+    func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+        try decoding(key).decode(type)
+    }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<Nested> {
+        try decoding(key).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try decoding(key).unkeyedContainer()
+    }
+
+    func superDecoder() throws -> any Decoder {
+        try decoding(named: PathKey.superclass)
+    }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder {
+        try decoding(key)
+    }
+
+    private func decoding(_ key: Key) throws -> Decoding {
+        try decoding(named: key)
+    }
+
+    private func decoding(named key: some CodingKey) throws -> Decoding {
+        guard let value = object[key.stringValue] else {
+            throw DecodingError.keyNotFound(
+                key,
+                DecodingError.Context(
+                    codingPath: codingPath,
+                    debugDescription: "the object has no field \"\(key.stringValue)\""))
+        }
+        return Decoding(value, CodingPath(path, key))
+    }
+}
+
+/// An array that is being decoded, element by element.
+struct UnkeyedDecoding: UnkeyedDecodingContainer {
+    let values: [Value]
+    let path: CodingPath?
+    private(set) var currentIndex = 0
+
+    init(values: [Value], path: CodingPath?) {
+        self.values = values
+        self.path = path
+    }
+
+    var codingPath: [any CodingKey] { CodingPath.keys(path) }
+    var count: Int? { values.count }
+    var isAtEnd: Bool { currentIndex >= values.count }
+
+    mutating func decodeNil() throws -> Bool {
+        let isNil = try current(Never?.self).decodeNil()
+        // Only what was nil has been read.
+        if isNil { currentIndex += 1 }
+        return isNil
+    }
+
+    mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        let decoded = try current(type).decode(type)
+        currentIndex += 1
+        return decoded
+    }
+
+    mutating func nestedContainer<Key: CodingKey>(
+        keyedBy type: Key.Type
+    ) throws -> KeyedDecodingContainer<Key> {
+        let container = try current([String: Value].self).container(keyedBy: type)
+        currentIndex += 1
+        return container
+    }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        let container = try current([Value].self).unkeyedContainer()
+        currentIndex += 1
+        return container
+    }
+
+    mutating func superDecoder() throws -> any Decoder {
+        let decoding = try current((any Decoder).self)
+        currentIndex += 1
+        return decoding
+    }
+
+    private func current(_ type: Any.Type) throws -> Decoding {
+        let here = CodingPath(path, index: currentIndex)
+        guard currentIndex < values.count else {
+            throw DecodingError.valueNotFound(
+                type,
+                DecodingError.Context(
+                    codingPath: CodingPath.keys(here),
+                    debugDescription: "the array has only \(values.count) elements"))
+        }
+        return Decoding(values[currentIndex], here)
+    }
+}

@@ -1,0 +1,362 @@
+/// Reads JSON (RFC 8259) into values, in one pass and without exceptions to the standard.
+///
+/// A number without fraction and exponent is an integer, if 64 bits hold it, and a float otherwise.
+/// A name that comes twice in one object, and half of a surrogate pair, are errors.
+package struct JSONReader {
+    /// How long a text may be.
+    package static let maximumLength = 64 << 20
+
+    private let text: UnsafeRawBufferPointer
+    private var offset = 0
+    private var depth = 0
+
+    /// The value that all of `text` is.
+    package static func read(_ text: UnsafeRawBufferPointer) throws(JSONError) -> Value {
+        guard text.count <= maximumLength else {
+            throw JSONError(.tooLong(limit: maximumLength), at: maximumLength, in: text)
+        }
+        var reader = JSONReader(text: text)
+        reader.skipSpace()
+        let value = try reader.readValue()
+        reader.skipSpace()
+        guard reader.offset == text.count else { throw reader.error(.trailing) }
+        return value
+    }
+
+    private init(text: UnsafeRawBufferPointer) {
+        self.text = text
+    }
+
+    private func error(_ reason: JSONError.Reason, at offset: Int? = nil) -> JSONError {
+        JSONError(reason, at: offset ?? self.offset, in: text)
+    }
+
+    /// The byte at the offset; zero, which no value begins with, at the end.
+    private var current: UInt8 { offset < text.count ? text[offset] : 0 }
+
+    private mutating func skipSpace() {
+        while offset < text.count {
+            switch text[offset] {
+            case 0x20, 0x0A, 0x0D, 0x09: offset += 1
+            default: return
+            }
+        }
+    }
+
+    private mutating func readValue() throws(JSONError) -> Value {
+        switch current {
+        case UInt8(ascii: "{"): return .object(try readObject())
+        case UInt8(ascii: "["): return .array(try readArray())
+        case UInt8(ascii: "\""): return .string(try readString())
+        case UInt8(ascii: "t"): return try readWord("true", .bool(true))
+        case UInt8(ascii: "f"): return try readWord("false", .bool(false))
+        case UInt8(ascii: "n"): return try readWord("null", .null)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try readNumber()
+        default: throw error(.expected("a value"))
+        }
+    }
+
+    private mutating func readWord(
+        _ word: StaticString, _ value: Value
+    ) throws(JSONError) -> Value {
+        let end = offset + word.utf8CodeUnitCount
+        guard end <= text.count,
+            text[offset..<end].elementsEqual(
+                UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+        else { throw error(.expected("true, false or null")) }
+        offset = end
+        return value
+    }
+
+    // MARK: Arrays and objects
+
+    private mutating func enter() throws(JSONError) {
+        guard depth < Value.maximumDepth else {
+            throw error(.tooDeep(limit: Value.maximumDepth))
+        }
+        depth += 1
+        offset += 1
+        skipSpace()
+    }
+
+    /// Goes over a comma, or the end of an array or object; true at the end.
+    private mutating func endsList(with end: UInt8) throws(JSONError) -> Bool {
+        skipSpace()
+        switch current {
+        case end:
+            offset += 1
+            depth -= 1
+            return true
+        case UInt8(ascii: ","):
+            offset += 1
+            skipSpace()
+            return false
+        default:
+            throw error(.expected(end == UInt8(ascii: "]") ? "a comma or ]" : "a comma or }"))
+        }
+    }
+
+    private mutating func readArray() throws(JSONError) -> [Value] {
+        try enter()
+        var values: [Value] = []
+        guard current != UInt8(ascii: "]") else {
+            _ = try endsList(with: UInt8(ascii: "]"))
+            return values
+        }
+        repeat {
+            values.append(try readValue())
+        } while try !endsList(with: UInt8(ascii: "]"))
+        return values
+    }
+
+    private mutating func readObject() throws(JSONError) -> Object {
+        let start = offset
+        try enter()
+        var fields: [Object.Field] = []
+        guard current != UInt8(ascii: "}") else {
+            _ = try endsList(with: UInt8(ascii: "}"))
+            return Object()
+        }
+        repeat {
+            guard current == UInt8(ascii: "\"") else {
+                throw error(.expected("a name in double quotes"))
+            }
+            let name = try readString()
+            skipSpace()
+            guard current == UInt8(ascii: ":") else { throw error(.expected("a colon")) }
+            offset += 1
+            skipSpace()
+            fields.append(Object.Field(name, try readValue()))
+        } while try !endsList(with: UInt8(ascii: "}"))
+        let object = Object(sorting: fields)
+        guard object.count == fields.count else {
+            throw error(.duplicateName(Self.firstDuplicate(fields)), at: start)
+        }
+        return object
+    }
+
+    /// The first name that comes twice, as there is one.
+    private static func firstDuplicate(_ fields: [Object.Field]) -> String {
+        var seen = Set<[UInt8]>()
+        return fields.first { !seen.insert(Array($0.name.utf8)).inserted }?.name ?? ""
+    }
+
+    // MARK: Strings
+
+    private mutating func readString() throws(JSONError) -> String {
+        offset += 1
+        let start = offset
+        skipPlainText()
+        if current == UInt8(ascii: "\"") {
+            let bytes = text[start..<offset]
+            offset += 1
+            guard let string = String(validating: bytes, as: UTF8.self) else {
+                throw error(.invalidText, at: start)
+            }
+            return string
+        }
+        var bytes = Array(text[start..<offset])
+        while true {
+            guard offset < text.count else { throw error(.expected("a double quote")) }
+            switch text[offset] {
+            case UInt8(ascii: "\""):
+                offset += 1
+                guard let string = String(validating: bytes, as: UTF8.self) else {
+                    throw error(.invalidText, at: start)
+                }
+                return string
+            case UInt8(ascii: "\\"):
+                try readEscape(into: &bytes)
+            case let byte where byte < 0x20:
+                throw error(.controlCharacter(byte))
+            default:
+                let plain = offset
+                skipPlainText()
+                bytes.append(contentsOf: text[plain..<offset])
+            }
+        }
+    }
+
+    /// Goes on to the next quote, backslash or control character, eight bytes at a time.
+    private mutating func skipPlainText() {
+        while offset + 8 <= text.count {
+            let word = UInt64(
+                littleEndian: text.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            let found =
+                Self.bytes(of: word, equalTo: 0x22) | Self.bytes(of: word, equalTo: 0x5C)
+                | Self.bytesBelowSpace(of: word)
+            guard found == 0 else {
+                offset += found.trailingZeroBitCount / 8
+                return
+            }
+            offset += 8
+        }
+        while offset < text.count {
+            let byte = text[offset]
+            guard byte != 0x22, byte != 0x5C, byte >= 0x20 else { return }
+            offset += 1
+        }
+    }
+
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let highBits: UInt64 = 0x8080_8080_8080_8080
+
+    /// The high bits of the bytes that are `byte`; only the lowest one that is set is certain.
+    @inline(__always)
+    private static func bytes(of word: UInt64, equalTo byte: UInt64) -> UInt64 {
+        let difference = word ^ (ones &* byte)
+        return (difference &- ones) & ~difference & highBits
+    }
+
+    @inline(__always)
+    private static func bytesBelowSpace(of word: UInt64) -> UInt64 {
+        (word &- ones &* 0x20) & ~word & highBits
+    }
+
+    private mutating func readEscape(into bytes: inout [UInt8]) throws(JSONError) {
+        let start = offset
+        offset += 1
+        let letter = current
+        offset += 1
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): bytes.append(letter)
+        case UInt8(ascii: "b"): bytes.append(0x08)
+        case UInt8(ascii: "f"): bytes.append(0x0C)
+        case UInt8(ascii: "n"): bytes.append(0x0A)
+        case UInt8(ascii: "r"): bytes.append(0x0D)
+        case UInt8(ascii: "t"): bytes.append(0x09)
+        case UInt8(ascii: "u"):
+            var unit = try readHexadecimal(from: start)
+            if unit & 0xFC00 == 0xD800 {
+                guard current == UInt8(ascii: "\\"), offset + 1 < text.count,
+                    text[offset + 1] == UInt8(ascii: "u")
+                else { throw error(.invalidText, at: start) }
+                offset += 2
+                let second = try readHexadecimal(from: start)
+                guard second & 0xFC00 == 0xDC00 else { throw error(.invalidText, at: start) }
+                unit = 0x1_0000 + (unit & 0x3FF) << 10 + second & 0x3FF
+            }
+            guard let scalar = Unicode.Scalar(unit) else { throw error(.invalidText, at: start) }
+            bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+        default:
+            throw error(.invalidEscape, at: start)
+        }
+    }
+
+    private mutating func readHexadecimal(from start: Int) throws(JSONError) -> UInt32 {
+        var unit: UInt32 = 0
+        for _ in 0..<4 {
+            guard let digit = Character(Unicode.Scalar(current)).hexDigitValue else {
+                throw error(.expected("four hexadecimal digits"), at: start)
+            }
+            unit = unit << 4 | UInt32(digit)
+            offset += 1
+        }
+        return unit
+    }
+
+    // MARK: Numbers
+
+    private mutating func readNumber() throws(JSONError) -> Value {
+        let start = offset
+        let isNegative = current == UInt8(ascii: "-")
+        if isNegative { offset += 1 }
+        var decimal = Decimal()
+        let first = current
+        guard readDigits(into: &decimal) > 0 else { throw error(.expected("a digit")) }
+        guard first != UInt8(ascii: "0") || decimal.digitCount == 1 else {
+            throw error(.expected("no digit behind a leading zero"), at: start)
+        }
+        var isInteger = true
+        if current == UInt8(ascii: ".") {
+            isInteger = false
+            offset += 1
+            let count = readDigits(into: &decimal)
+            guard count > 0 else { throw error(.expected("a digit")) }
+            decimal.exponent -= count
+        }
+        if current | 0x20 == UInt8(ascii: "e") {
+            isInteger = false
+            offset += 1
+            decimal.exponent += try readExponent()
+        }
+        if isInteger, let value = decimal.integer(isNegative: isNegative) {
+            return .integer(value)
+        }
+        if let value = decimal.float(isNegative: isNegative) { return .float(value) }
+        // The exact way, for what has many digits or a large exponent.
+        let value = Double(String(decoding: text[start..<offset], as: UTF8.self)) ?? .infinity
+        guard value.isFinite else { throw error(.numberTooLarge, at: start) }
+        return .float(value)
+    }
+
+    private mutating func readDigits(into decimal: inout Decimal) -> Int {
+        let start = offset
+        while offset < text.count {
+            let digit = text[offset] &- UInt8(ascii: "0")
+            guard digit <= 9 else { break }
+            decimal.append(digit)
+            offset += 1
+        }
+        return offset - start
+    }
+
+    private mutating func readExponent() throws(JSONError) -> Int {
+        let isNegative = current == UInt8(ascii: "-")
+        if isNegative || current == UInt8(ascii: "+") { offset += 1 }
+        guard case UInt8(ascii: "0")...UInt8(ascii: "9") = current else {
+            throw error(.expected("a digit"))
+        }
+        var exponent = 0
+        while case UInt8(ascii: "0")...UInt8(ascii: "9") = current {
+            // No float goes so far; further digits change nothing.
+            if exponent < 100_000 { exponent = exponent * 10 + Int(current - UInt8(ascii: "0")) }
+            offset += 1
+        }
+        return isNegative ? -exponent : exponent
+    }
+}
+
+/// The digits of a number, and the power of ten behind them.
+private struct Decimal {
+    private var mantissa: UInt64 = 0
+    private(set) var digitCount = 0
+    private var hasOverflown = false
+    var exponent = 0
+
+    @inline(__always)
+    mutating func append(_ digit: UInt8) {
+        digitCount += 1
+        // Nineteen digits always fit.
+        guard digitCount > 19 else {
+            mantissa = mantissa &* 10 &+ UInt64(digit)
+            return
+        }
+        let (product, first) = mantissa.multipliedReportingOverflow(by: 10)
+        let (sum, second) = product.addingReportingOverflow(UInt64(digit))
+        hasOverflown = hasOverflown || first || second
+        mantissa = sum
+    }
+
+    func integer(isNegative: Bool) -> Int64? {
+        guard !hasOverflown else { return nil }
+        guard isNegative else { return Int64(exactly: mantissa) }
+        return mantissa <= Int64.min.magnitude ? Int64(truncatingIfNeeded: 0 &- mantissa) : nil
+    }
+
+    /// The float, where one multiplication or division of exact floats gives it.
+    func float(isNegative: Bool) -> Double? {
+        guard !hasOverflown, mantissa < 1 << 53, abs(exponent) < Self.powers.count else {
+            return nil
+        }
+        let power = Self.powers[abs(exponent)]
+        let magnitude = exponent < 0 ? Double(mantissa) / power : Double(mantissa) * power
+        return isNegative ? -magnitude : magnitude
+    }
+
+    /// All powers of ten that floats have exactly.
+    private static let powers: [Double] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+        1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+    ]
+}

@@ -1,0 +1,154 @@
+import SheafBytes
+
+/// Bytes whose order is the order of values (`format-spec/keys.md`).
+///
+/// A key is a list of components, each ascending or descending, and a trailer that tells what the
+/// order does not: which of the numbers were floats. Equal numbers have the same bytes in front, so
+/// keys without a trailer say which values are equal.
+package enum SortKey {
+    /// The first byte of a component; descending ones have all bits of all their bytes turned.
+    enum Tag: UInt8 {
+        /// Ends a text, an array or an object: it comes before everything that could go on.
+        case end = 0x00
+        case no = 0x10
+        case yes = 0x11
+        case number = 0x20
+        case bytes = 0x30
+        case string = 0x40
+        case array = 0x50
+        case object = 0x60
+        case null = 0x70
+        case missing = 0x80
+    }
+
+    /// Stands before a byte of a text that is zero, which would end it, or that is this one.
+    ///
+    /// Both are one more there. So no key is the beginning of another, and turned bits turn the
+    /// order.
+    static let escape: UInt8 = 0x01
+    /// From here on floats have gaps, and integers between them a remainder.
+    static let firstGap = 0x1p53
+
+    /// What a number is besides its place in the order.
+    enum NumberForm: UInt8 {
+        case integer = 0
+        case float = 1
+        case negativeZero = 2
+    }
+
+    /// The bits by which a float has its place: zero has one, and so has what is no number.
+    static func canonical(_ float: Double) -> UInt64 {
+        float.isNaN ? Double.nan.bitPattern : float == 0 ? 0 : float.bitPattern
+    }
+
+    /// The greatest float that is not above an integer, and what is left.
+    static func split(_ integer: Int64) -> (number: Double, remainder: UInt16) {
+        var below = Double(integer)
+        // The conversion rounds to the nearest float, which may be above.
+        if NumberOrder.compare(integer, below) < 0 { below = below.nextDown }
+        return (below, UInt16(truncatingIfNeeded: integer &- Int64(below)))
+    }
+
+    /// The key of one value, for what equality matters alone: without a trailer.
+    package static func identity(of value: Value) -> [UInt8] {
+        var writer = SortKeyWriter()
+        writer.append(value)
+        return writer.components
+    }
+}
+
+/// Makes a key, component by component.
+package struct SortKeyWriter {
+    /// What decides the order.
+    package private(set) var components: [UInt8] = []
+    private var forms: [SortKey.NumberForm] = []
+
+    package init() {}
+
+    /// Adds a value; nil stands for one that is missing.
+    package mutating func append(_ value: Value?, descending: Bool = false) {
+        let start = components.count
+        if let value {
+            write(value)
+        } else {
+            components.append(SortKey.Tag.missing.rawValue)
+        }
+        guard descending else { return }
+        for index in start..<components.count { components[index] = ~components[index] }
+    }
+
+    /// The components and the trailer.
+    package var bytes: [UInt8] {
+        var trailer: [UInt8] = []
+        for (index, form) in forms.enumerated() {
+            if index % 4 == 0 { trailer.append(0) }
+            trailer[trailer.count - 1] |= form.rawValue << UInt8(2 * (index % 4))
+        }
+        // Integers are the rule, and need no trailer.
+        while trailer.last == 0 { trailer.removeLast() }
+        return components + trailer
+    }
+
+    private mutating func write(_ value: Value) {
+        switch value {
+        case .bool(let value): components.append((value ? SortKey.Tag.yes : .no).rawValue)
+        case .integer(let value): write(value)
+        case .float(let value): write(value)
+        case .bytes(let value):
+            components.append(SortKey.Tag.bytes.rawValue)
+            value.withUnsafeBytes { write(text: $0) }
+        case .string(let value): write(value)
+        case .array(let values):
+            components.append(SortKey.Tag.array.rawValue)
+            for value in values { write(value) }
+            components.append(SortKey.Tag.end.rawValue)
+        case .object(let object):
+            components.append(SortKey.Tag.object.rawValue)
+            for field in object {
+                write(field.name)
+                write(field.value)
+            }
+            components.append(SortKey.Tag.end.rawValue)
+        case .null: components.append(SortKey.Tag.null.rawValue)
+        }
+    }
+
+    private mutating func write(_ string: String) {
+        components.append(SortKey.Tag.string.rawValue)
+        var string = string
+        string.withUTF8 { write(text: UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func write(text: UnsafeRawBufferPointer) {
+        for byte in text {
+            if byte > SortKey.escape {
+                components.append(byte)
+            } else {
+                components.append(SortKey.escape)
+                components.append(byte + 1)
+            }
+        }
+        components.append(SortKey.Tag.end.rawValue)
+    }
+
+    private mutating func write(_ float: Double) {
+        forms.append(float == 0 && float.sign == .minus ? .negativeZero : .float)
+        write(number: Double(bitPattern: SortKey.canonical(float)), remainder: 0)
+    }
+
+    private mutating func write(_ integer: Int64) {
+        forms.append(.integer)
+        let (number, remainder) = SortKey.split(integer)
+        write(number: number, remainder: remainder)
+    }
+
+    private mutating func write(number: Double, remainder: UInt16) {
+        components.append(SortKey.Tag.number.rawValue)
+        let bits = number.bitPattern
+        // Negative floats grow with the bits of their magnitude downwards.
+        let ordered = bits >> 63 == 0 ? bits | 1 << 63 : ~bits
+        withUnsafeBytes(of: ordered.bigEndian) { components.append(contentsOf: $0) }
+        guard number.magnitude >= SortKey.firstGap else { return }
+        withUnsafeBytes(of: remainder.bigEndian) { components.append(contentsOf: $0) }
+    }
+}

@@ -1,0 +1,120 @@
+/// The order of all values, and what is equal by it.
+///
+/// Ascending: false, true, numbers, bytes, strings by their UTF-8 bytes, arrays, objects, null.
+/// Integers and floats are compared as the numbers that they are. Negative zero is zero; what is
+/// no number comes behind all numbers, and is equal to itself.
+extension Value: Comparable, Hashable {
+    public static func == (left: Value, right: Value) -> Bool {
+        left.compare(right) == 0
+    }
+
+    public static func < (left: Value, right: Value) -> Bool {
+        left.compare(right) < 0
+    }
+
+    /// Negative where this value comes before `other`, zero where they are equal.
+    package func compare(_ other: Value) -> Int {
+        switch (self, other) {
+        case (.integer(let left), .integer(let right)):
+            return NumberOrder.compare(left, right)
+        case (.float(let left), .float(let right)):
+            return NumberOrder.compare(left, right)
+        case (.integer(let left), .float(let right)):
+            return NumberOrder.compare(left, right)
+        case (.float(let left), .integer(let right)):
+            return -NumberOrder.compare(right, left)
+        case (.string(let left), .string(let right)):
+            return UTF8Order.compare(left, right)
+        case (.bool(let left), .bool(let right)):
+            return (left ? 1 : 0) - (right ? 1 : 0)
+        case (.bytes(let left), .bytes(let right)):
+            return left.withUnsafeBytes { left in
+                right.withUnsafeBytes { UTF8Order.compare(left, $0) }
+            }
+        case (.array(let left), .array(let right)):
+            for (left, right) in zip(left, right) {
+                let result = left.compare(right)
+                if result != 0 { return result }
+            }
+            return left.count - right.count
+        case (.object(let left), .object(let right)):
+            for (left, right) in zip(left, right) {
+                let names = UTF8Order.compare(left.name, right.name)
+                if names != 0 { return names }
+                let values = left.value.compare(right.value)
+                if values != 0 { return values }
+            }
+            return left.count - right.count
+        default:
+            return kind.rawValue - other.kind.rawValue
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(kind.rawValue)
+        switch self {
+        case .null: break
+        case .bool(let value): hasher.combine(value)
+        case .integer(let value): hasher.combine(value)
+        case .float(let value):
+            // Whatever is equal to an integer has the hash of that integer.
+            if let integer = Int64(exactly: value) {
+                hasher.combine(integer)
+            } else {
+                hasher.combine(value.isNaN ? Double.nan.bitPattern : value.bitPattern)
+            }
+        case .string(let value):
+            // Not the hash of `String`, for which texts are equal that have other bytes.
+            for byte in value.utf8 { hasher.combine(byte) }
+        case .bytes(let value): hasher.combine(value)
+        case .array(let values): hasher.combine(values)
+        case .object(let object): hasher.combine(object)
+        }
+    }
+}
+
+extension Object: Hashable {
+    public static func == (left: Object, right: Object) -> Bool {
+        left.elementsEqual(right)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for field in self { hasher.combine(field) }
+    }
+}
+
+extension Object.Field: Hashable {
+    public static func == (left: Self, right: Self) -> Bool {
+        UTF8Order.compare(left.name, right.name) == 0 && left.value == right.value
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for byte in name.utf8 { hasher.combine(byte) }
+        hasher.combine(value)
+    }
+}
+
+/// The order of integers and floats as numbers, without rounding either.
+package enum NumberOrder {
+    package static func compare(_ left: Int64, _ right: Int64) -> Int {
+        left < right ? -1 : left == right ? 0 : 1
+    }
+
+    /// What is no number comes behind all numbers.
+    package static func compare(_ left: Double, _ right: Double) -> Int {
+        if left < right { return -1 }
+        if left > right { return 1 }
+        if left == right { return 0 }
+        return (left.isNaN ? 1 : 0) - (right.isNaN ? 1 : 0)
+    }
+
+    package static func compare(_ left: Int64, _ right: Double) -> Int {
+        // The bounds are powers of two, which floats have exactly.
+        guard right < 0x1p63 else { return -1 }
+        guard right >= -0x1p63 else { return right.isNaN ? -1 : 1 }
+        let whole = right.rounded(.towardZero)
+        let integer = Int64(whole)
+        if left != integer { return left < integer ? -1 : 1 }
+        return whole < right ? -1 : whole == right ? 0 : 1
+    }
+}

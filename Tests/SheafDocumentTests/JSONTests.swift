@@ -1,0 +1,100 @@
+import SheafDocument
+import Testing
+
+@Suite struct JSONTests {
+    @Test func `texts and the values that they are`() throws {
+        let pairs: [(String, Value)] = [
+            ("null", .null), (" true ", true), ("\t\n\rfalse", false), ("0", 0), ("-0", 0),
+            ("-12", -12), ("9223372036854775807", .integer(.max)),
+            ("-9223372036854775808", .integer(.min)), ("9223372036854775808", .float(0x1p63)),
+            ("9007199254740993", .integer(9_007_199_254_740_993)), ("1.0", .float(1)),
+            ("1e2", .float(100)), ("1E+2", .float(100)), ("1.5e-3", .float(0.0015)),
+            ("-0.0", .float(-0.0)), ("0.1", .float(0.1)),
+            ("123456789012345678901234567890", 1.2345678901234568e29),
+            ("5e-324", .float(.leastNonzeroMagnitude)), ("1e-400", .float(0)),
+            ("2.2250738585072014e-308", .float(.leastNormalMagnitude)),
+            (#""""#, ""), (#""a\"\\\/\b\f\n\r\tz""#, "a\"\\/\u{8}\u{C}\n\r\tz"),
+            (#""\u0041\u00e9\u20AC\ud83d\ude00\u0000""#, "A\u{E9}\u{20AC}\u{1F600}\0"),
+            (
+                "\"caf\u{E9} cafe\u{301} \u{10FFFF}\u{7F}\"",
+                "caf\u{E9} cafe\u{301} \u{10FFFF}\u{7F}"
+            ),
+            ("[]", []), ("[ 1 , [ ] ]", [1, []]), ("{}", [:]),
+            (#"{ "b" : 1 , "a" : { "" : null } }"#, ["a": ["": .null], "b": 1]),
+            (#"{"caf\u00e9":1,"cafe\u0301":2}"#, ["caf\u{E9}": 1, "cafe\u{301}": 2]),
+        ]
+        for (text, value) in pairs {
+            let read = try Value(json: text)
+            #expect(read == value && read.json == value.json, "\(text)")
+        }
+    }
+
+    @Test func `texts that are no JSON, and where`() {
+        let refused: [(String, Int, Int, Int)] = [
+            ("", 0, 1, 1), ("  ", 2, 1, 3), ("nul", 0, 1, 1), ("nulL", 0, 1, 1), ("01", 0, 1, 1),
+            ("-", 1, 1, 2), ("1.", 2, 1, 3), (".5", 0, 1, 1), ("1e", 2, 1, 3), ("+1", 0, 1, 1),
+            ("1 2", 2, 1, 3), ("[1,]", 3, 1, 4), ("[1", 2, 1, 3), ("[1 2]", 3, 1, 4),
+            ("{\"a\"}", 4, 1, 5), ("{\"a\":}", 5, 1, 6), ("{a:1}", 1, 1, 2),
+            ("{\"a\":1,}", 7, 1, 8),
+            ("\"a", 2, 1, 3), ("\"\\x\"", 1, 1, 2), ("\"\\u12G4\"", 1, 1, 2), ("\"\\u12", 1, 1, 2),
+            ("\"\n\"", 1, 1, 2), ("\"abcdefgh\u{1}\"", 9, 1, 10), ("'a'", 0, 1, 1),
+            ("NaN", 0, 1, 1),
+            ("\"\\ud800\"", 1, 1, 2), ("\"\\udc00\"", 1, 1, 2), ("\"\\ud800\\u0041\"", 1, 1, 2),
+            ("1e400", 0, 1, 1), ("-1e999999999999999999999", 0, 1, 1), ("// x\n1", 0, 1, 1),
+            ("{\n  \"a\": 1,\n  \"a\": 2\n}", 0, 1, 1), ("[\n\n  tru]", 5, 3, 3), ("]", 0, 1, 1),
+        ]
+        for (text, offset, line, column) in refused {
+            do throws(JSONError) {
+                let value = try Value(json: text)
+                Issue.record("\(text) is read as \(value)")
+            } catch {
+                #expect(
+                    (error.offset, error.line, error.column) == (offset, line, column),
+                    "\(text): \(error)")
+            }
+        }
+    }
+
+    @Test func `bytes that are no text are refused`() {
+        let wrong: [[UInt8]] = [
+            [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xC3],
+        ]
+        for bytes in wrong {
+            #expect(throws: JSONError.self) { try Value(jsonBytes: [0x22] + bytes + [0x22]) }
+        }
+    }
+
+    @Test func `nesting has a limit on the way in`() throws {
+        let limit = Value.maximumDepth
+        let deepest = String(repeating: "[", count: limit) + String(repeating: "]", count: limit)
+        #expect(try Value(json: deepest).json == deepest)
+        #expect(throws: JSONError.self) { try Value(json: "[" + deepest + "]") }
+        #expect(throws: JSONError.self) {
+            try Value(json: String(repeating: "{\"a\":", count: 1_000_000))
+        }
+    }
+
+    @Test func `whatever is written is read back as it was, but for what JSON has not`() throws {
+        var values = RandomValue(seed: 11)
+        for _ in 0..<20_000 {
+            let value = values.value()
+            let text = value.json
+            let read = try Value(json: text)
+            #expect(read.json == text)
+            #expect(read == withoutWhatJSONLacks(value), "\(text)")
+        }
+        #expect(Value.bytes([0, 1, 2, 255]).json == "\"AAEC/w==\"")
+        #expect(Value.bytes([0xFB, 0xFF]).json == "\"+/8=\"" && Value.bytes([]).json == "\"\"")
+    }
+
+    private func withoutWhatJSONLacks(_ value: Value) -> Value {
+        switch value {
+        case .float(let float) where !float.isFinite: .null
+        case .bytes: .string(String(value.json.dropFirst().dropLast()))
+        case .array(let values): .array(values.map(withoutWhatJSONLacks))
+        case .object(let object):
+            .object(Object(object.map { ($0.name, withoutWhatJSONLacks($0.value)) }))
+        default: value
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import SheafBytes
+import SheafDocument
+import SheafTestSupport
+import Testing
+
+@Suite struct SortKeyTests {
+    private let seed: UInt64 = 31
+
+    private func key(_ values: [Value?], _ descending: [Bool]) -> [UInt8] {
+        var writer = SortKeyWriter()
+        for (value, isDescending) in zip(values, descending) {
+            writer.append(value, descending: isDescending)
+        }
+        return writer.bytes
+    }
+
+    /// The order of lists of values, said in the dullest way; missing comes last.
+    private func order(_ left: [Value?], _ right: [Value?], _ descending: [Bool]) -> Int {
+        for index in left.indices {
+            let result: Int
+            switch (left[index], right[index]) {
+            case (nil, nil): result = 0
+            case (nil, _): result = 1
+            case (_, nil): result = -1
+            case (let left?, let right?): result = left < right ? -1 : left == right ? 0 : 1
+            }
+            if result != 0 { return descending[index] ? -result : result }
+        }
+        return 0
+    }
+
+    @Test func `keys are ordered as their values are, and equal where these are equal`() {
+        var values = RandomValue(seed: seed)
+        for _ in 0..<20_000 {
+            let count = 1 + values.random.below(3)
+            let descending = (0..<count).map { _ in values.random.chance(1, in: 2) }
+            func draw() -> [Value?] {
+                (0..<count).map { _ in values.random.chance(1, in: 9) ? nil : values.value() }
+            }
+            let left = draw()
+            var right = draw()
+            // Often only the last component differs.
+            if values.random.chance(2, in: 3) { right = left.dropLast() + right.suffix(1) }
+            var (first, second) = (SortKeyWriter(), SortKeyWriter())
+            for index in 0..<count {
+                first.append(left[index], descending: descending[index])
+                second.append(right[index], descending: descending[index])
+            }
+            let expected = order(left, right, descending)
+            let isBefore = first.components.lexicographicallyPrecedes(second.components)
+            #expect(isBefore == (expected < 0), "\(left) \(right) \(descending)")
+            #expect((first.components == second.components) == (expected == 0))
+            if expected != 0 {
+                #expect(first.bytes.lexicographicallyPrecedes(second.bytes) == isBefore)
+            }
+        }
+    }
+
+    @Test func `values come back from their keys, with what is equal kept apart`() throws {
+        var values = RandomValue(seed: seed)
+        for _ in 0..<20_000 {
+            let count = 1 + values.random.below(4)
+            let descending = (0..<count).map { _ in values.random.chance(1, in: 2) }
+            let drawn: [Value?] = (0..<count).map { _ in
+                values.random.chance(1, in: 9) ? nil : values.value()
+            }
+            let bytes = key(drawn, descending)
+            let read = try bytes.withUnsafeBytes {
+                try SortKeyReader.read($0, descending: descending)
+            }
+            #expect(read == drawn)
+            // The same bytes again: 1 and 1.0 are equal, and still not the same.
+            #expect(key(read, descending) == bytes)
+        }
+    }
+
+    @Test func `no prefix and no flipped bit of a key is read as another one`() {
+        var values = RandomValue(seed: seed)
+        for _ in 0..<300 {
+            let descending = [values.random.chance(1, in: 2), false]
+            let bytes = key([values.value(), values.value()], descending)
+            for length in 0..<bytes.count { expectSelf(Array(bytes[..<length]), descending) }
+            for bit in 0..<bytes.count * 8 {
+                var changed = bytes
+                changed[bit / 8] ^= 1 << UInt8(bit % 8)
+                expectSelf(changed, descending)
+            }
+        }
+    }
+
+    /// What is read at all is the only key of its values.
+    private func expectSelf(_ bytes: [UInt8], _ descending: [Bool]) {
+        let read = bytes.withUnsafeBytes { try? SortKeyReader.read($0, descending: descending) }
+        guard let read else { return }
+        #expect(key(read, descending) == bytes, "\(read)")
+    }
+
+    @Test func `small numbers have nine bytes, and texts two besides their own`() {
+        #expect(key([42], [false]).count == 9)
+        #expect(key([0.5], [false]).count == 10)
+        #expect(key(["abc"], [false]) == [0x40, 0x61, 0x62, 0x63, 0])
+        #expect(key([nil, true], [false, true]) == [0x80, 0xEE])
+    }
+}
