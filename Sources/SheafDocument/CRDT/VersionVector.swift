@@ -1,0 +1,89 @@
+/// What has been seen: of each site the newest time, and with it everything that the site wrote
+/// before.
+package struct VersionVector: Hashable, Sendable {
+    /// One site, and how far it has been seen.
+    package struct Entry: Hashable, Sendable {
+        package let site: Site
+        package var time: HybridTime
+
+        package init(site: Site, time: HybridTime) {
+            self.site = site
+            self.time = time
+        }
+    }
+
+    /// In the order of the sites, each once.
+    package private(set) var entries: [Entry] = []
+
+    /// Nothing has been seen.
+    package init() {}
+
+    /// Takes entries from bytes; nil where they are not in the order of their sites.
+    package init?(sorted entries: [Entry]) {
+        for index in entries.indices.dropFirst()
+        where entries[index - 1].site >= entries[index].site {
+            return nil
+        }
+        self.entries = entries
+    }
+
+    /// Whether this write has been seen, and whatever its site wrote before.
+    package func covers(_ stamp: Stamp) -> Bool {
+        let index = position(of: stamp.site)
+        return index < entries.count && entries[index].site == stamp.site
+            && stamp.time <= entries[index].time
+    }
+
+    /// Whether everything that `other` has seen has been seen here.
+    package func covers(_ other: VersionVector) -> Bool {
+        var index = 0
+        for entry in other.entries {
+            while index < entries.count, entries[index].site < entry.site { index += 1 }
+            guard index < entries.count, entries[index].site == entry.site,
+                entry.time <= entries[index].time
+            else { return false }
+        }
+        return true
+    }
+
+    /// Notes a write, and with it whatever its site wrote before.
+    package mutating func note(_ stamp: Stamp) {
+        let index = position(of: stamp.site)
+        guard index < entries.count, entries[index].site == stamp.site else {
+            entries.insert(Entry(site: stamp.site, time: stamp.time), at: index)
+            return
+        }
+        entries[index].time = max(entries[index].time, stamp.time)
+    }
+
+    /// What either of the two has seen.
+    package func joined(with other: VersionVector) -> VersionVector {
+        guard self != other else { return self }
+        var joined = VersionVector()
+        joined.entries.reserveCapacity(max(entries.count, other.entries.count))
+        var (left, right) = (entries[...], other.entries[...])
+        while let first = left.first, let second = right.first {
+            if first.site < second.site {
+                joined.entries.append(left.removeFirst())
+            } else if second.site < first.site {
+                joined.entries.append(right.removeFirst())
+            } else {
+                joined.entries.append(first.time < second.time ? second : first)
+                left.removeFirst()
+                right.removeFirst()
+            }
+        }
+        joined.entries += left + right
+        return joined
+    }
+
+    /// The latest time of all; the initial one where nothing has been seen.
+    package var latest: HybridTime {
+        entries.reduce(.initial) { max($0, $1.time) }
+    }
+
+    /// Where the first entry is whose site does not come before `site`: most vectors are short.
+    private func position(of site: Site) -> Int {
+        entries.firstIndex { $0.site >= site } ?? entries.count
+    }
+}
