@@ -12,19 +12,47 @@ public struct ValueEncoder: Sendable {
 
 /// What has been encoded at one place so far.
 ///
-/// Encoding goes in any order and into several places at once, so places are objects.
+/// Encoding goes in any order and into several places at once, so places are objects; what is
+/// encoded at once and whole needs none.
 final class EncodingPlace {
-    enum Content {
-        case nothing
-        case value(Value)
-        case array([EncodingPlace])
-        case object([(name: String, place: EncodingPlace)])
+    enum Kind {
+        case nothing, value, array, object
     }
 
-    var content: Content
+    enum Child {
+        case value(Value)
+        case place(EncodingPlace)
+    }
 
-    init(_ content: Content = .nothing) {
-        self.content = content
+    private(set) var kind = Kind.nothing
+    private var value = Value.null
+    /// Of an object's fields; empty in an array.
+    private var names: [String] = []
+    private var children: [Child] = []
+
+    var count: Int { children.count }
+
+    /// Makes this place a value.
+    func set(_ value: Value) {
+        kind = .value
+        self.value = value
+    }
+
+    /// Makes this place an array or object; one that it is already goes on.
+    func begin(_ kind: Kind) {
+        guard self.kind != kind else { return }
+        self.kind = kind
+        names = []
+        children = []
+    }
+
+    func add(_ child: Child) {
+        children.append(child)
+    }
+
+    func add(_ child: Child, named name: String) {
+        names.append(name)
+        children.append(child)
     }
 
     /// What stands here in the end; a place where nothing was encoded is an empty object.
@@ -37,49 +65,32 @@ final class EncodingPlace {
                     debugDescription: "arrays and objects are nested deeper than "
                         + "\(Value.maximumDepth)"))
         }
-        switch content {
+        switch kind {
         case .nothing: return .object(Object())
-        case .value(let value): return value
-        case .array(let places):
+        case .value: return value
+        case .array:
             return .array(
-                try places.enumerated().map { index, place in
-                    try place.value(CodingPath(path, index: index), depth: depth + 1)
+                try children.enumerated().map { index, child in
+                    guard case .place(let place) = child else { return Self.value(of: child) }
+                    return try place.value(CodingPath(path, index: index), depth: depth + 1)
                 })
-        case .object(let fields):
-            return .object(
-                Object(
-                    sorting: try fields.map { name, place in
-                        let path = CodingPath(path, PathKey(name))
-                        return Object.Field(name, try place.value(path, depth: depth + 1))
-                    }))
+        case .object:
+            var fields: [Object.Field] = []
+            fields.reserveCapacity(children.count)
+            for (name, child) in zip(names, children) {
+                guard case .place(let place) = child else {
+                    fields.append(Object.Field(name, Self.value(of: child)))
+                    continue
+                }
+                let path = CodingPath(path, PathKey(name))
+                fields.append(Object.Field(name, try place.value(path, depth: depth + 1)))
+            }
+            return .object(Object(sorting: fields))
         }
     }
 
-    /// The place of a field, which is made anew if it is there.
-    func field(_ name: String) -> EncodingPlace {
-        let place = EncodingPlace()
-        guard case .object(var fields) = content else {
-            content = .object([(name, place)])
-            return place
-        }
-        content = .nothing
-        fields.append((name, place))
-        content = .object(fields)
-        return place
-    }
-
-    /// The place of one more element.
-    func element() -> EncodingPlace {
-        let place = EncodingPlace()
-        guard case .array(var places) = content else {
-            content = .array([place])
-            return place
-        }
-        // The array is taken out first, so that it grows in place.
-        content = .nothing
-        places.append(place)
-        content = .array(places)
-        return place
+    private static func value(of child: Child) -> Value {
+        if case .value(let value) = child { value } else { .null }
     }
 }
 
@@ -97,13 +108,12 @@ struct Encoding: Encoder {
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        // A second container of the same object goes on with the first.
-        if case .object = place.content {} else { place.content = .object([]) }
+        place.begin(.object)
         return KeyedEncodingContainer(KeyedEncoding(place: place, path: path))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        if case .array = place.content {} else { place.content = .array([]) }
+        place.begin(.array)
         return UnkeyedEncoding(place: place, path: path)
     }
 
@@ -111,11 +121,11 @@ struct Encoding: Encoder {
 }
 
 extension Encoding: SingleValueEncodingContainer {
-    func encodeNil() { place.content = .value(.null) }
-    func encode(_ source: Bool) { place.content = .value(.bool(source)) }
-    func encode(_ source: String) { place.content = .value(.string(source)) }
-    func encode(_ source: Double) { place.content = .value(.float(source)) }
-    func encode(_ source: Float) { place.content = .value(.float(Double(source))) }
+    func encodeNil() { place.set(.null) }
+    func encode(_ source: Bool) { place.set(.bool(source)) }
+    func encode(_ source: String) { place.set(.string(source)) }
+    func encode(_ source: Double) { place.set(.float(source)) }
+    func encode(_ source: Float) { place.set(.float(Double(source))) }
     func encode(_ source: Int) throws { try encode(integer: source) }
     func encode(_ source: Int8) throws { try encode(integer: source) }
     func encode(_ source: Int16) throws { try encode(integer: source) }
@@ -135,15 +145,15 @@ extension Encoding: SingleValueEncodingContainer {
                     codingPath: codingPath,
                     debugDescription: "\(source) is more than 64 bits with a sign can hold"))
         }
-        place.content = .value(.integer(integer))
+        place.set(.integer(integer))
     }
 
     func encode<T: Encodable>(_ source: T) throws {
         // The types are compared: by a cast alone every empty array is one of bytes.
         if T.self == Value.self, let value = source as? Value {
-            place.content = .value(value)
+            place.set(value)
         } else if T.self == [UInt8].self, let bytes = source as? [UInt8] {
-            place.content = .value(.bytes(bytes))
+            place.set(.bytes(bytes))
         } else {
             try source.encode(to: self)
         }
@@ -157,9 +167,11 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     var codingPath: [any CodingKey] { CodingPath.keys(path) }
 
-    func encodeNil(forKey key: Key) {
-        encoding(key).encodeNil()
-    }
+    func encodeNil(forKey key: Key) { add(.null, key) }
+    func encode(_ source: Bool, forKey key: Key) { add(.bool(source), key) }
+    func encode(_ source: String, forKey key: Key) { add(.string(source), key) }
+    func encode(_ source: Double, forKey key: Key) { add(.float(source), key) }
+    func encode(_ source: Int, forKey key: Key) { add(.integer(Int64(source)), key) }
 
     func encode<T: Encodable>(_ source: T, forKey key: Key) throws {
         try encoding(key).encode(source)
@@ -178,8 +190,14 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func superEncoder() -> any Encoder { encoding(PathKey.superclass) }
     func superEncoder(forKey key: Key) -> any Encoder { encoding(key) }
 
+    private func add(_ value: Value, _ key: Key) {
+        place.add(.value(value), named: key.stringValue)
+    }
+
     private func encoding(_ key: some CodingKey) -> Encoding {
-        Encoding(place.field(key.stringValue), CodingPath(path, key))
+        let field = EncodingPlace()
+        place.add(.place(field), named: key.stringValue)
+        return Encoding(field, CodingPath(path, key))
     }
 }
 
@@ -190,11 +208,13 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
 
     var codingPath: [any CodingKey] { CodingPath.keys(path) }
 
-    var count: Int {
-        if case .array(let places) = place.content { places.count } else { 0 }
-    }
+    var count: Int { place.count }
 
-    func encodeNil() { next().encodeNil() }
+    func encodeNil() { place.add(.value(.null)) }
+    func encode(_ source: Bool) { place.add(.value(.bool(source))) }
+    func encode(_ source: String) { place.add(.value(.string(source))) }
+    func encode(_ source: Double) { place.add(.value(.float(source))) }
+    func encode(_ source: Int) { place.add(.value(.integer(Int64(source)))) }
 
     func encode<T: Encodable>(_ source: T) throws {
         try next().encode(source)
@@ -213,7 +233,8 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     func superEncoder() -> any Encoder { next() }
 
     private func next() -> Encoding {
-        let index = count
-        return Encoding(place.element(), CodingPath(path, index: index))
+        let element = EncodingPlace()
+        defer { place.add(.place(element)) }
+        return Encoding(element, CodingPath(path, index: count))
     }
 }

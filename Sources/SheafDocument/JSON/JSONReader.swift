@@ -148,11 +148,9 @@ package struct JSONReader {
         let start = offset
         skipPlainText()
         if current == UInt8(ascii: "\"") {
-            let bytes = text[start..<offset]
+            let string = Self.string(UnsafeRawBufferPointer(rebasing: text[start..<offset]))
             offset += 1
-            guard let string = String(validating: bytes, as: UTF8.self) else {
-                throw error(.invalidText, at: start)
-            }
+            guard let string else { throw error(.invalidText, at: start) }
             return string
         }
         var bytes = Array(text[start..<offset])
@@ -161,7 +159,7 @@ package struct JSONReader {
             switch text[offset] {
             case UInt8(ascii: "\""):
                 offset += 1
-                guard let string = String(validating: bytes, as: UTF8.self) else {
+                guard let string = bytes.withUnsafeBytes({ Self.string($0) }) else {
                     throw error(.invalidText, at: start)
                 }
                 return string
@@ -174,6 +172,14 @@ package struct JSONReader {
                 skipPlainText()
                 bytes.append(contentsOf: text[plain..<offset])
             }
+        }
+    }
+
+    /// The bytes as text; nil where they are no UTF-8.
+    private static func string(_ bytes: UnsafeRawBufferPointer) -> String? {
+        bytes.withMemoryRebound(to: UInt8.self) { bytes in
+            guard let text = try? UTF8Span(validating: bytes.span) else { return nil }
+            return String(copying: text)
         }
     }
 
