@@ -74,6 +74,15 @@ import Testing
         }
     }
 
+    @Test func `a text that is too long is refused before it is read`() {
+        let text = [UInt8](repeating: 0x20, count: 64 << 20 + 1)
+        #expect {
+            try Value(jsonBytes: text)
+        } throws: { error in
+            (error as? JSONError)?.reason == .tooLong(limit: 64 << 20)
+        }
+    }
+
     @Test func `whatever is written is read back as it was, but for what JSON has not`() throws {
         var values = RandomValue(seed: 11)
         for _ in 0..<20_000 {

@@ -120,6 +120,28 @@ import Testing
         #expect(again?.snapshot().commit == 1)
     }
 
+    @Test func `a callback that closes while another thread does is refused, and stops nobody`()
+        throws
+    {
+        for seed in 0..<50 as Range<UInt64> {
+            let store = try store(SimulatedVolume(seed: seed))
+            let refusals = Mutex(0)
+            for number in 0..<8 {
+                try store.commit(batch("\(number)")) { _ in
+                    do throws(StorageError) {
+                        try store.close()
+                    } catch .closedByItself {
+                        refusals.withLock { $0 += 1 }
+                    } catch {
+                        Issue.record("\(error)")
+                    }
+                }
+            }
+            try store.close()
+            #expect(refusals.withLock { $0 } == 8)
+        }
+    }
+
     @Test func `no interval of relaxed durability is too long`() async throws {
         for milliseconds in [Int.max, .max / 1_000_000, 20_000_000_000_000, -1, .min] {
             let volume = SimulatedVolume()

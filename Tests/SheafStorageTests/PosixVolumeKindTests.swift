@@ -83,20 +83,26 @@ import Testing
         #expect(error == .fileTooLarge && error.meansFull)
     }
 
+    /// A store of one commit that was closed, with room for something else under one name.
+    private func storeWithout(_ name: String) throws -> (path: String, volume: PosixVolume) {
+        let path = directory.path("store \(name)")
+        let volume = try PosixVolume(path: path, creatingDirectory: true)
+        let engine = try StoreEngine(opening: volume)
+        var batch = WriteBatch()
+        try batch.put([1], [2])
+        _ = try engine.append(batch)
+        try engine.close()
+        _ = unlink(path + "/" + name)
+        return (path, volume)
+    }
+
     @Test func `a store whose file is a pipe is refused at once, with the file's name`() throws {
         let names = [
             FileName.name(ofSegment: 1), FileName.name(ofSegment: 2),
             FileName.name(ofBase: 1...2), FileName.name(ofCheckpoint: 9),
         ]
         for name in names {
-            let path = directory.path("store \(name)")
-            let volume = try PosixVolume(path: path, creatingDirectory: true)
-            let engine = try StoreEngine(opening: volume)
-            var batch = WriteBatch()
-            try batch.put([1], [2])
-            _ = try engine.append(batch)
-            try engine.close()
-            _ = unlink(path + "/" + name)
+            let (path, volume) = try storeWithout(name)
             #expect(mkfifo(path + "/" + name, 0o644) == 0)
             let expected = StorageError.io(VolumeError(.open, name, .notARegularFile))
             #expect(throws: expected) { try StoreEngine(opening: volume) }
@@ -113,14 +119,7 @@ import Testing
             FileName.temporaryName(7), FileName.lockName,
         ]
         for name in names {
-            let path = directory.path("store \(name)")
-            let volume = try PosixVolume(path: path, creatingDirectory: true)
-            let engine = try StoreEngine(opening: volume)
-            var batch = WriteBatch()
-            try batch.put([1], [2])
-            _ = try engine.append(batch)
-            try engine.close()
-            _ = unlink(path + "/" + name)
+            let (path, volume) = try storeWithout(name)
             #expect(mkdir(path + "/" + name, 0o755) == 0)
             #expect {
                 try StoreEngine(opening: volume)

@@ -13,7 +13,7 @@ package struct JSONReader {
     /// The value that all of `text` is.
     package static func read(_ text: UnsafeRawBufferPointer) throws(JSONError) -> Value {
         guard text.count <= maximumLength else {
-            throw JSONError(.tooLong(limit: maximumLength), at: maximumLength, in: text)
+            throw JSONError(.tooLong(limit: maximumLength), at: 0, in: text)
         }
         var reader = JSONReader(text: text)
         reader.skipSpace()

@@ -29,12 +29,13 @@ package final class Thread: Sendable {
         if let thread = take() { pthread_detach(thread) }
     }
 
-    /// Whether the caller runs on this thread.
-    package var isCurrent: Bool {
-        handle.withLock { handle in
-            guard let thread = handle else { return false }
-            return pthread_equal(thread, pthread_self()) != 0
-        }
+    /// What tells the thread of the caller from all others, for as long as it lives; never zero.
+    static var currentIdentifier: UInt {
+        #if canImport(Darwin)
+            UInt(bitPattern: pthread_self())
+        #else
+            UInt(pthread_self())
+        #endif
     }
 
     /// Waits until the body has returned; only the first call waits, and never on the thread itself.

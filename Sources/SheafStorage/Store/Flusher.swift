@@ -22,6 +22,8 @@ final class Flusher: Sendable {
     private let rhythm: FlushRhythm
     private let wish = Monitor(Wish())
     private let isAwake = Atomic(false)
+    /// Of the thread, while it runs; it may still call others when `stop` waits for it.
+    private let identifier = Atomic<UInt>(0)
     private let thread = Mutex<Thread?>(nil)
 
     init(engine: StoreEngine, onNewSegment: @escaping @Sendable () -> Void) {
@@ -38,7 +40,7 @@ final class Flusher: Sendable {
 
     /// Whether the caller is called by this thread.
     var isCurrent: Bool {
-        thread.withLock { $0?.isCurrent ?? false }
+        identifier.load(ordering: .relaxed) == Thread.currentIdentifier
     }
 
     /// Ends the thread once what is pending is written; waits for that on any other thread.
@@ -84,6 +86,9 @@ final class Flusher: Sendable {
     }
 
     private func run() {
+        identifier.store(Thread.currentIdentifier, ordering: .relaxed)
+        // The system may give the number to another thread when this one has ended.
+        defer { identifier.store(0, ordering: .relaxed) }
         var segment: UInt32 = 0
         while sleep() {
             isAwake.store(true, ordering: .sequentiallyConsistent)
