@@ -8,6 +8,10 @@ package enum Malformed: Error, Equatable, Sendable {
     case compressed(at: Int)
     /// A byte that says what follows is none that the format knows, or none that can stand here.
     case unexpected(UInt8, at: Int)
+    /// A text is no UTF-8.
+    case notText(at: Int)
+    /// Something breaks a rule of its format.
+    case invalid(String, at: Int)
     /// Values lie in one another deeper than the format allows.
     case tooDeep(at: Int, limit: Int)
     /// A length is larger than the format allows.
@@ -25,6 +29,10 @@ extension Malformed: CustomStringConvertible {
             "the compressed block at offset \(offset) does not expand to its announced length"
         case .unexpected(let byte, let offset):
             "the byte \(byte) at offset \(offset) cannot stand there"
+        case .notText(let offset):
+            "the text at offset \(offset) is not UTF-8"
+        case .invalid(let reason, let offset):
+            "\(reason) at offset \(offset)"
         case .tooDeep(let offset, let limit):
             "values are nested deeper than \(limit) at offset \(offset)"
         case .tooLong(let offset, let length, let limit):

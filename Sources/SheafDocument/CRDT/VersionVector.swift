@@ -46,6 +46,23 @@ package struct VersionVector: Hashable, Sendable {
         return true
     }
 
+    /// The newest time of a site that has been seen; the initial one where there is none.
+    package func time(of site: Site) -> HybridTime {
+        let index = position(of: site)
+        return index < entries.count && entries[index].site == site
+            ? entries[index].time : .initial
+    }
+
+    /// What both have seen.
+    func met(by other: VersionVector) -> VersionVector {
+        var met = VersionVector()
+        for entry in entries {
+            let time = min(entry.time, other.time(of: entry.site))
+            if time > .initial { met.entries.append(Entry(site: entry.site, time: time)) }
+        }
+        return met
+    }
+
     /// Notes a write, and with it whatever its site wrote before.
     package mutating func note(_ stamp: Stamp) {
         let index = position(of: stamp.site)

@@ -1,0 +1,129 @@
+import SheafBytes
+
+/// Something that one write has put into a field, and another may take out again.
+struct Dot {
+    enum Kind: UInt8 {
+        case value, token, mark, restart, sum, olderSum
+
+        var part: Part {
+            switch self {
+            case .value: .register
+            case .token: .attachment
+            case .mark: .map
+            case .restart, .sum: .counter
+            case .olderSum: .olderCounter
+            }
+        }
+
+        init?(_ tag: Tag) {
+            switch tag {
+            case .token: self = .token
+            case .map, .mark: self = .mark
+            case .restart: self = .restart
+            case .sum: self = .sum
+            case .olderSum: self = .olderSum
+            case .bareMap, .several, .overrides, .empty, .noRoot: return nil
+            default: self = .value
+            }
+        }
+    }
+
+    /// What a dot holds.
+    enum Content {
+        /// A mark holds nothing.
+        case none
+        /// An entry of the tags 1 to 12, whatever bits its tag has.
+        case encoded(EncodedEntry)
+        case value(Value)
+    }
+
+    let kind: Kind
+    let stamp: Stamp
+    /// What a sum counts from.
+    var epoch = Stamp.initial
+    let content: Content
+
+    /// Reads an entry that is a dot.
+    init(
+        _ entry: EncodedEntry, _ kind: Kind, _ stamps: some StampSource, root: Stamp?
+    ) throws(Malformed) {
+        self.kind = kind
+        stamp = try entry.stamp(stamps, root: root)
+        switch kind {
+        case .value: content = .encoded(entry)
+        case .mark: content = .none
+        case .token, .restart, .olderSum: content = .encoded(try entry.inner())
+        case .sum:
+            epoch = try stamps.stamp(try entry.epochReference())
+            content = .encoded(try entry.inner(skipping: entry.referenceWidth))
+        }
+    }
+
+    init(_ kind: Kind, _ stamp: Stamp, epoch: Stamp = .initial, _ content: Content = .none) {
+        self.kind = kind
+        self.stamp = stamp
+        self.epoch = epoch
+        self.content = content
+    }
+
+    /// The restart that a dot of a counter belongs to.
+    var countsFrom: Stamp { kind == .restart ? stamp : epoch }
+
+    /// What the dot holds, as a value.
+    func value(_ names: NameTable) throws(Malformed) -> Value? {
+        switch content {
+        case .none: nil
+        case .encoded(let entry): try entry.plainValue(names)
+        case .value(let value): value
+        }
+    }
+
+    /// Of two dots with one stamp in one place: whether this one stays.
+    func isGreater(than other: Dot, _ names: NameTable) throws(Malformed) -> Bool {
+        if epoch != other.epoch { return epoch > other.epoch }
+        guard let left = try value(names), let right = try other.value(names) else { return true }
+        return SortKey.bytes(of: left).lexicographicallyPrecedes(SortKey.bytes(of: right)) == false
+    }
+}
+
+extension SortKey {
+    /// The key of one value with its trailer, which tells all values apart that have other bits.
+    static func bytes(of value: Value) -> [UInt8] {
+        var writer = SortKeyWriter()
+        writer.append(value)
+        return writer.bytes
+    }
+}
+
+extension EntryWriter {
+    /// Writes a dot as an entry of its own.
+    mutating func write(_ dot: Dot, _ names: NameTable) throws(Malformed) {
+        switch dot.kind {
+        case .value:
+            switch dot.content {
+            case .none: preconditionFailure("Only marks hold nothing.")
+            case .value(let value): write(value, at: dot.stamp, names)
+            case .encoded(let entry):
+                write(try entry.tag(), at: dot.stamp)
+                write(try entry.payloadBytes())
+            }
+        case .mark: write(.mark, at: dot.stamp)
+        case .token: try write(.token, dot, names)
+        case .restart: try write(.restart, dot, names)
+        case .sum: try write(.sum, dot, names)
+        case .olderSum: try write(.olderSum, dot, names)
+        }
+    }
+
+    private mutating func write(_ tag: Tag, _ dot: Dot, _ names: NameTable) throws(Malformed) {
+        write(tag, at: dot.stamp)
+        if tag == .sum { writeReference(to: dot.epoch) }
+        switch dot.content {
+        case .none: preconditionFailure("Only marks hold nothing.")
+        case .value(let value): write(value, names)
+        case .encoded(let entry):
+            write(try entry.tag())
+            write(try entry.payloadBytes())
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package import SheafBytes
+
+/// Everything that writes have put into a document, dot by dot.
+package struct DotWalk {
+    /// What one write has put somewhere, or a note that stands there.
+    package struct Item {
+        package enum Kind: Sendable {
+            case value, token, mark, restart, sum, olderSum
+            case overrides(PartSet)
+            /// Only in deltas: parts that are named and not there.
+            case empty(PartSet)
+        }
+
+        /// The names of the fields on the way.
+        package let path: [String]
+        package let kind: Kind
+        /// None for notes.
+        package let stamp: Stamp?
+        /// What a sum counts from.
+        package let epoch: Stamp?
+        package let value: Value?
+    }
+
+    private let header: EncodedHeader
+    private let root: Stamp?
+    private let names: NameTable
+
+    /// Visits all dots of a document, map by map.
+    package static func visit(
+        _ document: EncodedDocument, _ names: NameTable, _ body: (Item) -> Void
+    ) throws(Malformed) {
+        let header = try document.header()
+        let walk = DotWalk(
+            header: header, root: try header.rootStamp(readingTo: document.bytes.count),
+            names: names)
+        guard try document.root.tag() != .noRoot else { return }
+        try walk.visit(document.root, path: [], body)
+    }
+
+    private func visit(
+        _ field: EncodedEntry, path: [String], _ body: (Item) -> Void
+    ) throws(Malformed) {
+        try field.forEachEntry { (entry) throws(Malformed) in
+            let tag = try entry.tag()
+            switch tag {
+            case .overrides:
+                body(note(.overrides(try entry.partSet()), path))
+            case .empty:
+                body(note(.empty(try entry.partSet()), path))
+            case .map, .bareMap:
+                guard path.count < Value.maximumDepth else {
+                    throw .tooDeep(at: entry.start, limit: Value.maximumDepth)
+                }
+                let object = try entry.object()
+                for index in 0..<object.count {
+                    try visit(
+                        try object.entry(index), path: path + [try object.name(index, names)],
+                        body)
+                }
+            default: break
+            }
+            guard let kind = Dot.Kind(tag) else { return }
+            let dot = try Dot(entry, kind, header, root: root)
+            body(
+                Item(
+                    path: path, kind: Item.Kind(kind), stamp: dot.stamp,
+                    epoch: kind == .sum ? dot.epoch : nil, value: try dot.value(names)))
+        }
+    }
+
+    private func note(_ kind: Item.Kind, _ path: [String]) -> Item {
+        Item(path: path, kind: kind, stamp: nil, epoch: nil, value: nil)
+    }
+}
+
+extension DotWalk.Item.Kind {
+    init(_ kind: Dot.Kind) {
+        self =
+            switch kind {
+            case .value: .value
+            case .token: .token
+            case .mark: .mark
+            case .restart: .restart
+            case .sum: .sum
+            case .olderSum: .olderSum
+            }
+    }
+}

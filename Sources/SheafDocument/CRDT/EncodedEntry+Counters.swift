@@ -1,0 +1,87 @@
+import SheafBytes
+
+/// What has been counted at a field, dot by dot.
+struct CounterDots {
+    /// The latest restart of a counter, or what somebody has added to it since.
+    struct Dot {
+        let isRestart: Bool
+        let stamp: Stamp
+        /// The restart that a sum counts from, or the restart itself.
+        let epoch: Stamp
+        let number: Number
+    }
+
+    private(set) var dots: [Dot] = []
+
+    mutating func add(_ dot: Dot) {
+        dots.append(dot)
+    }
+
+    /// The latest restart that anything counts from.
+    var epoch: Stamp { dots.reduce(.initial) { max($0, $1.epoch) } }
+
+    /// The number of the latest restart, and what was added since.
+    var total: Number {
+        let epoch = epoch
+        // In the order of their stamps, so that sums of floats are the same everywhere.
+        return Number.sum(
+            dots.filter { $0.epoch == epoch }.sorted { $0.stamp < $1.stamp }.map(\.number))
+    }
+}
+
+extension EncodedEntry {
+    /// The restarts and sums of a counter at this field.
+    func counterDots(
+        _ header: EncodedHeader, root: Stamp?
+    ) throws(Malformed) -> CounterDots {
+        var found = CounterDots()
+        try forEachEntry { (entry) throws(Malformed) in
+            switch try entry.tag() {
+            case .restart:
+                guard let number = try entry.inner().number() else {
+                    throw .unexpected(entry.rawTag, at: entry.start)
+                }
+                let stamp = try entry.stamp(header, root: root)
+                found.add(
+                    CounterDots.Dot(isRestart: true, stamp: stamp, epoch: stamp, number: number))
+            case .sum:
+                let (epoch, number) = try entry.epochAndNumber(header)
+                found.add(
+                    CounterDots.Dot(
+                        isRestart: false, stamp: try entry.stamp(header, root: root),
+                        epoch: epoch, number: number))
+            default: break
+            }
+        }
+        return found
+    }
+
+    /// What a sum counts from, and the sum.
+    func epochAndNumber(_ header: EncodedHeader) throws(Malformed) -> (Stamp, Number) {
+        guard let number = try inner(skipping: referenceWidth).number() else {
+            throw .unexpected(rawTag, at: start)
+        }
+        return (try header.stamp(try epochReference()), number)
+    }
+
+    /// What a counter at this field shows.
+    func counter() throws(Malformed) -> Number {
+        let header = try EncodedHeader(ofDocumentAt: base)
+        return try counterDots(header, root: try header.rootStamp(readingTo: end)).total
+    }
+
+    /// What an older counter at this field shows.
+    func olderCounter() throws(Malformed) -> Number {
+        let header = try EncodedHeader(ofDocumentAt: base)
+        let root = try header.rootStamp(readingTo: end)
+        var sums: [(stamp: Stamp, number: Number)] = []
+        try forEachEntry { (entry) throws(Malformed) in
+            guard try entry.tag() == .olderSum else { return }
+            guard let number = try entry.inner().number() else {
+                throw .unexpected(entry.rawTag, at: entry.start)
+            }
+            sums.append((try entry.stamp(header, root: root), number))
+        }
+        return Number.sum(sums.sorted { $0.stamp < $1.stamp }.map(\.number))
+    }
+}

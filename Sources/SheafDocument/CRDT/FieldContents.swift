@@ -1,0 +1,132 @@
+import SheafBytes
+
+/// What is to stand at a field, part by part, before it is written.
+struct FieldContents {
+    /// The dots of all parts, the marks of the map among them.
+    var dots: [Dot] = []
+    /// Whether there is a map, or what a delta says of one.
+    var hasMap = false
+    /// Parts that a delta names; those of them that are not there are written as empty.
+    var named: PartSet = []
+    var overrides: PartSet = []
+
+    /// Writes everything, as one entry or as several; false where there is nothing to write.
+    ///
+    /// `writeFields` writes what is in the map, and tells how many fields that is.
+    func write(
+        into writer: inout EntryWriter, _ names: NameTable, depth: Int,
+        writeFields: (inout EntryWriter) throws(Malformed) -> Int
+    ) throws(Malformed) -> Bool {
+        guard hasMap || dots.contains(where: { $0.kind == .mark }) else {
+            return try writeWithoutMap(into: &writer, names)
+        }
+        let start = writer.count
+        let stamps = writer.stamps.older.count
+        let marks = sortedDots(of: .map)
+        let hasFields = try writeMap(marks.first, into: &writer, writeFields)
+        let isAlone = dots.count == marks.count && marks.count < 2
+        if isAlone, hasFields, overrides.isEmpty, named.subtracting(.map).isEmpty { return true }
+
+        // The parts are written by their age, and that of a map is known only now.
+        let bytes = Array(writer.bytes[start...])
+        let source = CopySource(stamps: writer.stamps, root: writer.rootStamp)
+        writer.truncate(to: start)
+        writer.stamps.truncate(olderCount: stamps)
+        guard hasFields else { return try writeWithoutMap(into: &writer, names) }
+        return try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
+            guard let base = bytes.baseAddress else { return false }
+            let map = EncodedEntry(
+                base, 0..<bytes.count, referenceWidth: writer.referenceWidth)
+            return try write(map, source, into: &writer, names, depth: depth)
+        }
+    }
+
+    /// Writes the entry of the map; false where nothing is in it and nobody has marked it.
+    private func writeMap(
+        _ mark: Dot?, into writer: inout EntryWriter,
+        _ writeFields: (inout EntryWriter) throws(Malformed) -> Int
+    ) throws(Malformed) -> Bool {
+        if let mark {
+            writer.write(.map, at: mark.stamp)
+        } else {
+            writer.write(.bareMap)
+        }
+        return try writeFields(&writer) > 0 || mark != nil
+    }
+
+    private func writeWithoutMap(
+        into writer: inout EntryWriter, _ names: NameTable
+    ) throws(Malformed) -> Bool {
+        let missing = named.subtracting(presentParts)
+        if dots.count == 1, overrides.isEmpty, missing.isEmpty {
+            try writer.write(dots[0], names)
+            return true
+        }
+        guard !dots.isEmpty || !overrides.isEmpty || !missing.isEmpty else { return false }
+        try writeEntries(nil, into: &writer, names, depth: 1, missing)
+        return true
+    }
+
+    private func write(
+        _ map: EncodedEntry, _ source: CopySource<StampTable>,
+        into writer: inout EntryWriter, _ names: NameTable, depth: Int
+    ) throws(Malformed) -> Bool {
+        let missing = named.subtracting(presentParts.union(.map))
+        try writeEntries((map, source), into: &writer, names, depth: depth, missing)
+        return true
+    }
+
+    /// Writes entries in their order: parts by their latest dot, and what is noted behind them.
+    private func writeEntries(
+        _ map: (EncodedEntry, CopySource<StampTable>)?, into writer: inout EntryWriter,
+        _ names: NameTable, depth: Int, _ missing: PartSet
+    ) throws(Malformed) {
+        var parts: [(part: Part, latest: Stamp)] = []
+        for part in Part.allCases {
+            var latest = dots.filter { $0.kind.part == part }.map(\.stamp).max()
+            if part == .map, let map {
+                latest = max(
+                    latest ?? .initial, try map.0.latestStamp(map.1, depth: depth))
+            }
+            if let latest { parts.append((part, latest)) }
+        }
+        // The sort is stable: of parts that are equally old the first one stays in front.
+        parts.sort { $0.latest > $1.latest }
+        let noteCount = (missing.isEmpty ? 0 : 1) + (overrides.isEmpty ? 0 : 1)
+        let marks = dots.count { $0.kind == .mark }
+        let entryCount = dots.count - marks + (map == nil ? 0 : max(marks, 1)) + noteCount
+        let isAlone = entryCount == 1
+        if !isAlone { writer.write(.several) }
+        func write(_ body: (inout EntryWriter) throws(Malformed) -> Void) throws(Malformed) {
+            let start = writer.count
+            try body(&writer)
+            if !isAlone { writer.prependLength(at: start) }
+        }
+        for (part, _) in parts {
+            var dots = sortedDots(of: part)
+            if part == .map, let (map, source) = map {
+                dots = Array(dots.dropFirst())
+                try write { (writer) throws(Malformed) in
+                    try writer.copy(map, from: source, depth: depth)
+                }
+            }
+            for dot in dots {
+                try write { (writer) throws(Malformed) in try writer.write(dot, names) }
+            }
+        }
+        if !missing.isEmpty { try write { $0.write(.empty, missing) } }
+        if !overrides.isEmpty { try write { $0.write(.overrides, overrides) } }
+    }
+
+    private var presentParts: PartSet {
+        dots.reduce(into: []) { $0.insert(PartSet($1.kind.part)) }
+    }
+
+    /// The dots of a part, the latest first; restarts before sums.
+    private func sortedDots(of part: Part) -> [Dot] {
+        dots.filter { $0.kind.part == part }.sorted { left, right in
+            left.kind != right.kind
+                ? left.kind.rawValue < right.kind.rawValue : left.stamp > right.stamp
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import SheafBytes
+
+/// What one side of a join says of a map.
+struct MapContent {
+    let object: EncodedObject?
+    /// Whether names that are not there are known to be gone; otherwise nothing is said of them.
+    let isWhole: Bool
+}
+
+/// What one side of a join says of a field.
+struct FieldSide {
+    var dots: [Dot] = []
+    var overrides: PartSet = []
+    /// The parts of which all is said.
+    var named: PartSet
+    /// Whether the marks of the map are among it.
+    var namesMarks: Bool
+    var map: MapContent
+    let vector: VersionVector
+
+    /// Whether all is said of what is of this kind.
+    func names(_ kind: Dot.Kind) -> Bool {
+        kind == .mark ? namesMarks : named.contains(kind.part)
+    }
+
+    /// Whether a dot is known here and not there any more.
+    func hasSeenGo(_ dot: Dot) -> Bool {
+        names(dot.kind) && vector.covers(dot.stamp)
+            && !dots.contains { $0.kind == dot.kind && $0.stamp == dot.stamp }
+    }
+}
+
+/// What two sides say of a field together, and the two maps that have still to be joined.
+struct JoinedContents {
+    var field: FieldContents
+    let left: MapContent
+    let right: MapContent
+}
+
+extension Joiner {
+    /// Takes apart what a side has at a field.
+    func content(
+        of entry: EncodedEntry?, _ side: JoinSide, isWhole: Bool
+    ) throws(Malformed) -> FieldSide {
+        var field = FieldSide(
+            named: isWhole ? .all : [], namesMarks: isWhole,
+            map: MapContent(object: nil, isWhole: isWhole), vector: side.vector)
+        try entry?.forEachEntry { (entry) throws(Malformed) in
+            let tag = try entry.tag()
+            switch tag {
+            case .noRoot: break
+            case .overrides: field.overrides.formUnion(try entry.partSet())
+            case .empty:
+                let parts = try entry.partSet()
+                field.named.formUnion(parts)
+                if parts.contains(.map) {
+                    field.namesMarks = true
+                    field.map = MapContent(object: nil, isWhole: true)
+                }
+            case .map, .bareMap:
+                let object = try entry.object()
+                field.map = MapContent(object: object, isWhole: !object.isPartial)
+                field.named.insert(.map)
+                if tag == .map || !object.isPartial { field.namesMarks = true }
+            default: break
+            }
+            guard let kind = Dot.Kind(tag) else { return }
+            field.named.insert(PartSet(kind.part))
+            field.dots.append(
+                try Dot(entry, kind, side.header, root: side.source.root))
+        }
+        return field
+    }
+
+    /// The dots that stay of what two sides have at a field.
+    func joined(
+        _ left: FieldSide, _ right: FieldSide, dropsSeeds: Bool
+    ) throws(Malformed) -> JoinedContents {
+        var field = FieldContents()
+        field.overrides = dropsSeeds ? [] : left.overrides.union(right.overrides)
+        field.named = left.named.union(right.named)
+        field.hasMap = left.map.object != nil || right.map.object != nil
+        func isOverridden(_ dot: Dot) -> Bool {
+            dot.stamp == .initial && (dropsSeeds || field.overrides.contains(dot.kind.part))
+        }
+        for dot in left.dots where !isOverridden(dot) && !right.hasSeenGo(dot) {
+            let twin = right.dots.first { $0.kind == dot.kind && $0.stamp == dot.stamp }
+            if let twin, try twin.isGreater(than: dot, names) {
+                field.dots.append(twin)
+            } else {
+                field.dots.append(dot)
+            }
+        }
+        for dot in right.dots
+        where !isOverridden(dot) && !left.hasSeenGo(dot)
+            && !left.dots.contains(where: { $0.kind == dot.kind && $0.stamp == dot.stamp })
+        {
+            field.dots.append(dot)
+        }
+        return JoinedContents(field: field, left: left.map, right: right.map)
+    }
+}

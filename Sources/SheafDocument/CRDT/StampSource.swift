@@ -1,0 +1,37 @@
+import SheafBytes
+
+/// What knows the stamps that references mean.
+protocol StampSource {
+    func stamp(_ reference: UInt32) throws(Malformed) -> Stamp
+}
+
+extension EncodedHeader: StampSource {}
+
+extension StampTable: StampSource {
+    func stamp(_ reference: UInt32) throws(Malformed) -> Stamp {
+        if reference == .max { return .initial }
+        let index = Int(reference)
+        let sites = vector.entries
+        if index < sites.count { return Stamp(sites[index].time, sites[index].site) }
+        guard index - sites.count < older.count else {
+            throw .tooLong(at: 0, length: UInt64(reference), limit: UInt64(count))
+        }
+        return older[index - sites.count]
+    }
+}
+
+extension EncodedEntry {
+    /// When an entry was written: what it says, or what the root says for all that do not.
+    @inline(__always)
+    func stamp(_ stamps: some StampSource, root: Stamp?) throws(Malformed) -> Stamp {
+        if hasReference { return try stamps.stamp(try reference()) }
+        guard let root else { throw .invalid("an entry without a stamp", at: start) }
+        return root
+    }
+
+    /// The reference of a sum to the restart that it counts from.
+    func epochReference() throws(Malformed) -> UInt32 {
+        try EncodedEntry.reference(
+            base, at: try payload().lowerBound, width: referenceWidth, end: end)
+    }
+}

@@ -1,0 +1,169 @@
+package import SheafBytes
+
+/// Why an edit cannot be made.
+package enum EditError: Error, Equatable, Sendable {
+    /// The document that is to be edited is damaged.
+    case malformed(Malformed)
+    /// Fields lie in one another deeper than the limit.
+    case tooDeep(limit: Int)
+    /// Only an object can be set at the root, and nothing else be done there.
+    case emptyPath
+}
+
+extension EditError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .malformed(let reason): "the document is damaged: \(reason)"
+        case .tooDeep(let limit): "fields are nested deeper than \(limit)"
+        case .emptyPath: "an edit needs the name of a field"
+        }
+    }
+}
+
+/// Makes deltas: what edits change in a document, written with one stamp.
+package struct DocumentEditor {
+    private let document: EncodedDocument?
+    private let stamp: Stamp
+    private let names: NameTable
+    private let header: EncodedHeader?
+    private let root: MapDraft
+
+    /// Starts editing a document; none where there is not even what is left of one.
+    package init(
+        _ document: EncodedDocument?, at stamp: Stamp, _ names: NameTable
+    ) throws(EditError) {
+        self.document = document
+        self.stamp = stamp
+        self.names = names
+        do throws(Malformed) {
+            header = try document?.header()
+            let source = try document.map { (document) throws(Malformed) in
+                DraftSource(
+                    header: try document.header(),
+                    root: try document.header().rootStamp(readingTo: document.bytes.count),
+                    names: names)
+            }
+            root = try MapDraft(root: document?.root, source)
+            root.isWhole = document == nil
+        } catch {
+            throw .malformed(error)
+        }
+    }
+
+    /// Makes one edit; later ones see what it did.
+    package func apply(_ edit: Edit) throws(EditError) {
+        switch edit {
+        case .set(let path, let value, let mode):
+            guard path.count + value.depth <= Value.maximumDepth else {
+                throw .tooDeep(limit: Value.maximumDepth)
+            }
+            try set(path, value, mode)
+        case .unset(let path, let parts):
+            try change(path, creating: false) { (field) throws(Malformed) in
+                try field.unset(parts)
+            }
+        case .increment(let path, let amount):
+            try change(path) { (field) throws(Malformed) in
+                try field.increment(by: amount, at: stamp)
+            }
+        case .restart(let path, let number):
+            try change(path) { (field) throws(Malformed) in
+                try field.restart(with: number, at: stamp)
+            }
+        case .incrementOlder(let path, let amount):
+            try change(path) { (field) throws(Malformed) in
+                try field.incrementOlder(by: amount, at: stamp)
+            }
+        }
+    }
+
+    /// What the edits change; nil where that is nothing.
+    ///
+    /// Where there was no document it is a state, and a delta otherwise.
+    package func finish() throws(EditError) -> [UInt8]? {
+        guard root.isTouched else { return nil }
+        do throws(Malformed) {
+            let seen = try header?.vector() ?? VersionVector()
+            var vector = seen
+            if stamp != .initial { vector.note(stamp) }
+            return try DocumentWriter.write(
+                vector: vector, base: document == nil ? nil : seen,
+                deletion: try header?.deletion(), isPartial: document != nil, capacity: 256
+            ) { (writer) throws(Malformed) in
+                try root.writeRoot(into: &writer, names)
+            }
+        } catch {
+            throw .malformed(error)
+        }
+    }
+
+    private func set(
+        _ path: [String], _ value: Value, _ mode: Edit.Mode
+    ) throws(EditError) {
+        if path.isEmpty {
+            guard case .object(let object) = value, mode == .merging else { throw .emptyPath }
+            return try translating { () throws(Malformed) in
+                try root.mark(at: stamp)
+                try root.merge(object, at: stamp)
+            }
+        }
+        try change(path) { (field) throws(Malformed) in
+            switch (mode, value) {
+            case (.merging, .object(let object)):
+                try field.merge(object, at: stamp)
+            case (.attachment, _):
+                try field.replace(.attachment, with: Dot(.token, stamp, .value(value)))
+            case (.merging, _), (.register, _):
+                try field.replace(.register, with: Dot(.value, stamp, .value(value)))
+            }
+        }
+    }
+
+    /// Finds the field at the end of a path, and makes the maps on the way where they are missing.
+    private func change(
+        _ path: [String], creating: Bool = true,
+        _ body: (FieldDraft) throws(Malformed) -> Void
+    ) throws(EditError) {
+        guard path.count <= Value.maximumDepth else {
+            throw .tooDeep(limit: Value.maximumDepth)
+        }
+        guard let last = path.last else { throw .emptyPath }
+        try translating { () throws(Malformed) in
+            var map = root
+            if creating { try map.markIfUnmarked(at: stamp) }
+            for name in path.dropLast() {
+                guard let next = try map.field(name).openMap(creating: creating) else { return }
+                map = next
+                if creating { try map.markIfUnmarked(at: stamp) }
+            }
+            try body(try map.field(last))
+        }
+    }
+
+    private func translating(
+        _ body: () throws(Malformed) -> Void
+    ) throws(EditError) {
+        do throws(Malformed) { try body() } catch { throw .malformed(error) }
+    }
+}
+
+extension Optional {
+    /// As `map`, which loses the type of the error.
+    fileprivate func map<Result>(
+        _ transform: (Wrapped) throws(Malformed) -> Result
+    ) throws(Malformed) -> Result? {
+        guard let self else { return nil }
+        return try transform(self)
+    }
+}
+
+extension Value {
+    /// How deep arrays and objects lie in one another here.
+    package var depth: Int {
+        switch self {
+        case .array(let values): 1 + (values.map(\.depth).max() ?? 0)
+        case .object(let object): 1 + (object.map(\.value.depth).max() ?? 0)
+        default: 0
+        }
+    }
+}

@@ -1,0 +1,233 @@
+import SheafBytes
+
+/// A field that is being edited: what a delta will say of its parts.
+final class FieldDraft {
+    /// How a field is spelled.
+    struct Name: Hashable {
+        let bytes: [UInt8]
+
+        func hash(into hasher: inout Hasher) {
+            bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+        }
+
+        func fieldName(_ source: DraftSource?) -> FieldName {
+            FieldName(spelling: bytes, in: source?.names ?? NameTable())
+        }
+    }
+
+    let name: Name
+    private let existing: EncodedEntry?
+    private let source: DraftSource?
+    /// The parts, but for the map, of which all is said.
+    private var named: PartSet = []
+    private var dots: [Dot] = []
+    private var overrides: PartSet = []
+    private var map: MapDraft?
+    /// Whether the map there was is not there any more, or there was none.
+    private var isMapNew = false
+
+    init(_ name: Name, _ existing: EncodedEntry?, _ source: DraftSource?, isWhole: Bool) {
+        self.name = name
+        self.existing = existing
+        self.source = source
+        if isWhole { named = [.register, .attachment, .counter, .olderCounter] }
+        isMapNew = isWhole
+    }
+
+    /// Whether a delta has anything to say of the field.
+    var isTouched: Bool {
+        !dots.isEmpty || !overrides.isEmpty || map?.isTouched == true
+            || !isMapNew && !named.isEmpty
+    }
+
+    /// The dots of a part as they are now.
+    private func dots(of part: Part) throws(Malformed) -> [Dot] {
+        if named.contains(part) { return dots.filter { $0.kind.part == part } }
+        guard let existing, let source else { return [] }
+        return try existing.dots(source).filter { $0.kind.part == part }
+    }
+
+    /// Says which dots a part has from now on; seeds that go are overridden.
+    private func say(_ part: Part, _ newDots: [Dot], were: [Dot]) {
+        if were.contains(where: { $0.stamp == .initial }),
+            !newDots.contains(where: { $0.stamp == .initial })
+        {
+            overrides.insert(PartSet(part))
+        }
+        named.insert(PartSet(part))
+        dots.removeAll { $0.kind.part == part }
+        dots += newDots
+    }
+
+    // MARK: Edits
+
+    /// Replaces all that has been seen of a part.
+    func replace(_ part: Part, with dot: Dot) throws(Malformed) {
+        say(part, [dot], were: try dots(of: part))
+    }
+
+    /// Sets a map, and in it the fields of an object.
+    func merge(_ object: Object, at stamp: Stamp) throws(Malformed) {
+        guard let map = try openMap(creating: true) else { return }
+        try map.mark(at: stamp)
+        try map.merge(object, at: stamp)
+    }
+
+    func increment(by amount: Number, at stamp: Stamp) throws(Malformed) {
+        let were = try dots(of: .counter)
+        let epoch = were.map(\.countsFrom).max() ?? .initial
+        let current = were.filter { $0.countsFrom == epoch }
+        func isOwn(_ dot: Dot) -> Bool { dot.kind == .sum && dot.stamp.site == stamp.site }
+        let sum = try sum(of: current.filter(isOwn), and: amount)
+        let others = current.filter { !isOwn($0) }
+        say(
+            .counter, others + [Dot(.sum, stamp, epoch: epoch, .value(sum.value))], were: were)
+    }
+
+    func restart(with number: Number, at stamp: Stamp) throws(Malformed) {
+        try replace(.counter, with: Dot(.restart, stamp, .value(number.value)))
+    }
+
+    func incrementOlder(by amount: Number, at stamp: Stamp) throws(Malformed) {
+        let were = try dots(of: .olderCounter)
+        let own = were.filter { $0.stamp.site == stamp.site }
+        let others = were.filter { $0.stamp.site != stamp.site }
+        let sum = try sum(of: own, and: amount)
+        say(.olderCounter, others + [Dot(.olderSum, stamp, .value(sum.value))], were: were)
+    }
+
+    private func sum(of dots: [Dot], and amount: Number) throws(Malformed) -> Number {
+        var numbers = [amount]
+        for dot in dots {
+            if let value = try dot.value(NameTable()), let number = Number(value) {
+                numbers.append(number)
+            }
+        }
+        return Number.sum(numbers)
+    }
+
+    func unset(_ parts: PartSet) throws(Malformed) {
+        for part in Part.allCases where parts.contains(part) && part != .map {
+            let were = try dots(of: part)
+            if !were.isEmpty { say(part, [], were: were) }
+        }
+        guard parts.contains(.map), let map = try openMap(creating: false),
+            try map.holdsDots()
+        else { return }
+        if try map.holdsSeeds() { overrides.insert(.map) }
+        let empty = MapDraft()
+        empty.isWhole = true
+        self.map = empty
+    }
+
+    /// The map at the field; nil where there is none and none is made.
+    func openMap(creating: Bool) throws(Malformed) -> MapDraft? {
+        if let map { return map }
+        guard let existing, let source, !isMapNew else {
+            guard creating else { return nil }
+            let map = MapDraft()
+            map.isWhole = isMapNew
+            self.map = map
+            return map
+        }
+        let (object, marks) = try existing.map(source)
+        guard creating || object != nil else { return nil }
+        let map = MapDraft(object, marks: marks, source)
+        self.map = map
+        return map
+    }
+
+    // MARK: What is there
+
+    func holdsDots() throws(Malformed) -> Bool {
+        for part in Part.allCases where part != .map {
+            if try !dots(of: part).isEmpty { return true }
+        }
+        return try openMap(creating: false)?.holdsDots() ?? false
+    }
+
+    func holdsSeeds() throws(Malformed) -> Bool {
+        for part in Part.allCases where part != .map {
+            if try dots(of: part).contains(where: { $0.stamp == .initial }) { return true }
+        }
+        return try openMap(creating: false)?.holdsSeeds() ?? false
+    }
+
+    // MARK: Writing
+
+    /// Writes what is said; false where that is nothing.
+    func write(
+        into writer: inout EntryWriter, _ names: NameTable, isPartial: Bool, depth: Int
+    ) throws(Malformed) -> Bool {
+        var contents = FieldContents()
+        contents.dots = dots
+        contents.overrides = overrides
+        contents.named = isPartial ? named : []
+        if let map, map.isTouched {
+            contents.hasMap = true
+            if map.namesMarks { contents.dots += map.marks }
+            if isPartial, map.isWhole { contents.named.insert(.map) }
+        }
+        return try contents.write(into: &writer, names, depth: depth) {
+            (writer) throws(Malformed) in
+            try map?.writeFields(into: &writer, names, depth: depth + 1) ?? 0
+        }
+    }
+}
+
+extension EncodedEntry {
+    /// The dots of all parts of a field but the map.
+    func dots(_ source: DraftSource) throws(Malformed) -> [Dot] {
+        var dots: [Dot] = []
+        try forEachEntry { (entry) throws(Malformed) in
+            guard let kind = Dot.Kind(try entry.tag()), kind != .mark else { return }
+            dots.append(try Dot(entry, kind, source.header, root: source.root))
+        }
+        return dots
+    }
+
+    /// The map at a field, and its marks.
+    func map(_ source: DraftSource) throws(Malformed) -> (EncodedObject?, [Dot]) {
+        var object: EncodedObject?
+        var marks: [Dot] = []
+        try forEachEntry { (entry) throws(Malformed) in
+            let tag = try entry.tag()
+            if tag == .map || tag == .bareMap { object = try entry.object() }
+            guard Dot.Kind(tag) == .mark else { return }
+            marks.append(try Dot(entry, .mark, source.header, root: source.root))
+        }
+        return (object, marks)
+    }
+
+    /// Whether anything in here was written by somebody.
+    func holdsDots(_ source: DraftSource, depth: Int = 1) throws(Malformed) -> Bool {
+        try contains(depth: depth) { _ in true }
+    }
+
+    /// Whether anything in here was written with INITIAL.
+    func holdsSeeds(_ source: DraftSource, depth: Int = 1) throws(Malformed) -> Bool {
+        try contains(depth: depth) { (entry) throws(Malformed) in
+            try entry.stamp(source.header, root: source.root) == .initial
+        }
+    }
+
+    private func contains(
+        depth: Int, _ predicate: (EncodedEntry) throws(Malformed) -> Bool
+    ) throws(Malformed) -> Bool {
+        guard depth <= Value.maximumDepth else {
+            throw .tooDeep(at: start, limit: Value.maximumDepth)
+        }
+        var isFound = false
+        try forEachEntry { (entry) throws(Malformed) in
+            let tag = try entry.tag()
+            if isFound { return }
+            if tag.hasStamp { isFound = try predicate(entry) }
+            guard !isFound, tag == .map || tag == .bareMap else { return }
+            let object = try entry.object()
+            for index in 0..<object.count where !isFound {
+                isFound = try object.entry(index).contains(depth: depth + 1, predicate)
+            }
+        }
+        return isFound
+    }
+}

@@ -1,0 +1,119 @@
+import SheafBytes
+
+/// Documents that are new, and the end of others.
+package enum Insertion {
+    /// The state of a document that is inserted where there was none; objects in it are maps.
+    package static func document(
+        _ object: Object, at stamp: Stamp, _ names: NameTable
+    ) throws(EditError) -> [UInt8] {
+        guard Value.object(object).depth <= Value.maximumDepth else {
+            throw .tooDeep(limit: Value.maximumDepth)
+        }
+        return try document(at: stamp, capacity: 256) { (writer) throws(Malformed) in
+            writer.writeFields(object, at: stamp, names)
+        }
+    }
+
+    /// The state of a document that many may insert, and that loses to every other write.
+    package static func initial(
+        _ object: Object, _ names: NameTable
+    ) throws(EditError) -> [UInt8] {
+        try document(object, at: .initial, names)
+    }
+
+    /// The state of a new document; `writeFields` writes its fields.
+    static func document(
+        at stamp: Stamp, capacity: Int,
+        _ writeFields: (inout EntryWriter) throws(Malformed) -> Void
+    ) throws(EditError) -> [UInt8] {
+        var vector = VersionVector()
+        if stamp != .initial { vector.note(stamp) }
+        do throws(Malformed) {
+            return try DocumentWriter.write(
+                vector: vector, base: nil, deletion: nil, isPartial: false, capacity: capacity
+            ) { (writer) throws(Malformed) in
+                writer.rootStamp = stamp
+                writer.writeReferring(.map, to: stamp)
+                try writeFields(&writer)
+            }
+        } catch {
+            throw .malformed(error)
+        }
+    }
+
+    /// What is left of a document when it is deleted; nil where there is none.
+    package static func deletion(
+        of document: EncodedDocument, at stamp: Stamp
+    ) throws(EditError) -> [UInt8]? {
+        do throws(Malformed) {
+            guard try document.exists() else { return nil }
+            var vector = try document.vector()
+            vector.note(stamp)
+            return try DocumentWriter.write(
+                vector: vector, base: nil, deletion: max(stamp, document.deletion() ?? stamp),
+                isPartial: false, capacity: 64
+            ) { $0.write(.noRoot) }
+        } catch {
+            throw .malformed(error)
+        }
+    }
+
+    /// The edits that make a document show what an object says, as far as it does not yet; fields
+    /// that the object does not have stay.
+    package static func differences(
+        between document: EncodedDocument, and object: Object, _ names: NameTable
+    ) throws(EditError) -> [Edit] {
+        var edits: [Edit] = []
+        do throws(Malformed) {
+            try note(
+                object, in: document.fields(), path: [], names, depth: 1, into: &edits)
+        } catch {
+            throw .malformed(error)
+        }
+        return edits
+    }
+
+    private static func note(
+        _ object: Object, in fields: EncodedObject?, path: [String], _ names: NameTable,
+        depth: Int, into edits: inout [Edit]
+    ) throws(Malformed) {
+        for field in object {
+            let path = path + [field.name]
+            let entry = try fields?.find(FieldName(field.name, in: names))
+            let shown = try entry?.shown()
+            if case .object(let inner) = field.value, let shown,
+                [.map, .bareMap].contains(try shown.tag())
+            {
+                try note(
+                    inner, in: try shown.object(), path: path, names, depth: depth + 1,
+                    into: &edits)
+                continue
+            }
+            // Equal numbers of two types are one to a query, but not the same document.
+            if let old = try entry?.value(names, depth: depth + 1),
+                SortKey.bytes(of: old) == SortKey.bytes(of: field.value)
+            {
+                continue
+            }
+            edits.append(.set(path: path, to: field.value))
+        }
+    }
+}
+
+extension EntryWriter {
+    /// Writes the fields of a map, with all that is in them as old as the root.
+    mutating func writeFields(_ object: Object, at stamp: Stamp, _ names: NameTable) {
+        let frame = beginObject()
+        for field in object {
+            beginField(field.name, names)
+            if case .object(let object) = field.value {
+                write(.map, at: stamp)
+                writeFields(object, at: stamp, names)
+            } else {
+                write(field.value, at: stamp, names)
+            }
+            endField()
+        }
+        _ = endObject(frame)
+    }
+}

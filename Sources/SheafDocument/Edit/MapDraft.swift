@@ -1,0 +1,188 @@
+import SheafBytes
+
+/// Where drafts look up what is there already.
+struct DraftSource {
+    let header: EncodedHeader
+    /// The stamp of entries that have none of their own.
+    let root: Stamp?
+    let names: NameTable
+}
+
+/// A map that is being edited: what a delta will say of it.
+final class MapDraft {
+    /// Whether all is said of the map; otherwise only of the fields that are touched.
+    var isWhole = false
+    /// Whether the marks are said, and then which.
+    private(set) var namesMarks = false
+    private var ownMarks: [Dot] = []
+    private let existing: EncodedObject?
+    private let existingMarks: [Dot]
+    private let source: DraftSource?
+    private var fields: [FieldDraft] = []
+    private var positions: [FieldDraft.Name: Int] = [:]
+
+    /// A map that is not there yet, or was taken away.
+    init() {
+        existing = nil
+        existingMarks = []
+        source = nil
+    }
+
+    /// The map at a field, or at the root.
+    init(_ object: EncodedObject?, marks: [Dot], _ source: DraftSource?) {
+        existing = object
+        existingMarks = marks
+        self.source = source
+    }
+
+    convenience init(root: EncodedEntry?, _ source: DraftSource?) throws(Malformed) {
+        guard let root, let source, try root.tag() != .noRoot else {
+            self.init(nil, marks: [], source)
+            return
+        }
+        let (object, marks) = try root.map(source)
+        self.init(object, marks: marks, source)
+    }
+
+    /// The marks as they are now.
+    var marks: [Dot] { namesMarks ? ownMarks : isWhole ? [] : existingMarks }
+
+    /// The draft of a field, which may not be there.
+    func field(_ name: String) throws(Malformed) -> FieldDraft {
+        let name = FieldDraft.Name(bytes: Array(name.utf8))
+        if let position = positions[name] { return fields[position] }
+        let entry = try existingEntry(name)
+        let field = FieldDraft(name, entry, source, isWhole: isWhole)
+        positions[name] = fields.count
+        fields.append(field)
+        return field
+    }
+
+    private func existingEntry(_ name: FieldDraft.Name) throws(Malformed) -> EncodedEntry? {
+        guard !isWhole, let existing else { return nil }
+        return try existing.find(name.fieldName(source))
+    }
+
+    /// Says that the map is there, whatever else is.
+    func mark(at stamp: Stamp) throws(Malformed) {
+        // Seeds stay: what has to go with them would go, too.
+        ownMarks = marks.filter { $0.stamp == .initial } + [Dot(.mark, stamp)]
+        if stamp == .initial { ownMarks = [Dot(.mark, stamp)] }
+        namesMarks = true
+    }
+
+    func markIfUnmarked(at stamp: Stamp) throws(Malformed) {
+        if marks.isEmpty { try mark(at: stamp) }
+    }
+
+    /// Sets the fields of an object one by one.
+    func merge(_ object: Object, at stamp: Stamp) throws(Malformed) {
+        for element in object {
+            let field = try field(element.name)
+            if case .object(let object) = element.value {
+                try field.merge(object, at: stamp)
+            } else {
+                try field.replace(
+                    .register, with: Dot(.value, stamp, .value(element.value)))
+            }
+        }
+    }
+
+    /// Whether a delta has anything to say of the map.
+    var isTouched: Bool { isWhole || namesMarks || fields.contains { $0.isTouched } }
+
+    /// Whether anything is in the map that a write could take out.
+    func holdsDots() throws(Malformed) -> Bool {
+        if !marks.isEmpty { return true }
+        for field in fields where try field.holdsDots() { return true }
+        guard !isWhole, let existing, let source else { return false }
+        for index in 0..<existing.count {
+            let entry = try existing.entry(index)
+            if try positions[name(index)] == nil, try entry.holdsDots(source) { return true }
+        }
+        return false
+    }
+
+    /// Whether anything in the map was written with INITIAL.
+    func holdsSeeds() throws(Malformed) -> Bool {
+        if marks.contains(where: { $0.stamp == .initial }) { return true }
+        for field in fields where try field.holdsSeeds() { return true }
+        guard !isWhole, let existing, let source else { return false }
+        for index in 0..<existing.count {
+            let entry = try existing.entry(index)
+            if try positions[name(index)] == nil, try entry.holdsSeeds(source) { return true }
+        }
+        return false
+    }
+
+    private func name(_ index: Int) throws(Malformed) -> FieldDraft.Name {
+        guard let existing else { return FieldDraft.Name(bytes: []) }
+        if index >= existing.numberedCount {
+            return FieldDraft.Name(bytes: Array(try existing.spellingBytes(index)))
+        }
+        let number = Int(existing.nameNumber(index))
+        guard let name = source?.names.name(number) else {
+            throw .tooLong(
+                at: existing.namesAt, length: UInt64(number),
+                limit: UInt64(source?.names.count ?? 0))
+        }
+        return FieldDraft.Name(bytes: Array(name.utf8))
+    }
+
+    // MARK: Writing
+
+    /// Writes the fields that are said; returns how many there are.
+    func writeFields(
+        into writer: inout EntryWriter, _ names: NameTable, depth: Int
+    ) throws(Malformed) -> Int {
+        let frame = writer.beginObject()
+        for (number, field) in numbered(names) {
+            if number == FieldName.noNumber {
+                field.name.bytes.withUnsafeBytes { writer.beginField(spelling: $0) }
+            } else {
+                writer.beginField(number: number)
+            }
+            if try field.write(into: &writer, names, isPartial: !isWhole, depth: depth) {
+                writer.endField()
+            } else {
+                writer.dropField()
+            }
+        }
+        let count = writer.fieldCount(frame)
+        _ = writer.endObject(frame, isPartial: !isWhole)
+        return count
+    }
+
+    /// Writes the root entry.
+    func writeRoot(into writer: inout EntryWriter, _ names: NameTable) throws(Malformed) {
+        let marks = namesMarks ? ownMarks.sorted { $0.stamp > $1.stamp } : []
+        writer.rootStamp = marks.first?.stamp
+        if marks.count > 1 { writer.write(.several) }
+        let start = writer.count
+        if let mark = marks.first {
+            writer.writeReferring(.map, to: mark.stamp)
+        } else {
+            writer.write(.bareMap)
+        }
+        _ = try writeFields(into: &writer, names, depth: 1)
+        guard marks.count > 1 else { return }
+        writer.prependLength(at: start)
+        for mark in marks.dropFirst() {
+            let start = writer.count
+            writer.writeReferring(.mark, to: mark.stamp)
+            writer.prependLength(at: start)
+        }
+    }
+
+    /// The touched fields in the order in which they are written.
+    private func numbered(_ names: NameTable) -> [(UInt32, FieldDraft)] {
+        fields.filter(\.isTouched).map { field in
+            (names.number(of: field.name.bytes).map(UInt32.init) ?? FieldName.noNumber, field)
+        }.sorted { left, right in
+            if left.0 != right.0 { return left.0 < right.0 }
+            return left.1.name.bytes.withUnsafeBytes { left in
+                right.1.name.bytes.withUnsafeBytes { UTF8Order.compare(left, $0) < 0 }
+            }
+        }
+    }
+}

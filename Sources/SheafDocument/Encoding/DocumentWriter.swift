@@ -1,0 +1,100 @@
+import SheafBytes
+
+/// Puts the header before the entries of a document.
+enum DocumentWriter {
+    /// Writes a document: `body` writes the root entry.
+    ///
+    /// It is called again, with wider references, where there turn out to be more stamps than
+    /// references can name.
+    static func write(
+        vector: VersionVector, base: VersionVector?, deletion: Stamp?, isPartial: Bool,
+        capacity: Int, body: (inout EntryWriter) throws(Malformed) -> Void
+    ) throws(Malformed) -> [UInt8] {
+        guard vector.entries.count <= EncodedDocument.maximumSites else {
+            throw .tooLong(
+                at: 0, length: UInt64(vector.entries.count),
+                limit: UInt64(EncodedDocument.maximumSites))
+        }
+        var width = StampTable.width(forCount: vector.entries.count)
+        while true {
+            var writer = EntryWriter(
+                stamps: StampTable(vector), referenceWidth: width, capacity: capacity)
+            try body(&writer)
+            if writer.hasOverflown {
+                width = StampTable.width(forCount: writer.stamps.count)
+                continue
+            }
+            let document = assemble(
+                writer, base: base, deletion: deletion, isPartial: isPartial)
+            guard document.count <= EncodedDocument.maximumLength else {
+                throw .tooLong(
+                    at: 0, length: UInt64(document.count),
+                    limit: UInt64(EncodedDocument.maximumLength))
+            }
+            return document
+        }
+    }
+
+    private static func assemble(
+        _ writer: borrowing EntryWriter, base: VersionVector?, deletion: Stamp?, isPartial: Bool
+    ) -> [UInt8] {
+        let sites = writer.stamps.vector.entries
+        let bases = base.map { differences(from: $0, in: sites) } ?? []
+        let older = writer.stamps.older
+        let entriesLength =
+            sites.count * EncodedHeader.siteLength
+            + (bases.count + older.count + (deletion == nil ? 0 : 1)) * EncodedHeader.stampLength
+        let narrowLength = 3 + (base == nil ? 0 : 1) + entriesLength
+        let isWide = narrowLength > 0xFF
+        let length = isWide ? 9 + (base == nil ? 0 : 4) + entriesLength : narrowLength
+        var flags: UInt8 = 0
+        if isPartial { flags |= HeaderBits.partial }
+        if base != nil { flags |= HeaderBits.base }
+        if deletion != nil { flags |= HeaderBits.deletion }
+        if isWide { flags |= HeaderBits.wideNumbers }
+        flags |= UInt8(writer.referenceWidth.trailingZeroBitCount) << 4
+
+        var header = ByteWriter(capacity: length + writer.count)
+        func writeNumber(_ number: Int) {
+            if isWide {
+                header.write(UInt32(number))
+            } else {
+                header.write(UInt8(number))
+            }
+        }
+        func write(index: Int, _ time: HybridTime) {
+            header.write(UInt16(index))
+            header.write(time.rawValue)
+        }
+        func write(_ stamp: Stamp) {
+            write(index: sites.firstIndex { $0.site == stamp.site } ?? 0, stamp.time)
+        }
+        header.write(flags)
+        writeNumber(length)
+        writeNumber(sites.count)
+        for entry in sites {
+            header.write(entry.site.rawValue)
+            header.write(entry.time.rawValue)
+        }
+        if base != nil {
+            writeNumber(bases.count)
+            for (index, time) in bases { write(index: index, time) }
+        }
+        if let deletion { write(deletion) }
+        for stamp in older { write(stamp) }
+        header.write(writer.bytes)
+        return header.bytes
+    }
+
+    /// The sites of which a base has seen less, and how much.
+    private static func differences(
+        from base: VersionVector, in sites: [VersionVector.Entry]
+    ) -> [(index: Int, time: HybridTime)] {
+        var differences: [(index: Int, time: HybridTime)] = []
+        for (index, entry) in sites.enumerated() {
+            let time = base.time(of: entry.site)
+            if time < entry.time { differences.append((index, time)) }
+        }
+        return differences
+    }
+}

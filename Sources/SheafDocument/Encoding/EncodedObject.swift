@@ -1,0 +1,178 @@
+package import SheafBytes
+
+/// The fields of an object or a map, read in place (`format-spec/documents.md`, table 3).
+///
+/// Nothing is read outside of the bytes that it was given, whatever they say.
+package struct EncodedObject {
+    /// The first byte of the document: all offsets count from there.
+    let base: UnsafeRawPointer
+    let start: Int
+    /// Where the list of ends is, which is where the contents end.
+    let endsAt: Int
+    let namesAt: Int
+    let numberedCount: Int
+    /// How many fields there are.
+    package let count: Int
+    let flags: UInt8
+    let referenceWidth: Int
+
+    @inline(__always)
+    init(_ base: UnsafeRawPointer, _ range: Range<Int>, referenceWidth: Int) throws(Malformed) {
+        let end = range.upperBound
+        guard range.count >= 2 else { throw .truncated(at: end) }
+        let flags = base.load(fromByteOffset: end &- 1, as: UInt8.self)
+        guard flags & ShapeBits.unknown == 0, flags & ShapeBits.endWidth != 3 else {
+            throw .unexpected(flags, at: end &- 1)
+        }
+        var numbered: Int
+        var spelled = 0
+        var tail = 2
+        if flags & (ShapeBits.spelled | ShapeBits.wideCounts) == 0 {
+            numbered = Int(base.load(fromByteOffset: end &- 2, as: UInt8.self))
+        } else {
+            let width = flags & ShapeBits.wideCounts == 0 ? 1 : 4
+            let hasSpelled = flags & ShapeBits.spelled != 0
+            tail = 1 + (hasSpelled ? 2 : 1) * width
+            guard range.count >= tail else { throw .truncated(at: end) }
+            numbered = Self.count(base, at: end - 1 - width, width: width)
+            if hasSpelled { spelled = Self.count(base, at: end - 1 - 2 * width, width: width) }
+        }
+        let nameShift = flags & ShapeBits.wideNames == 0 ? 0 : 1
+        // Counts have 32 bits, so nothing of this leaves 64.
+        let namesAt = end &- tail &- numbered &<< nameShift
+        let endsAt = namesAt &- (numbered &+ spelled) &<< Int(flags & ShapeBits.endWidth)
+        guard endsAt >= range.lowerBound else { throw .truncated(at: end) }
+        self.base = base
+        self.start = range.lowerBound
+        self.endsAt = endsAt
+        self.namesAt = namesAt
+        numberedCount = numbered
+        count = numbered &+ spelled
+        self.flags = flags
+        self.referenceWidth = referenceWidth
+    }
+
+    private static func count(_ base: UnsafeRawPointer, at offset: Int, width: Int) -> Int {
+        width == 1
+            ? Int(base.load(fromByteOffset: offset, as: UInt8.self))
+            : Int(UInt32(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+    }
+
+    var isPartial: Bool { flags & ShapeBits.partial != 0 }
+    var hasReferences: Bool { flags & ShapeBits.references != 0 }
+
+    /// The number of the name of a numbered field.
+    @inline(__always)
+    func nameNumber(_ index: Int) -> UInt32 {
+        if flags & ShapeBits.wideNames == 0 {
+            return UInt32(base.load(fromByteOffset: namesAt &+ index, as: UInt8.self))
+        }
+        return UInt32(
+            UInt16(
+                littleEndian: base.loadUnaligned(
+                    fromByteOffset: namesAt &+ 2 &* index, as: UInt16.self)))
+    }
+
+    @inline(__always)
+    private func end(_ index: Int) -> Int {
+        switch flags & ShapeBits.endWidth {
+        case 0:
+            return Int(base.load(fromByteOffset: endsAt &+ index, as: UInt8.self))
+        case 1:
+            return Int(
+                UInt16(
+                    littleEndian: base.loadUnaligned(
+                        fromByteOffset: endsAt &+ 2 &* index, as: UInt16.self)))
+        default:
+            return Int(
+                UInt32(
+                    littleEndian: base.loadUnaligned(
+                        fromByteOffset: endsAt &+ 4 &* index, as: UInt32.self)))
+        }
+    }
+
+    /// Where the content of a field lies.
+    @inline(__always)
+    func content(_ index: Int) throws(Malformed) -> Range<Int> {
+        let lower = index == 0 ? start : start &+ end(index &- 1)
+        let upper = start &+ end(index)
+        guard lower < upper, upper <= endsAt else { throw .truncated(at: lower) }
+        return Range(uncheckedBounds: (lower, upper))
+    }
+
+    /// The entry of a field.
+    @inline(__always)
+    func entry(_ index: Int) throws(Malformed) -> EncodedEntry {
+        let range = try content(index)
+        guard index >= numberedCount else {
+            return EncodedEntry(base, range, referenceWidth: referenceWidth)
+        }
+        let name = try spelling(range)
+        guard name.upperBound < range.upperBound else { throw .truncated(at: name.upperBound) }
+        return EncodedEntry(
+            base, name.upperBound..<range.upperBound, referenceWidth: referenceWidth)
+    }
+
+    /// Where the name of a spelled field lies, whose content this is.
+    func spelling(_ content: Range<Int>) throws(Malformed) -> Range<Int> {
+        var reader = ByteReader(
+            UnsafeRawBufferPointer(start: base, count: content.upperBound),
+            at: content.lowerBound)
+        let length = try reader.readVarint()
+        guard length <= UInt64(reader.remaining) else { throw .truncated(at: content.lowerBound) }
+        return reader.offset..<reader.offset + Int(length)
+    }
+
+    /// The bytes of the name of a spelled field.
+    func spellingBytes(_ index: Int) throws(Malformed) -> UnsafeRawBufferPointer {
+        let range = try spelling(try content(index))
+        return UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
+    }
+}
+
+extension EncodedObject {
+    /// The entry of the field with this name.
+    @inline(__always)
+    package func find(_ name: FieldName) throws(Malformed) -> EncodedEntry? {
+        if name.number != FieldName.noNumber, let index = index(ofNumber: name.number) {
+            return try entry(index)
+        }
+        guard count > numberedCount else { return nil }
+        return try findSpelled(name)
+    }
+
+    /// Which field has the name with this number.
+    @inline(__always)
+    func index(ofNumber number: UInt32) -> Int? {
+        var low = 0
+        var left = numberedCount
+        guard left > 0 else { return nil }
+        while left > 1 {
+            let half = left &>> 1
+            low = nameNumber(low &+ half) <= number ? low &+ half : low
+            left &-= half
+        }
+        return nameNumber(low) == number ? low : nil
+    }
+
+    /// Older documents spell names that have numbers now.
+    private func findSpelled(_ name: FieldName) throws(Malformed) -> EncodedEntry? {
+        guard let index = try name.spelling.span.withUnsafeBytes({ spelling throws(Malformed) in
+            try self.index(ofSpelling: spelling)
+        }) else { return nil }
+        return try entry(index)
+    }
+
+    /// Which field is spelled like this.
+    func index(ofSpelling spelling: UnsafeRawBufferPointer) throws(Malformed) -> Int? {
+        var low = numberedCount
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            let order = UTF8Order.compare(try spellingBytes(middle), spelling)
+            if order == 0 { return middle }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,85 @@
+import SheafBytes
+
+/// Writing values: alone as registers, or with everything that is in them.
+extension EntryWriter {
+    /// Writes a value without a stamp, as it stands in arrays, objects and tokens.
+    mutating func write(_ value: Value, _ names: NameTable) {
+        write(value, names) { $0.write($1) }
+    }
+
+    /// Writes a register.
+    mutating func write(_ value: Value, at stamp: Stamp, _ names: NameTable) {
+        write(value, names) { $0.write($1, at: stamp) }
+    }
+
+    private mutating func write(
+        _ value: Value, _ names: NameTable, tag: (inout EntryWriter, Tag) -> Void
+    ) {
+        switch value {
+        case .null: tag(&self, .null)
+        case .bool(let value): tag(&self, value ? .yes : .no)
+        case .integer(let value): write(value, tag: tag)
+        case .float(let value): write(value, tag: tag)
+        case .string(var value):
+            tag(&self, .string)
+            value.withUTF8 { write(UnsafeRawBufferPointer($0)) }
+        case .bytes(let value):
+            tag(&self, .bytes)
+            value.withUnsafeBytes { write($0) }
+        case .array(let values):
+            tag(&self, .array)
+            let start = count
+            var ends: [Int] = []
+            ends.reserveCapacity(values.count)
+            for value in values {
+                write(value, names)
+                ends.append(count - start)
+            }
+            endArray(ends)
+        case .object(let object):
+            tag(&self, .object)
+            let frame = beginObject()
+            for field in object {
+                beginField(field.name, names)
+                write(field.value, names)
+                endField()
+            }
+            _ = endObject(frame)
+        }
+    }
+
+    /// Writes the table behind the elements of an array, which end at these offsets.
+    mutating func endArray(_ ends: [Int]) {
+        let last = ends.last ?? 0
+        let width: UInt8 = last <= 0xFF ? 0 : last <= 0xFFFF ? 1 : 2
+        for end in ends {
+            switch width {
+            case 0: append(UInt8(truncatingIfNeeded: end))
+            case 1: append(UInt16(truncatingIfNeeded: end))
+            default: append(UInt32(truncatingIfNeeded: end))
+            }
+        }
+        if ends.count > 0xFF {
+            append(UInt32(truncatingIfNeeded: ends.count))
+            append(width | ShapeBits.wideCounts)
+        } else {
+            append(UInt8(truncatingIfNeeded: ends.count))
+            append(width)
+        }
+    }
+
+    /// Begins a field by its name, which is written as a number if it has one.
+    mutating func beginField(_ name: String, _ names: NameTable) {
+        var name = name
+        name.withUTF8 { beginField(UnsafeRawBufferPointer($0), names) }
+    }
+
+    /// Begins a field by its name, which is written as a number if it has one.
+    mutating func beginField(_ spelling: UnsafeRawBufferPointer, _ names: NameTable) {
+        if let number = names.number(of: spelling) {
+            beginField(number: UInt32(number))
+        } else {
+            beginField(spelling: spelling)
+        }
+    }
+}
