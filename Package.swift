@@ -57,8 +57,13 @@ let package = Package(
         .testTarget(
             name: "SheafBytesTests", dependencies: ["SheafBytes", "SheafTestSupport"],
             swiftSettings: settings),
+        .target(
+            name: "SheafDocumentModel",
+            dependencies: ["SheafBytes", "SheafDocument", "SheafTestSupport"],
+            path: "Tests/SheafDocumentModel", swiftSettings: settings),
         .testTarget(
-            name: "SheafDocumentTests", dependencies: ["SheafDocument", "SheafTestSupport"],
+            name: "SheafDocumentTests",
+            dependencies: ["SheafDocument", "SheafDocumentModel", "SheafTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "SheafStorageTests",

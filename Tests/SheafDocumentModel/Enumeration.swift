@@ -1,0 +1,156 @@
+import SheafDocument
+
+/// All that three peers can do with a few operations, and the laws of join in each state of it.
+///
+/// States that were met before are not looked at again, so shorter ways come first, and what is
+/// found is a shortest counterexample.
+package struct Enumeration<Document: MergingDocument & Hashable> {
+    /// What was looked at.
+    package struct Report: Sendable {
+        /// States of all three peers together.
+        package var states = 0
+        /// Different documents in them, and in their joins.
+        package var documents = 0
+        /// The first breach of a law, and how it came to it.
+        package var breach: String?
+    }
+
+    private struct Node: Hashable {
+        var peers: [Int32]
+        var writes: Int
+        var joins: Int
+    }
+
+    private struct Pair: Hashable {
+        let left, right: Int32
+    }
+
+    private struct Act: Hashable {
+        let document: Int32
+        let peer, write: Int
+    }
+
+    private let writes: [ModelWrite]
+    private let writeLimit, joinLimit: Int
+    private let lags: [UInt64]
+    private var documents: [Document] = []
+    private var numbers: [Document: Int32] = [:]
+    private var joins: [Pair: Int32] = [:]
+    private var acts: [Act: Int32] = [:]
+    private var breach: String?
+
+    /// At most `writeLimit` of these writes in one history, and `joinLimit` joins between them.
+    ///
+    /// A peer's write is later than what it has seen by 1, and by its lag.
+    package init(
+        _ writes: [ModelWrite], writeLimit: Int, joinLimit: Int, lags: [UInt64] = [0, 0, 0]
+    ) {
+        self.writes = writes
+        self.writeLimit = writeLimit
+        self.joinLimit = joinLimit
+        self.lags = lags
+    }
+
+    package mutating func run() -> Report {
+        let start = number(Document())
+        var nodes = [Node(peers: [start, start, start], writes: 0, joins: 0)]
+        var origins = [(from: 0, step: "")]
+        var seen: Set<Node> = [nodes[0]]
+        var checked: Set<[Int32]> = []
+        var next = 0
+        while next < nodes.count, breach == nil {
+            let node = nodes[next]
+            if checked.insert(node.peers.sorted()).inserted { check(node.peers) }
+            for (successor, step) in successors(of: node) where seen.insert(successor).inserted {
+                nodes.append(successor)
+                origins.append((from: next, step: step))
+            }
+            next += 1
+        }
+        var report = Report(states: checked.count, documents: documents.count)
+        guard let breach else { return report }
+        var history: [String] = []
+        var index = next - 1
+        while index > 0 {
+            history.insert(origins[index].step, at: 0)
+            index = origins[index].from
+        }
+        report.breach = (history + [breach]).joined(separator: "\n")
+        return report
+    }
+
+    private mutating func successors(of node: Node) -> [(Node, String)] {
+        var successors: [(Node, String)] = []
+        for peer in node.peers.indices {
+            if node.writes < writeLimit {
+                for index in writes.indices {
+                    let after = written(Act(document: node.peers[peer], peer: peer, write: index))
+                    var successor = node
+                    successor.peers[peer] = after
+                    successor.writes += 1
+                    successors.append((successor, "peer \(peer): \(writes[index])"))
+                }
+            }
+            guard node.joins < joinLimit else { continue }
+            for other in node.peers.indices where other != peer {
+                var successor = node
+                successor.peers[peer] = joined(node.peers[peer], node.peers[other])
+                guard successor.peers != node.peers else { continue }
+                successor.joins += 1
+                successors.append((successor, "peer \(peer) joins what peer \(other) has"))
+            }
+        }
+        return successors.filter { $0.0.peers != node.peers }
+    }
+
+    private mutating func check(_ peers: [Int32]) {
+        let (a, b, c) = (peers[0], peers[1], peers[2])
+        let all = joined(joined(a, b), c)
+        if joined(a, joined(b, c)) != all || joined(b, joined(a, c)) != all {
+            fail("the join of all three depends on the order")
+        }
+    }
+
+    private mutating func written(_ act: Act) -> Int32 {
+        if let known = acts[act] { return known }
+        var document = documents[Int(act.document)]
+        let time = document.latestTime.rawValue + 1 + lags[act.peer]
+        let site = Site(rawValue: UInt64(act.peer + 1))
+        document.apply(writes[act.write], stamp: Stamp(HybridTime(rawValue: time), site))
+        let after = number(document)
+        acts[act] = after
+        if joined(act.document, after) != after {
+            fail("peer \(act.peer): \(writes[act.write]) is undone by what was there before")
+        }
+        return after
+    }
+
+    private mutating func joined(_ left: Int32, _ right: Int32) -> Int32 {
+        if let known = joins[Pair(left: left, right: right)] { return known }
+        let joined = number(documents[Int(left)].joined(with: documents[Int(right)]))
+        joins[Pair(left: left, right: right)] = joined
+        let swapped = number(documents[Int(right)].joined(with: documents[Int(left)]))
+        joins[Pair(left: right, right: left)] = swapped
+        if joined != swapped { fail("a join depends on its direction", left, right) }
+        for one in [left, right] where one != joined {
+            if self.joined(one, joined) != joined { fail("a join again is another", left, right) }
+        }
+        return joined
+    }
+
+    private mutating func number(_ document: Document) -> Int32 {
+        if let known = numbers[document] { return known }
+        let number = Int32(documents.count)
+        numbers[document] = number
+        documents.append(document)
+        if document.joined(with: document) != document {
+            fail("a join with itself is another", number, number)
+        }
+        return number
+    }
+
+    private mutating func fail(_ text: String, _ involved: Int32...) {
+        let dumps = involved.map { documents[Int($0)].dump.joined(separator: "\n") }
+        if breach == nil { breach = ([text] + dumps).joined(separator: "\n\n") }
+    }
+}

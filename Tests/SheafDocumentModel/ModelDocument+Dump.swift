@@ -1,0 +1,61 @@
+import SheafDocument
+
+extension ModelDocument {
+    /// All that the document is, as lines of ASCII, which two states have alike if they are equal.
+    ///
+    /// A line is `path|kind|stamp|epoch|what`, and stands for
+    ///
+    /// | kind | stamp | epoch | what |
+    /// |---|---|---|---|
+    /// | `vector` | the newest of a site | | |
+    /// | `deletion` | of the newest DELETE | | |
+    /// | `override` | | | the part: `register`, `attachment`, `map`, `counter`, `olderCounter` |
+    /// | `value`, `token` | of the dot | | the value |
+    /// | `mark` | of the dot | | |
+    /// | `restart` | of the dot | | the number |
+    /// | `sum` | of the dot | of the restart | the number |
+    /// | `olderSum` | of the dot | | the number |
+    ///
+    /// A path is a `/` and a name for each field on the way, and nothing for the root. A byte of a
+    /// name that is no printable ASCII, or is one of `/`, `|` and `\`, is `\` and two hexadecimal
+    /// digits. A stamp is `time.site`, both in decimal, `0.0` for the initial one. Values and
+    /// numbers are their ascending keys with trailers, in hexadecimal digits (lowercase). Overrides
+    /// have a line for each part. The lines are sorted by their bytes.
+    package var dump: [String] {
+        var lines: [String] = vector.map { site, time in
+            Self.line([], "vector", Stamp(time, site))
+        }
+        if let deletion { lines.append(Self.line([], "deletion", deletion)) }
+        for override in overrides {
+            lines.append(Self.line(override.path, "override", what: "\(override.part)"))
+        }
+        for (place, content) in dots {
+            lines.append(
+                Self.line(
+                    place.path, place.kind.rawValue, place.stamp,
+                    epoch: place.kind == .sum ? content.epoch : nil,
+                    what: content.key.map(Self.hexadecimal).joined()))
+        }
+        return lines.sorted()
+    }
+
+    private static func line(
+        _ path: Path, _ kind: String, _ stamp: Stamp? = nil, epoch: Stamp? = nil, what: String = ""
+    ) -> String {
+        let names = path.map { "/" + $0.map(escaped).joined() }.joined()
+        return [names, kind, text(stamp), text(epoch), what].joined(separator: "|")
+    }
+
+    private static func text(_ stamp: Stamp?) -> String {
+        stamp.map { "\($0.time.rawValue).\($0.site.rawValue)" } ?? ""
+    }
+
+    private static func escaped(_ byte: UInt8) -> String {
+        let isPlain = (0x20...0x7E).contains(byte) && !"/|\\".utf8.contains(byte)
+        return isPlain ? String(UnicodeScalar(byte)) : "\\" + hexadecimal(byte)
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> String {
+        (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+}

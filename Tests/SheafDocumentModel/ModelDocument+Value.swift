@@ -1,0 +1,84 @@
+package import SheafDocument
+
+extension ModelDocument {
+    /// What is seen of the document; nil where there is none.
+    package var value: Value? { value(of: .map, at: []) }
+
+    /// What a statement sees that says which part it means; nil where that is not there.
+    package func value(at path: [String], as part: Part) -> Value? {
+        value(of: part, at: Self.path(path))
+    }
+
+    func value(of part: Part, at path: Path) -> Value? {
+        guard isThere(part, at: path) else { return nil }
+        switch part {
+        case .register, .attachment:
+            return dots(of: part, at: path).first?.content.value
+        case .map:
+            var object = Object()
+            for name in names(below: path) {
+                let path = path + [name]
+                guard let shown = shownPart(at: path) else { continue }
+                object[String(decoding: name, as: UTF8.self)] = value(of: shown, at: path)
+            }
+            return .object(object)
+        case .counter:
+            let epoch = latestEpoch(at: path)
+            let counted = dots(of: .counter, at: path).filter { place, content in
+                place.kind == .restart ? place.stamp == epoch : content.epoch == epoch
+            }
+            // Restarts come first, then sums, the latest first: floats are added in this order.
+            let sorted =
+                counted.filter { $0.place.kind == .restart }
+                + counted.filter { $0.place.kind == .sum }
+            return Number.sum(sorted.compactMap { $0.content.value.flatMap(Number.init) }).value
+        case .olderCounter:
+            let sums = dots(of: .olderCounter, at: path)
+            return Number.sum(sums.compactMap { $0.content.value.flatMap(Number.init) }).value
+        }
+    }
+
+    /// Whether a part has a dot, or, a map, anything below it has.
+    func isThere(_ part: Part, at path: Path) -> Bool { latestStamp(of: part, at: path) != nil }
+
+    /// The part that shows: the one with the latest dot, and of equal ones the first.
+    func shownPart(at path: Path) -> Part? {
+        var shown: (part: Part, stamp: Stamp)?
+        for part in Part.allCases {
+            guard let stamp = latestStamp(of: part, at: path) else { continue }
+            if let shown, stamp <= shown.stamp { continue }
+            shown = (part, stamp)
+        }
+        return shown?.part
+    }
+
+    /// The latest restart, or that which somebody counts from.
+    func latestEpoch(at path: Path) -> Stamp {
+        let epochs = dots(of: .counter, at: path).map { place, content in
+            place.kind == .restart ? place.stamp : content.epoch
+        }
+        return epochs.max() ?? .initial
+    }
+
+    /// Of a map also all that is below it.
+    private func latestStamp(of part: Part, at path: Path) -> Stamp? {
+        dots.keys.filter { place in
+            if place.path == path { return place.kind.part == part }
+            return part == .map && place.path.starts(with: path)
+        }
+        .map(\.stamp).max()
+    }
+
+    /// The dots of a part itself, the latest first.
+    private func dots(of part: Part, at path: Path) -> [(place: Place, content: Content)] {
+        dots.filter { $0.key.path == path && $0.key.kind.part == part }
+            .sorted { $0.key.stamp > $1.key.stamp }
+            .map { (place: $0.key, content: $0.value) }
+    }
+
+    private func names(below path: Path) -> Set<[UInt8]> {
+        Set(
+            dots.keys.filter { $0.path.count > path.count && $0.path.starts(with: path) }
+                .map { $0.path[path.count] })
+    }
+}

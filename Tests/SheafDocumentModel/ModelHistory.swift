@@ -1,0 +1,83 @@
+package import SheafDocument
+import SheafTestSupport
+
+/// What some peers do with one document, each with a site and a clock, fixed by a seed.
+///
+/// It keeps the model of each peer's state. Whatever else is checked takes the same steps.
+package struct ModelHistory: Sendable {
+    package enum Step: Sendable {
+        case write(ModelWrite, peer: Int, stamp: Stamp)
+        /// One peer takes the state of another.
+        case join(from: Int, into: Int)
+
+        /// Does it with the documents of all peers.
+        package func apply<Document: MergingDocument>(to documents: inout [Document]) {
+            switch self {
+            case .write(let write, let peer, let stamp):
+                documents[peer].apply(write, stamp: stamp)
+            case .join(let from, let into):
+                documents[into] = documents[into].joined(with: documents[from])
+            }
+        }
+    }
+
+    /// A clock that runs at its own speed, and never hands out what it has seen.
+    private struct Clock {
+        let site: Site
+        let speed: UInt64
+        var latest = HybridTime.initial
+
+        mutating func next(at step: UInt64) -> Stamp {
+            latest = max(
+                HybridTime(rawValue: latest.rawValue + 1), HybridTime(rawValue: step * speed / 4))
+            return Stamp(latest, site)
+        }
+    }
+
+    /// What each peer has.
+    package private(set) var documents: [ModelDocument]
+    /// Of each peer also what it had before.
+    package private(set) var states: [ModelDocument]
+
+    private var clocks: [Clock]
+    private var random: SeededRandom
+    private var writes: RandomWrite
+    private var stepCount: UInt64 = 0
+
+    package init(seed: UInt64, peers: Int) {
+        var random = SeededRandom(seed: seed, "history")
+        documents = Array(repeating: ModelDocument(), count: peers)
+        states = [ModelDocument()]
+        // Slow clocks tie: they count from the latest time that they have seen.
+        clocks = (1...peers).shuffled(using: &random).map {
+            Clock(site: Site(rawValue: UInt64($0)), speed: UInt64(random.below(7)))
+        }
+        self.random = random
+        writes = RandomWrite(seed: seed)
+    }
+
+    /// Takes one more step, and tells which.
+    package mutating func next() -> Step {
+        let step = draw()
+        step.apply(to: &documents)
+        switch step {
+        case .write(_, let peer, _): states.append(documents[peer])
+        case .join(_, let into):
+            states.append(documents[into])
+            clocks[into].latest = max(clocks[into].latest, documents[into].latestTime)
+        }
+        return step
+    }
+
+    private mutating func draw() -> Step {
+        stepCount += 1
+        let peer = random.below(documents.count)
+        if documents.count > 1, random.chance(2, in: 5) {
+            let other = (peer + 1 + random.below(documents.count - 1)) % documents.count
+            return .join(from: other, into: peer)
+        }
+        let write = writes.write(isThere: documents[peer].isThere(.map, at: []))
+        if case .insertInitial = write { return .write(write, peer: peer, stamp: .initial) }
+        return .write(write, peer: peer, stamp: clocks[peer].next(at: stepCount))
+    }
+}

@@ -1,0 +1,65 @@
+import SheafDocument
+import SheafDocumentModel
+import SheafTestSupport
+import Testing
+
+extension MergeRow: CustomTestStringConvertible {
+    package var testDescription: String { name }
+}
+
+@Suite struct ModelTests {
+    private let firstSeed: UInt64 = 3_000
+
+    @Test(arguments: MergeRow.table)
+    func `writes that did not see each other merge as the table says`(_ row: MergeRow) {
+        #expect(row.failures(of: ModelDocument.self) == [])
+    }
+
+    @Test func `the join of three states does not depend on the order`() {
+        for seed in firstSeed..<firstSeed + 60 {
+            var history = ModelHistory(seed: seed, peers: 2 + Int(seed % 3))
+            for _ in 0..<60 { _ = history.next() }
+            var random = SeededRandom(seed: seed, "triples")
+            for _ in 0..<40 {
+                let (a, b, c) = (
+                    draw(history, &random), draw(history, &random), draw(history, &random)
+                )
+                let joined = a.joined(with: b)
+                #expect(joined == b.joined(with: a), "seed \(seed)")
+                #expect(joined.joined(with: b) == joined && a.joined(with: a) == a, "seed \(seed)")
+                #expect(
+                    joined.joined(with: c) == a.joined(with: b.joined(with: c)), "seed \(seed)")
+            }
+        }
+    }
+
+    private func draw(_ history: ModelHistory, _ random: inout SeededRandom) -> ModelDocument {
+        history.states[random.below(history.states.count)]
+    }
+
+    @Test func `no write is undone by what was there before`() {
+        for seed in firstSeed..<firstSeed + 60 {
+            var history = ModelHistory(seed: seed, peers: 3)
+            for _ in 0..<60 {
+                let before = history.documents
+                guard case .write(let write, let peer, _) = history.next() else { continue }
+                let after = history.documents[peer]
+                #expect(after.joined(with: before[peer]) == after, "seed \(seed): \(write)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "fields", "counters", "seeds",
+    ])
+    func `all that three peers can do in short keeps the laws`(_ name: String) throws {
+        let writes = try #require(EnumeratedWrites.all[name])
+        for lags: [UInt64] in [[0, 0, 0], [3, 1, 0]] {
+            var enumeration = Enumeration<ModelDocument>(
+                writes, writeLimit: 2, joinLimit: 2, lags: lags)
+            let report = enumeration.run()
+            #expect(report.breach == nil)
+            #expect(report.states > 1_000)
+        }
+    }
+}
