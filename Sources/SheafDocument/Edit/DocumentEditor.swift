@@ -81,7 +81,7 @@ package struct DocumentEditor {
     ///
     /// Where there was no document it is a state, and a delta otherwise.
     package func finish() throws(EditError) -> [UInt8]? {
-        guard root.isTouched else { return nil }
+        guard root.isChanged else { return nil }
         do throws(Malformed) {
             let seen = try header?.vector() ?? VersionVector()
             var vector = seen

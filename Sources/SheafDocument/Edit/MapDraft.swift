@@ -88,8 +88,11 @@ final class MapDraft {
         }
     }
 
-    /// Whether a delta has anything to say of the map.
-    var isTouched: Bool { isWhole || namesMarks || fields.contains { $0.isTouched } }
+    /// Whether a delta has anything to say of the map, if only that it is gone.
+    var isTouched: Bool { isWhole || isChanged }
+
+    /// Whether anything was written into the map.
+    var isChanged: Bool { namesMarks || fields.contains { $0.isTouched } }
 
     /// Whether anything is in the map that a write could take out.
     func holdsDots() throws(Malformed) -> Bool {

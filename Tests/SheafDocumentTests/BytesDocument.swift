@@ -1,0 +1,168 @@
+import SheafBytes
+import SheafDocument
+import SheafDocumentModel
+
+/// A document in bytes, as tests want it: what cannot happen traps.
+struct BytesDocument: MergingDocument, Hashable {
+    /// The state; none as long as nobody has heard of the document.
+    private(set) var bytes: [UInt8]?
+    /// The numbers that names have while it is written.
+    var names = NameTable()
+
+    static func == (left: Self, right: Self) -> Bool { left.bytes == right.bytes }
+    func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+
+    init() {}
+
+    init(_ bytes: [UInt8]?, _ names: NameTable = NameTable()) {
+        self.bytes = bytes
+        self.names = names
+    }
+
+    /// What edits change; none where that is nothing.
+    func delta(_ edits: [Edit], stamp: Stamp) -> [UInt8]? {
+        read { document in
+            let editor = try DocumentEditor(document, at: stamp, names)
+            for edit in edits { try editor.apply(edit) }
+            return try editor.finish()
+        }
+    }
+
+    mutating func join(_ other: [UInt8]?) {
+        guard let other else { return }
+        guard let bytes else {
+            self.bytes = other
+            return
+        }
+        self.bytes = Self.joined(bytes, other, names)
+    }
+
+    static func joined(_ left: [UInt8], _ right: [UInt8], _ names: NameTable) -> [UInt8] {
+        left.withUnsafeBytes { left in
+            right.withUnsafeBytes { right in
+                do {
+                    return try Join.join(EncodedDocument(left), EncodedDocument(right), names)
+                } catch {
+                    fatalError("\(error)")
+                }
+            }
+        }
+    }
+
+    mutating func apply(_ edits: [Edit], stamp: Stamp) {
+        join(delta(edits, stamp: stamp))
+    }
+
+    mutating func delete(stamp: Stamp) {
+        join(
+            read { document in
+                try document.flatMap { try Insertion.deletion(of: $0, at: stamp) }
+            })
+    }
+
+    mutating func insert(_ object: Object, stamp: Stamp) {
+        guard bytes == nil else {
+            return apply([.set(path: [], to: .object(object))], stamp: stamp)
+        }
+        let edited = delta([.set(path: [], to: .object(object))], stamp: stamp)
+        bytes = read { _ in try Insertion.document(object, at: stamp, names) }
+        precondition(edited == bytes, "An insertion is what its edits make.")
+    }
+
+    mutating func insertDifferences(_ object: Object, stamp: Stamp) {
+        guard value != nil else { return insert(object, stamp: stamp) }
+        let edits = read { document in
+            try document.map { try Insertion.differences(between: $0, and: object, names) } ?? []
+        }
+        if !edits.isEmpty { apply(edits, stamp: stamp) }
+    }
+
+    mutating func insertInitial(_ object: Object) {
+        guard bytes == nil else { return }
+        bytes = read { _ in try Insertion.initial(object, names) }
+    }
+
+    func joined(with other: BytesDocument) -> BytesDocument {
+        var joined = self
+        joined.join(other.bytes)
+        return joined
+    }
+
+    var value: Value? {
+        read { try $0?.value(names).map(Value.object) }
+    }
+
+    func value(at path: [String], as part: Part) -> Value? {
+        read { document in
+            try document?.entry(at: path, names)?.value(as: part, names)
+        }
+    }
+
+    var latestTime: HybridTime { read { try $0?.vector().latest ?? .initial } }
+
+    var dump: [String] {
+        read { document in try document.map { try DocumentDump.lines(of: $0, names) } ?? [] }
+    }
+
+    /// Reads the document; what is wrong with it is a mistake of the test.
+    func read<Result>(_ body: (EncodedDocument?) throws -> Result) -> Result {
+        do {
+            guard let bytes else { return try body(nil) }
+            return try bytes.withUnsafeBytes { try body(try EncodedDocument($0)) }
+        } catch {
+            fatalError("\(error)")
+        }
+    }
+}
+
+/// All that a document is, in the lines that `ModelDocument.dump` describes.
+enum DocumentDump {
+    static func lines(of document: EncodedDocument, _ names: NameTable) throws -> [String] {
+        var lines = try document.vector().entries.map {
+            line([], "vector", Stamp($0.time, $0.site))
+        }
+        if let deletion = try document.deletion() { lines.append(line([], "deletion", deletion)) }
+        try DotWalk.visit(document, names) { item in
+            switch item.kind {
+            case .overrides(let parts):
+                for part in Part.allCases where parts.contains(PartSet(part)) {
+                    lines.append(line(item.path, "override", what: "\(part)"))
+                }
+            case .empty(let parts): lines.append(line(item.path, "empty", what: "\(parts)"))
+            default:
+                lines.append(
+                    line(
+                        item.path, "\(item.kind)", item.stamp, item.epoch,
+                        what: item.value.map(key) ?? ""))
+            }
+        }
+        return lines.sorted()
+    }
+
+    private static func key(_ value: Value) -> String {
+        var writer = SortKeyWriter()
+        writer.append(value)
+        return writer.bytes.map(hexadecimal).joined()
+    }
+
+    private static func line(
+        _ path: [String], _ kind: String, _ stamp: Stamp? = nil, _ epoch: Stamp? = nil,
+        what: String = ""
+    ) -> String {
+        let names = path.map { "/" + Array($0.utf8).map(escaped).joined() }.joined()
+        return [names, kind, text(stamp), text(epoch), what].joined(separator: "|")
+    }
+
+    private static func text(_ stamp: Stamp?) -> String {
+        stamp.map { "\($0.time.rawValue).\($0.site.rawValue)" } ?? ""
+    }
+
+    private static func escaped(_ byte: UInt8) -> String {
+        let isPlain = (0x20...0x7E).contains(byte) && !Array("/|\\".utf8).contains(byte)
+        return isPlain ? String(UnicodeScalar(byte)) : "\\" + hexadecimal(byte)
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> String {
+        (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+}
