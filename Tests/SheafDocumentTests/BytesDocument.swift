@@ -98,6 +98,11 @@ struct BytesDocument: MergingDocument, Hashable {
         }
     }
 
+    /// Traps where the bytes are not the form that the format gives the document.
+    func validate() {
+        read { try $0?.validate(names) }
+    }
+
     var latestTime: HybridTime { read { try $0?.vector().latest ?? .initial } }
 
     var dump: [String] {

@@ -83,31 +83,14 @@ final class Joiner {
             try content(of: left.document.root, left, isWhole: !left.document.isPartial),
             try content(of: right.document.root, right, isWhole: !right.document.isPartial),
             dropsSeeds: deletion != nil)
-        let marks = contents.field.dots.sorted { $0.stamp > $1.stamp }
-        guard marks.allSatisfy({ $0.kind == .mark }) else {
+        guard contents.field.dots.allSatisfy({ $0.kind == .mark }) else {
             throw .invalid("a root that is no map", at: left.document.rootStart)
         }
-        writer.rootStamp = marks.first?.stamp
-        let start = writer.count
-        if marks.count > 1 { writer.write(.several) }
-        let entryStart = writer.count
-        if let mark = marks.first {
-            writer.writeReferring(.map, to: mark.stamp)
-        } else {
-            writer.write(.bareMap)
-        }
-        let count = try joinFields(
-            contents.left, contents.right, dropsSeeds: deletion != nil, depth: 1, into: &writer)
-        if marks.isEmpty, count == 0, !isPartial {
-            writer.truncate(to: start)
-            return writer.write(.noRoot)
-        }
-        guard marks.count > 1 else { return }
-        writer.prependLength(at: entryStart)
-        for mark in marks.dropFirst() {
-            let start = writer.count
-            writer.writeReferring(.mark, to: mark.stamp)
-            writer.prependLength(at: start)
+        try writer.writeRoot(marks: contents.field.dots, isPartial: isPartial) {
+            (writer) throws(Malformed) in
+            try joinFields(
+                contents.left, contents.right, dropsSeeds: deletion != nil, depth: 1,
+                into: &writer)
         }
     }
 

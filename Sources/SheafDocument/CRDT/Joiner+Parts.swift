@@ -18,6 +18,13 @@ struct FieldSide {
     var map: MapContent
     let vector: VersionVector
 
+    init(_ side: JoinSide, isWhole: Bool) {
+        named = isWhole ? .all : []
+        namesMarks = isWhole
+        map = MapContent(object: nil, isWhole: isWhole)
+        vector = side.vector
+    }
+
     /// Whether all is said of what is of this kind.
     func names(_ kind: Dot.Kind) -> Bool {
         kind == .mark ? namesMarks : named.contains(kind.part)
@@ -37,15 +44,11 @@ struct JoinedContents {
     let right: MapContent
 }
 
-extension Joiner {
-    /// Takes apart what a side has at a field.
-    func content(
-        of entry: EncodedEntry?, _ side: JoinSide, isWhole: Bool
-    ) throws(Malformed) -> FieldSide {
-        var field = FieldSide(
-            named: isWhole ? .all : [], namesMarks: isWhole,
-            map: MapContent(object: nil, isWhole: isWhole), vector: side.vector)
-        try entry?.forEachEntry { (entry) throws(Malformed) in
+extension EncodedEntry {
+    /// What a side has at a field.
+    func content(_ side: JoinSide, isWhole: Bool) throws(Malformed) -> FieldSide {
+        var field = FieldSide(side, isWhole: isWhole)
+        try forEachEntry { (entry) throws(Malformed) in
             let tag = try entry.tag()
             switch tag {
             case .noRoot: break
@@ -60,16 +63,25 @@ extension Joiner {
             case .map, .bareMap:
                 let object = try entry.object()
                 field.map = MapContent(object: object, isWhole: !object.isPartial)
-                field.named.insert(.map)
+                if !object.isPartial { field.named.insert(.map) }
                 if tag == .map || !object.isPartial { field.namesMarks = true }
             default: break
             }
             guard let kind = Dot.Kind(tag) else { return }
-            field.named.insert(PartSet(kind.part))
-            field.dots.append(
-                try Dot(entry, kind, side.header, root: side.source.root))
+            if kind != .mark { field.named.insert(PartSet(kind.part)) }
+            field.dots.append(try Dot(entry, kind, side.header, root: side.source.root))
         }
         return field
+    }
+}
+
+extension Joiner {
+    /// Takes apart what a side has at a field, which may be nothing.
+    func content(
+        of entry: EncodedEntry?, _ side: JoinSide, isWhole: Bool
+    ) throws(Malformed) -> FieldSide {
+        guard let entry else { return FieldSide(side, isWhole: isWhole) }
+        return try entry.content(side, isWhole: isWhole)
     }
 
     /// The dots that stay of what two sides have at a field.

@@ -158,22 +158,9 @@ final class MapDraft {
 
     /// Writes the root entry.
     func writeRoot(into writer: inout EntryWriter, _ names: NameTable) throws(Malformed) {
-        let marks = namesMarks ? ownMarks.sorted { $0.stamp > $1.stamp } : []
-        writer.rootStamp = marks.first?.stamp
-        if marks.count > 1 { writer.write(.several) }
-        let start = writer.count
-        if let mark = marks.first {
-            writer.writeReferring(.map, to: mark.stamp)
-        } else {
-            writer.write(.bareMap)
-        }
-        _ = try writeFields(into: &writer, names, depth: 1)
-        guard marks.count > 1 else { return }
-        writer.prependLength(at: start)
-        for mark in marks.dropFirst() {
-            let start = writer.count
-            writer.writeReferring(.mark, to: mark.stamp)
-            writer.prependLength(at: start)
+        try writer.writeRoot(marks: namesMarks ? ownMarks : [], isPartial: !isWhole) {
+            (writer) throws(Malformed) in
+            try writeFields(into: &writer, names, depth: 1)
         }
     }
 

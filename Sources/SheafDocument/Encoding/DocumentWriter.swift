@@ -98,3 +98,34 @@ enum DocumentWriter {
         return differences
     }
 }
+
+extension EntryWriter {
+    /// Writes the root entry, with its marks and its fields; `writeFields` tells how many they are.
+    mutating func writeRoot(
+        marks: [Dot], isPartial: Bool,
+        _ writeFields: (inout EntryWriter) throws(Malformed) -> Int
+    ) throws(Malformed) {
+        let marks = marks.sorted { $0.stamp > $1.stamp }
+        rootStamp = marks.first?.stamp
+        let start = count
+        if marks.count > 1 { write(.several) }
+        let entryStart = count
+        if let mark = marks.first {
+            writeReferring(.map, to: mark.stamp)
+        } else {
+            write(.bareMap)
+        }
+        let fieldCount = try writeFields(&self)
+        if marks.isEmpty, fieldCount == 0, !isPartial {
+            truncate(to: start)
+            return write(.noRoot)
+        }
+        guard marks.count > 1 else { return }
+        prependLength(at: entryStart)
+        for mark in marks.dropFirst() {
+            let start = count
+            writeReferring(.mark, to: mark.stamp)
+            prependLength(at: start)
+        }
+    }
+}

@@ -1,0 +1,238 @@
+package import SheafBytes
+
+extension EncodedDocument {
+    /// Checks everything that the format says of a document, as is done once with all that comes
+    /// from somebody else.
+    ///
+    /// A document has one form, so it is written anew and compared; what is found first is said.
+    package func validate(_ names: NameTable) throws(Malformed) {
+        guard bytes.count <= EncodedDocument.maximumLength else {
+            throw .tooLong(
+                at: 0, length: UInt64(bytes.count), limit: UInt64(EncodedDocument.maximumLength))
+        }
+        let validator = try Validator(self, names)
+        let rewritten = try validator.rewrite()
+        guard rewritten.count == bytes.count, rewritten.elementsEqual(bytes) else {
+            let offset = zip(rewritten, bytes).enumerated().first { $0.element.0 != $0.element.1 }
+            throw .invalid(
+                "bytes that no writer would have written",
+                at: offset?.offset ?? min(rewritten.count, bytes.count))
+        }
+    }
+}
+
+/// Writes a document anew, and checks on the way what that would not show.
+private struct Validator {
+    private let side: JoinSide
+    private let base: VersionVector?
+    private let deletion: Stamp?
+    private let names: NameTable
+
+    init(_ document: EncodedDocument, _ names: NameTable) throws(Malformed) {
+        try document.header().validate()
+        side = try JoinSide(document)
+        base = document.flags & HeaderBits.base == 0 ? nil : try document.baseVector()
+        deletion = try document.deletion()
+        self.names = names
+    }
+
+    func rewrite() throws(Malformed) -> [UInt8] {
+        let document = side.document
+        return try DocumentWriter.write(
+            vector: side.vector, base: base, deletion: deletion, isPartial: document.isPartial,
+            capacity: document.bytes.count
+        ) { (writer) throws(Malformed) in
+            try rewriteRoot(document.root, isPartial: document.isPartial, into: &writer)
+        }
+    }
+
+    private func rewriteRoot(
+        _ root: EncodedEntry, isPartial: Bool, into writer: inout EntryWriter
+    ) throws(Malformed) {
+        let field = try root.content(side, isWhole: !isPartial)
+        let object = field.map.object
+        if object == nil {
+            guard try root.tag() == .noRoot, !isPartial else {
+                throw .unexpected(root.rawTag, at: root.start)
+            }
+        }
+        guard field.overrides.isEmpty, field.dots.allSatisfy({ $0.kind == .mark }),
+            object.map(\.isPartial) ?? isPartial == isPartial
+        else { throw .invalid("a root that is no map of its kind", at: root.start) }
+        try check(field, at: root.start, dropsSeeds: deletion != nil)
+        try writer.writeRoot(marks: field.dots, isPartial: isPartial) {
+            (writer) throws(Malformed) in
+            guard let object else { return 0 }
+            return try rewriteFields(
+                object, dropsSeeds: deletion != nil, depth: 1, into: &writer)
+        }
+    }
+
+    private func rewriteFields(
+        _ object: EncodedObject, dropsSeeds: Bool, depth: Int, into writer: inout EntryWriter
+    ) throws(Malformed) -> Int {
+        guard depth <= Value.maximumDepth else {
+            throw .tooDeep(at: object.start, limit: Value.maximumDepth)
+        }
+        let frame = writer.beginObject()
+        for index in 0..<object.count {
+            try begin(index, of: object, in: &writer)
+            try rewrite(
+                try object.entry(index), isPartial: object.isPartial, dropsSeeds: dropsSeeds,
+                depth: depth, into: &writer)
+            writer.endField()
+        }
+        guard writer.endObject(frame, isPartial: object.isPartial) == nil else {
+            throw .invalid("a name that comes twice", at: object.namesAt)
+        }
+        return object.count
+    }
+
+    private func begin(
+        _ index: Int, of object: EncodedObject, in writer: inout EntryWriter
+    ) throws(Malformed) {
+        let name = try object.name(index, names)
+        if index >= object.numberedCount, let number = names.number(of: Array(name.utf8)),
+            object.index(ofNumber: UInt32(number)) != nil
+        {
+            throw .invalid("a name that comes twice", at: try object.content(index).lowerBound)
+        }
+        try writer.beginField(index, of: object)
+    }
+
+    private func rewrite(
+        _ entry: EncodedEntry, isPartial: Bool, dropsSeeds: Bool, depth: Int,
+        into writer: inout EntryWriter
+    ) throws(Malformed) {
+        let field = try entry.content(side, isWhole: !isPartial)
+        let dropsSeeds = dropsSeeds || field.overrides.contains(.map)
+        try check(field, at: entry.start, dropsSeeds: dropsSeeds)
+        try entry.forEachEntry { (entry) throws(Malformed) in
+            let tag = try entry.tag()
+            if tag == .noRoot || tag == .empty && !isPartial {
+                throw .unexpected(entry.rawTag, at: entry.start)
+            }
+            if !tag.hasStamp, entry.hasReference {
+                throw .unexpected(entry.rawTag, at: entry.start)
+            }
+            if tag == .mark, try !entry.payload().isEmpty {
+                throw .invalid("a mark that holds something", at: entry.start)
+            }
+        }
+        for dot in field.dots {
+            if case .encoded(let value) = dot.content {
+                try checkValue(value, depth: depth, isNumber: dot.kind.part.isCounter)
+            }
+        }
+        var contents = FieldContents()
+        contents.dots = field.dots
+        contents.hasMap = field.map.object != nil
+        contents.overrides = field.overrides
+        contents.named = isPartial ? field.named : []
+        guard field.map.object.map({ isPartial || !$0.isPartial }) ?? true else {
+            throw .invalid("a partial map in one that is whole", at: entry.start)
+        }
+        let isThere = try contents.write(into: &writer, names, depth: depth) {
+            (writer) throws(Malformed) in
+            guard let object = field.map.object else { return 0 }
+            return try rewriteFields(
+                object, dropsSeeds: dropsSeeds, depth: depth + 1, into: &writer)
+        }
+        guard isThere else { throw .invalid("a field without anything", at: entry.start) }
+    }
+
+    /// Checks what a field holds against what else is known of it.
+    private func check(
+        _ field: FieldSide, at offset: Int, dropsSeeds: Bool
+    ) throws(Malformed) {
+        for (index, dot) in field.dots.enumerated() {
+            let isTwice = field.dots[..<index].contains {
+                $0.kind == dot.kind && $0.stamp.site == dot.stamp.site
+            }
+            if isTwice { throw .invalid("two dots of one kind and site", at: offset) }
+            if dot.stamp == .initial,
+                dropsSeeds || field.overrides.contains(PartSet(dot.kind.part))
+            {
+                throw .invalid("a seed that is overridden", at: offset)
+            }
+        }
+    }
+
+    /// Checks a register, or what another dot holds, by writing it anew.
+    private func checkValue(
+        _ entry: EncodedEntry, depth: Int, isNumber: Bool
+    ) throws(Malformed) {
+        let isRight = try isNumber ? entry.number() != nil : entry.tag().isValue
+        guard isRight else { throw .unexpected(entry.rawTag, at: entry.start) }
+        var writer = EntryWriter(
+            stamps: StampTable(VersionVector()), referenceWidth: 1,
+            capacity: entry.end - entry.start)
+        try rewriteValue(entry, depth: depth, into: &writer)
+        let payload = try entry.payloadBytes()
+        guard writer.bytes.dropFirst().elementsEqual(payload) else {
+            throw .invalid("a value that no writer would have written", at: entry.start)
+        }
+    }
+
+    private func rewriteValue(
+        _ entry: EncodedEntry, depth: Int, into writer: inout EntryWriter
+    ) throws(Malformed) {
+        let tag = try entry.tag()
+        switch tag {
+        case .null, .no, .yes: writer.write(tag)
+        case .integer8, .integer16, .integer32, .integer64, .float:
+            guard let number = try entry.number() else {
+                throw .unexpected(entry.rawTag, at: entry.start)
+            }
+            writer.write(number)
+        case .string:
+            writer.write(tag)
+            _ = try text(try entry.payloadBytes(), at: entry.start)
+            writer.write(try entry.payloadBytes())
+        case .bytes:
+            writer.write(tag)
+            writer.write(try entry.payloadBytes())
+        case .array:
+            guard depth < Value.maximumDepth else {
+                throw .tooDeep(at: entry.start, limit: Value.maximumDepth)
+            }
+            writer.write(tag)
+            let array = try entry.array()
+            let start = writer.count
+            var ends: [Int] = []
+            for index in 0..<array.count {
+                try rewritePlain(try array.element(index), depth: depth + 1, into: &writer)
+                ends.append(writer.count - start)
+            }
+            writer.endArray(ends)
+        case .object:
+            guard depth < Value.maximumDepth else {
+                throw .tooDeep(at: entry.start, limit: Value.maximumDepth)
+            }
+            writer.write(tag)
+            let object = try entry.object()
+            let frame = writer.beginObject()
+            for index in 0..<object.count {
+                try begin(index, of: object, in: &writer)
+                try rewritePlain(try object.entry(index), depth: depth + 1, into: &writer)
+                writer.endField()
+            }
+            guard writer.endObject(frame) == nil else {
+                throw .invalid("a name that comes twice", at: object.namesAt)
+            }
+        default: throw .unexpected(entry.rawTag, at: entry.start)
+        }
+    }
+
+    /// A value within another one has no reference.
+    private func rewritePlain(
+        _ entry: EncodedEntry, depth: Int, into writer: inout EntryWriter
+    ) throws(Malformed) {
+        guard !entry.hasReference else { throw .unexpected(entry.rawTag, at: entry.start) }
+        try rewriteValue(entry, depth: depth, into: &writer)
+    }
+}
+
+extension Part {
+    var isCounter: Bool { self == .counter || self == .olderCounter }
+}
