@@ -15,6 +15,7 @@ let package = Package(
         .executable(name: "sheaf", targets: ["SheafTool"]),
         // The benchmarks are a package of their own and reach the engine through this product.
         .library(name: "SheafStorage", targets: ["SheafStorage"]),
+        .library(name: "SheafDocument", targets: ["SheafDocument"]),
     ],
     targets: [
         // Floor 0: system libraries.

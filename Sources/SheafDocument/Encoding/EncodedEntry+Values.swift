@@ -189,6 +189,11 @@ func text(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(Malformed) -> 
     return string
 }
 
+/// Whether bytes are text.
+func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    bytes.withMemoryRebound(to: UInt8.self) { (try? UTF8Span(validating: $0.span)) != nil }
+}
+
 @inline(__always)
 private func compareBytes(
     _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ count: Int

@@ -23,7 +23,7 @@ package struct JSONReader {
         return value
     }
 
-    private init(text: UnsafeRawBufferPointer) {
+    init(text: UnsafeRawBufferPointer) {
         self.text = text
     }
 
@@ -34,7 +34,7 @@ package struct JSONReader {
     /// The byte at the offset; zero, which no value begins with, at the end.
     var current: UInt8 { offset < text.count ? text[offset] : 0 }
 
-    private mutating func skipSpace() {
+    mutating func skipSpace() {
         while offset < text.count {
             switch text[offset] {
             case 0x20, 0x0A, 0x0D, 0x09: offset += 1
@@ -43,7 +43,7 @@ package struct JSONReader {
         }
     }
 
-    private mutating func readValue() throws(JSONError) -> Value {
+    mutating func readValue() throws(JSONError) -> Value {
         switch current {
         case UInt8(ascii: "{"): return .object(try readObject())
         case UInt8(ascii: "["): return .array(try readArray())
@@ -56,7 +56,7 @@ package struct JSONReader {
         }
     }
 
-    private mutating func readWord(
+    mutating func readWord(
         _ word: StaticString, _ value: Value
     ) throws(JSONError) -> Value {
         let end = offset + word.utf8CodeUnitCount
@@ -70,7 +70,7 @@ package struct JSONReader {
 
     // MARK: Arrays and objects
 
-    private mutating func enter() throws(JSONError) {
+    mutating func enter() throws(JSONError) {
         guard depth < Value.maximumDepth else {
             throw error(.tooDeep(limit: Value.maximumDepth))
         }
@@ -80,7 +80,7 @@ package struct JSONReader {
     }
 
     /// Goes over a comma, or the end of an array or object; true at the end.
-    private mutating func endsList(with end: UInt8) throws(JSONError) -> Bool {
+    mutating func endsList(with end: UInt8) throws(JSONError) -> Bool {
         skipSpace()
         switch current {
         case end:
@@ -143,7 +143,7 @@ package struct JSONReader {
 
     // MARK: Strings
 
-    private mutating func readString() throws(JSONError) -> String {
+    mutating func readString() throws(JSONError) -> String {
         offset += 1
         let start = offset
         skipPlainText()
@@ -153,16 +153,22 @@ package struct JSONReader {
             guard let string else { throw error(.invalidText, at: start) }
             return string
         }
+        let bytes = try readEscapedText(from: start)
+        guard let string = bytes.withUnsafeBytes({ Self.string($0) }) else {
+            throw error(.invalidText, at: start)
+        }
+        return string
+    }
+
+    /// Reads on to the quote at the end of a text that begins at `start`.
+    mutating func readEscapedText(from start: Int) throws(JSONError) -> [UInt8] {
         var bytes = Array(text[start..<offset])
         while true {
             guard offset < text.count else { throw error(.expected("a double quote")) }
             switch text[offset] {
             case UInt8(ascii: "\""):
                 offset += 1
-                guard let string = bytes.withUnsafeBytes({ Self.string($0) }) else {
-                    throw error(.invalidText, at: start)
-                }
-                return string
+                return bytes
             case UInt8(ascii: "\\"):
                 try readEscape(into: &bytes)
             case let byte where byte < 0x20:
@@ -184,7 +190,7 @@ package struct JSONReader {
     }
 
     /// Goes on to the next quote, backslash or control character, eight bytes at a time.
-    private mutating func skipPlainText() {
+    mutating func skipPlainText() {
         while offset + 8 <= text.count {
             let word = UInt64(
                 littleEndian: text.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
@@ -219,7 +225,7 @@ package struct JSONReader {
         (word &- ones &* 0x20) & ~word & highBits
     }
 
-    private mutating func readEscape(into bytes: inout [UInt8]) throws(JSONError) {
+    mutating func readEscape(into bytes: inout [UInt8]) throws(JSONError) {
         let start = offset
         offset += 1
         let letter = current

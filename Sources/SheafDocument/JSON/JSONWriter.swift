@@ -4,7 +4,7 @@ import SheafBytes
 ///
 /// JSON has no bytes and no infinities: bytes become text in Base64, what is no finite number null.
 package struct JSONWriter {
-    package private(set) var bytes: [UInt8] = []
+    package internal(set) var bytes: [UInt8] = []
 
     package init() {}
 
@@ -69,7 +69,7 @@ package struct JSONWriter {
     }
 
     /// Writes what stands between the quotes.
-    private mutating func write(escaping text: UnsafeRawBufferPointer) {
+    mutating func write(escaping text: UnsafeRawBufferPointer) {
         var start = 0
         for index in text.indices where Self.needsEscape(text[index]) {
             bytes.append(contentsOf: text[start..<index])
