@@ -73,6 +73,18 @@ struct EngineState: ~Copyable {
         }
     }
 
+    /// Refuses a batch that extends a key without a payload; the keys at `ranges` need one.
+    func checkPresent(
+        _ ranges: [Range<Int>], of batch: borrowing WriteBatch
+    ) throws(StorageError) {
+        for range in ranges {
+            let isPresent = batch.bytes.withUnsafeBytes { bytes in
+                keyspace.tree.find(bytes.slice(range)) != nil
+            }
+            guard isPresent else { throw .nothingToExtend(key: Array(batch.bytes[range])) }
+        }
+    }
+
     /// Gives every operation of `batch` its place, and the commit its number.
     mutating func append(
         _ batch: borrowing WriteBatch, at now: UInt64, options: borrowing LogStoreOptions
@@ -165,12 +177,18 @@ struct EngineState: ~Copyable {
             let length = Operation.headerLength + keyLength + payloadLength
             let key = bytes.slice(
                 offset + Operation.headerLength..<offset + Operation.headerLength + keyLength)
+            let kind = bytes[offset]
             let place = Place(
                 position: LogPosition(segment: tail.segment, offset: tail.offset + offset),
-                length: length)
+                length: length, isExtension: kind == Operation.Kind.extend.rawValue)
             let previous =
-                bytes[offset] == Operation.Kind.put.rawValue
-                ? keyspace.put(key, at: place) : keyspace.remove(key, at: place)
+                if kind == Operation.Kind.put.rawValue {
+                    keyspace.put(key, at: place)
+                } else if place.isExtension {
+                    keyspace.extend(key, at: place)
+                } else {
+                    keyspace.remove(key, at: place)
+                }
             record.store(previous.rawValue, at: offset + Operation.Layout.previous)
             record.store(UInt32(offset), at: offset + Operation.Layout.distance)
             offset += length

@@ -49,15 +49,32 @@ package final class SegmentTable: Sendable {
 
     /// The operation that was first written at `position`; nothing when it was folded away.
     package func operation(at position: LogPosition) throws(StorageError) -> Operation? {
-        guard let segment = segment(position.segment) else {
-            throw .damaged(
-                FileName.name(ofSegment: position.segment), at: position.offset,
-                "the tree points into a segment that is not there")
-        }
+        let segment = try file(of: position)
         do throws(FormatError) {
             return try segment.operation(at: position)
         } catch {
             throw StorageError(error, file: segment.name)
         }
+    }
+
+    /// The same with the commit that wrote it.
+    package func loggedOperation(
+        at position: LogPosition
+    ) throws(StorageError) -> LoggedOperation? {
+        let segment = try file(of: position)
+        do throws(FormatError) {
+            return try segment.operationAndCommit(at: position)
+        } catch {
+            throw StorageError(error, file: segment.name)
+        }
+    }
+
+    private func file(of position: LogPosition) throws(StorageError) -> Segment {
+        guard let segment = segment(position.segment) else {
+            throw .damaged(
+                FileName.name(ofSegment: position.segment), at: position.offset,
+                "the tree points into a segment that is not there")
+        }
+        return segment
     }
 }
