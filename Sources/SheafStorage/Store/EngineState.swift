@@ -44,6 +44,8 @@ struct EngineState: ~Copyable {
     var synced: LogPosition
     /// What readers see.
     var published: LogSnapshot
+    /// What the counts of live bytes do not know yet; none once it has been looked up.
+    var opening: UnsettledOpening?
     /// Why nothing may be written any more.
     var poison: StorageError?
     /// Whether commits are refused because the store is being closed.

@@ -69,6 +69,25 @@ package final class SegmentTable: Sendable {
         }
     }
 
+    /// Calls `body` with what the extension at `position` stands on, the newest first; false where
+    /// that is not found up to its put, since it was folded away or is damaged.
+    func forEachFoundation(of position: LogPosition, _ body: (Place) -> Void) -> Bool {
+        var limit = position
+        guard var found = (try? operation(at: position)) ?? nil else { return false }
+        while found.kind == .extend {
+            let previous = found.previous
+            guard previous != .none, previous < limit,
+                let next = (try? operation(at: previous)) ?? nil, next.kind != .remove
+            else { return false }
+            body(
+                Place(
+                    position: previous, length: next.length, isExtension: next.kind == .extend))
+            limit = previous
+            found = next
+        }
+        return true
+    }
+
     private func file(of position: LogPosition) throws(StorageError) -> Segment {
         guard let segment = segment(position.segment) else {
             throw .damaged(
