@@ -12,7 +12,7 @@ extension Command {
             A key is shown as text; a backslash is doubled, and a byte that is no printable text
             is \\xNN. --payload takes a key written like that.
 
-            JSON keys: commit, operation (put or remove), key, keyHex, payloadBytes, preview,
+            JSON keys: commit, operation (put, remove or extend), key, keyHex, payloadBytes, preview,
             position, previous (null where there is none), folded. There is one line for each
             operation.
             """,
@@ -72,7 +72,7 @@ enum ShowCommand {
         guard let found = operations.last(where: { $0.operation.key.elementsEqual(key) }) else {
             throw .failed("commit \(commit) has no operation on the key '\(text)'")
         }
-        guard found.operation.kind == .put else {
+        guard found.operation.kind != .remove else {
             throw .failed("commit \(commit) removes the key '\(text)'")
         }
         output.write(raw: found.operation.payload)
@@ -90,11 +90,20 @@ enum ShowCommand {
         let key = ReadableBytes.text(operation.key)
         let previous = operation.previous == .none ? "" : ", after \(operation.previous)"
         switch operation.kind {
-        case .put:
+        case .put, .extend:
             let length = Quantity.count(operation.payload.count, "byte")
-            return "put     \(key)  \(length)\(previous)  \(preview(operation))"
+            let verb = operation.kind == .put ? "put   " : "extend"
+            return "\(verb)  \(key)  \(length)\(previous)  \(preview(operation))"
         case .remove:
             return "remove  \(key)\(previous)"
+        }
+    }
+
+    private static func name(of kind: Operation.Kind) -> String {
+        switch kind {
+        case .put: "put"
+        case .remove: "remove"
+        case .extend: "extend"
         }
     }
 
@@ -107,7 +116,7 @@ enum ShowCommand {
         let operation = logged.operation
         var line = JSONLine()
         line.add("commit", commit.id)
-        line.add("operation", operation.kind == .put ? "put" : "remove")
+        line.add("operation", name(of: operation.kind))
         line.add("key", ReadableBytes.text(operation.key))
         line.add("keyHex", ReadableBytes.hexadecimal(operation.key))
         line.add("payloadBytes", operation.payload.count)

@@ -99,10 +99,10 @@ def read_operation(record, offset):
     body, at, here = record.body, offset - RECORD, record.offset + offset
     check(at + 20 <= len(body), here, "the record ends inside an operation")
     kind, reserved, key_length, length, previous, distance = struct.unpack_from("<BBHIQI", body, at)
-    check(kind in (1, 2) and reserved == 0, here, f"operation kind {kind}", unsupported=True)
+    check(kind in (1, 2, 3) and reserved == 0, here, f"operation kind {kind}", unsupported=True)
     check(1 <= key_length <= 1024, here + 2, "the key length is wrong")
     check(at + 20 + key_length + length <= len(body), here + 4, "the payload ends elsewhere")
-    check(length <= (2**25 if kind == 1 else 0), here + 4, "the payload is too long")
+    check(length <= (0 if kind == 2 else 2**25), here + 4, "the payload is too long")
     key = body[at + 20:at + 20 + key_length]
     check(key[0] != 0, here + 20, "the key begins with a zero")
     check(distance == offset, here + 16, "the distance is wrong")

@@ -3,7 +3,8 @@
 
     sheaf_log.py DIRECTORY
 
-One line for each base file and each commit, then the live keys; keys are in hexadecimal digits.
+One line for each base file and each commit, then the live keys with the lengths and hashes of the
+payloads that they stand on, the put's first; keys are in hexadecimal digits.
 Exit codes: 0 the log is right, 1 no store can be read, 3 damage, 4 a later version of the format.
 """
 import os
@@ -106,6 +107,13 @@ class Store:
                 raise Damage(self.end if self.files and where == self.files[-1].name else 0,
                              f"the log ends with commit {self.last}, but there is {name}", where)
 
+    def check_payloads(self):
+        for key, payloads in self.payloads.items():
+            if payloads[0] is None:
+                position = self.newest[key]
+                name = next(f.name for f in self.files if f.first <= position >> 32 <= f.last)
+                raise Damage(position & MAXIMUM, "what it extends was folded away", name)
+
     def records(self, file):
         """The records up to the footer, or to the damage that is handed out at the end."""
         offset, chain, seed = HEADER, file.header.checksum, file.header.low
@@ -169,14 +177,30 @@ class Store:
     def apply(self, position, operation, folded=False):
         here, known = position & MAXIMUM, self.newest.get(operation.key)
         check(operation.previous < position, here + 8, "the chain of the key does not go back")
-        check(folded or operation.previous in (0, known) or known is None, here + 8,
+        check(folded or operation.previous in (0, known) or known is None
+              or operation.previous > known and self.is_folded(operation.previous), here + 8,
               "the chain of the key passes over an operation")
         self.newest[operation.key] = position
+        if operation.kind == 2:
+            self.payloads.pop(operation.key, None)
+            return f" remove:{operation.key.hex()}"
         if operation.kind == 1:
-            self.payloads[operation.key] = operation.payload
-            return f" put:{operation.key.hex()}:{len(operation.payload)}"
-        self.payloads.pop(operation.key, None)
-        return f" remove:{operation.key.hex()}"
+            self.payloads[operation.key] = [operation.payload]
+        else:
+            self.extend(operation, here, known)
+        word = "put" if operation.kind == 1 else "extend"
+        return f" {word}:{operation.key.hex()}:{len(operation.payload)}"
+
+    def extend(self, operation, here, known):
+        """An extension stands on the operation before it, which may only be folded away."""
+        if operation.previous != known or operation.key not in self.payloads:
+            check(self.is_folded(operation.previous), here + 8, "nothing is there to be extended")
+            # Something newer must follow, or the key cannot be read.
+            self.payloads[operation.key] = [None]
+        self.payloads[operation.key].append(operation.payload)
+
+    def is_folded(self, position):
+        return any(f.is_base and f.first <= position >> 32 <= f.last for f in self.files)
 
     def walk_base(self, file, is_last):
         directory, newest, line = None, 0, f"fold {file.name} through {file.header.folded}"
@@ -254,6 +278,7 @@ def main(path):
     try:
         store.open()
         store.walk()
+        store.check_payloads()
     except Damage as error:
         word = "unsupported: " if error.unsupported else ""
         print(f"{error.file}:{error.offset}: {word}{error.reason}", file=sys.stderr)
@@ -263,8 +288,8 @@ def main(path):
         return 1
     store.check_checkpoints()
     print(f"keys {len(store.payloads)}")
-    for key, payload in sorted(store.payloads.items()):
-        print(f"{key.hex()} {len(payload)} {xxh3(payload):016x}")
+    for key, payloads in sorted(store.payloads.items()):
+        print(key.hex(), *(f"{len(payload)} {xxh3(payload):016x}" for payload in payloads))
     return 0
 
 

@@ -128,10 +128,14 @@ extension CrashSimulation {
             for _ in 0...imageRandom.below(2) {
                 let key = imageRandom.below(model.keyCount)
                 let payload = imageRandom.bytes(imageRandom.below(200))
-                var batch = WriteBatch()
-                try batch.put(StoreModel.key(key), payload)
-                _ = try engine.append(batch)
-                model.commit([(key, XXH3.hash64(payload))])
+                var batch = ModelBatch(after: model)
+                if imageRandom.chance(1, in: 2) {
+                    try batch.extend(key, payload)
+                } else {
+                    try batch.put(key, payload)
+                }
+                _ = try engine.append(batch.batch)
+                model.commit(batch.changes)
                 try engine.flush()
                 acknowledged = model.last
             }
@@ -139,6 +143,7 @@ extension CrashSimulation {
         } catch {
             guard image.isPowerCut else { throw error }
         }
+        if imageRandom.chance(1, in: 8) { try checkLiveBytes(engine) }
         let again = try StoreEngine(
             opening: image.powerCut(seed: imageRandom.next()), options: options)
         let last = again.snapshot().commit

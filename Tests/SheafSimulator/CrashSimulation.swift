@@ -15,6 +15,8 @@ package final class CrashSimulation {
     var volume: SimulatedVolume
     var engine: StoreEngine?
     var model = StoreModel()
+    /// Of ten operations, so many are extensions.
+    private var extensionShare = 0
     /// The last commit that was said to be durable.
     let acknowledged = LastCommit()
     var phase = Phase.create
@@ -80,6 +82,7 @@ package final class CrashSimulation {
         options.history = HistoryHorizon(
             commits: keptCommits, bytes: hasByteBound ? random.below(3_000) : .max)
         if hasByteBound { keptCommits = 0 }
+        extensionShare = random.below(7)
         let identifiers = SeededSource(seed: seed)
         options.random = { identifiers.next() }
     }
@@ -117,6 +120,7 @@ package final class CrashSimulation {
                 if random.chance(1, in: 2) { engine.compactEverything() }
                 for _ in 0...random.below(12) { try engine.compactionStep(budget: 700) }
             }
+            if random.chance(1, in: 2) { try checkLiveBytes(engine) }
         case 15:
             held.append(engine.snapshot())
             if held.count > 3 { held.removeFirst() }
@@ -137,30 +141,41 @@ package final class CrashSimulation {
     }
 
     private func append(to engine: StoreEngine) throws {
-        var batch = WriteBatch()
-        var changes: [(key: Int, payload: UInt64?)] = []
+        var batch = ModelBatch(after: model)
         // Now and then a commit that needs several segments.
         let count = random.chance(1, in: 40) ? 150 : random.chance(1, in: 10) ? 30 : 4
         for _ in 0...random.below(count) {
             let key = random.below(model.keyCount)
-            if random.chance(1, in: 5) {
-                try batch.remove(StoreModel.key(key))
-                changes.append((key, nil))
-            } else {
-                let length = random.below(random.chance(1, in: 8) ? 900 : 60)
-                let payload = random.bytes(length)
-                try batch.put(StoreModel.key(key), payload)
-                changes.append((key, XXH3.hash64(payload)))
+            let draw = random.below(10)
+            let length = random.below(random.chance(1, in: 8) ? 900 : 60)
+            switch draw {
+            case 0..<2: try batch.remove(key)
+            case 2..<2 + extensionShare: try batch.extend(key, random.bytes(length))
+            default: try batch.put(key, random.bytes(length))
             }
         }
-        let commit = try engine.append(batch) { [acknowledged] result in
+        if random.chance(1, in: 30) { try expectRefusal(batch, by: engine) }
+        let commit = try engine.append(batch.batch) { [acknowledged] result in
             if case .success(let commit) = result { acknowledged.value = commit }
         }
-        model.commit(changes)
+        model.commit(batch.changes)
         report.commits += 1
         guard commit == model.last else {
             throw Violation("commit \(model.last) got the number \(commit)")
         }
+    }
+
+    /// Expects a batch with an extension of nothing to be refused as if it had never been.
+    private func expectRefusal(_ batch: ModelBatch, by engine: StoreEngine) throws {
+        var refused = batch
+        guard try refused.extendAbsentKey() else { return }
+        do throws(StorageError) {
+            _ = try engine.append(refused.batch)
+        } catch {
+            guard case .nothingToExtend = error else { throw error }
+            return
+        }
+        throw Violation("a key that has no payload was extended")
     }
 
     private func flush(_ engine: StoreEngine) throws {
@@ -224,5 +239,10 @@ package final class CrashSimulation {
     func check(_ snapshot: LogSnapshot) throws {
         try model.check(snapshot)
         try model.checkChains(snapshot, kept: keptCommits)
+    }
+
+    /// Expects the counts of live bytes to be those of a new count.
+    func checkLiveBytes(_ engine: StoreEngine) throws {
+        if let difference = engine.checkLiveBytes().first { throw Violation(difference) }
     }
 }

@@ -167,10 +167,10 @@ struct FaultWorkload {
             }
             model.rewind(to: last)
             try model.check(engine.snapshot())
-            var batch = WriteBatch()
-            try batch.put(StoreModel.key(1), [1, 2, 3])
-            _ = try engine.append(batch)
-            model.commit([(1, XXH3.hash64([1, 2, 3]))])
+            var batch = ModelBatch(after: model)
+            try batch.extend(1, [1, 2, 3])
+            _ = try engine.append(batch.batch)
+            model.commit(batch.changes)
             try engine.close()
         }
     }
@@ -207,21 +207,17 @@ struct FaultWorkload {
     private mutating func commit(operations count: Int) throws(StorageError) {
         if engine == nil { try open() }
         guard let engine else { return }
-        var batch = WriteBatch()
-        var changes: [(key: Int, payload: UInt64?)] = []
+        var batch = ModelBatch(after: model)
         for _ in 0..<count {
             let key = random.below(model.keyCount)
-            if random.chance(1, in: 5) {
-                try batch.remove(StoreModel.key(key))
-                changes.append((key, nil))
-            } else {
-                let payload = random.bytes(random.below(150))
-                try batch.put(StoreModel.key(key), payload)
-                changes.append((key, XXH3.hash64(payload)))
+            switch random.below(10) {
+            case 0..<2: try batch.remove(key)
+            case 2..<5: try batch.extend(key, random.bytes(random.below(150)))
+            default: try batch.put(key, random.bytes(random.below(150)))
             }
         }
-        let commit = try engine.append(batch)
-        model.commit(changes)
+        let commit = try engine.append(batch.batch)
+        model.commit(batch.changes)
         precondition(commit == model.last, "Commits are numbered without a gap.")
         try engine.flush()
         acknowledged = model.last

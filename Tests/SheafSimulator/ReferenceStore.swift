@@ -178,41 +178,35 @@ extension ReferenceStore {
 
         /// Removes the first keys, which are not written again.
         private mutating func retire(_ count: Int) throws {
-            var batch = WriteBatch()
-            for key in 0..<count { try batch.remove(StoreModel.key(key)) }
+            var batch = ModelBatch(after: model)
+            for key in 0..<count { try batch.remove(key) }
             retired = count
-            try commit(batch, (0..<count).map { ($0, nil) })
+            try commit(batch)
         }
 
         private mutating func put(_ key: Int, _ payload: [UInt8]) throws {
-            var batch = WriteBatch()
-            try batch.put(StoreModel.key(key), payload)
-            try commit(batch, [(key, XXH3.hash64(payload))])
+            var batch = ModelBatch(after: model)
+            try batch.put(key, payload)
+            try commit(batch)
         }
 
         private mutating func commit() throws {
-            var batch = WriteBatch()
-            var changes: [(key: Int, payload: UInt64?)] = []
+            var batch = ModelBatch(after: model)
             for _ in 0...random.below(random.chance(1, in: 12) ? 30 : 3) {
                 let key = retired + random.below(model.keyCount - retired)
-                if random.chance(1, in: 6) {
-                    try batch.remove(StoreModel.key(key))
-                    changes.append((key, nil))
-                } else {
-                    let payload = payloads.bytes(random.below(300))
-                    try batch.put(StoreModel.key(key), payload)
-                    changes.append((key, XXH3.hash64(payload)))
+                switch random.below(6) {
+                case 0: try batch.remove(key)
+                case 1, 2: try batch.extend(key, payloads.bytes(random.below(100)))
+                default: try batch.put(key, payloads.bytes(random.below(300)))
                 }
             }
-            try commit(batch, changes)
+            try commit(batch)
         }
 
-        private mutating func commit(
-            _ batch: WriteBatch, _ changes: [(key: Int, payload: UInt64?)]
-        ) throws {
-            _ = try engine.append(batch)
+        private mutating func commit(_ batch: ModelBatch) throws {
+            _ = try engine.append(batch.batch)
             try engine.flush()
-            model.commit(changes)
+            model.commit(batch.changes)
             ends.append((engine.snapshot().end, model.last))
         }
     }

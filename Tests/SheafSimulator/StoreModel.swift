@@ -3,36 +3,48 @@ import SheafStorage
 
 /// The dullest store there could be: a list of all states that it ever had.
 struct StoreModel {
-    /// One write of a key: the hash of its payload, or none for a removal.
+    /// One change of a key, with the hash of its payload, which is zero for a removal.
+    struct Change: Equatable {
+        let key: Int
+        let kind: SheafStorage.Operation.Kind
+        let payload: UInt64
+    }
+
+    /// A change, and the commit that made it.
     struct Write: Equatable {
         let commit: CommitID
-        let payload: UInt64?
+        let change: Change
     }
 
     /// How many keys there are.
     let keyCount: Int
-    /// The hash of each key's payload after commit n, at n; none where the key is absent.
-    private(set) var states: [[UInt64?]]
+    /// What each key stands on after commit n, at n: hashes of payloads, the put's first; none where
+    /// the key is absent.
+    private(set) var states: [[[UInt64]]]
     /// Everything that was written to each key, in order.
     private(set) var writes: [[Write]]
 
     /// Starts empty; there can be at most 255 keys.
     init(keyCount: Int = 12) {
         self.keyCount = keyCount
-        states = [Array(repeating: nil, count: keyCount)]
+        states = [Array(repeating: [], count: keyCount)]
         writes = Array(repeating: [], count: keyCount)
     }
 
     /// The last commit.
     var last: CommitID { CommitID(states.count - 1) }
 
-    /// Adds a commit; each change is a key and the hash of its payload.
-    mutating func commit(_ changes: [(key: Int, payload: UInt64?)]) {
+    /// Adds a commit.
+    mutating func commit(_ changes: [Change]) {
         guard var state = states.last else { return }
         let commit = last + 1
-        for (key, payload) in changes {
-            state[key] = payload
-            writes[key].append(Write(commit: commit, payload: payload))
+        for change in changes {
+            switch change.kind {
+            case .put: state[change.key] = [change.payload]
+            case .extend: state[change.key].append(change.payload)
+            case .remove: state[change.key] = []
+            }
+            writes[change.key].append(Write(commit: commit, change: change))
         }
         states.append(state)
     }
@@ -72,7 +84,9 @@ extension StoreModel {
         for (index, payload) in expected.enumerated() {
             let key = Self.key(index)
             let found = try key.span.withUnsafeBytes { key in
-                try snapshot.payload(of: key).map { XXH3.hash64($0) }
+                try snapshot.operations(of: key).reversed().map {
+                    XXH3.hash64($0.operation.payload)
+                }
             }
             guard found == payload else {
                 throw Violation(
@@ -80,7 +94,7 @@ extension StoreModel {
                         + "not \(describe(payload))")
             }
         }
-        let count = expected.count { $0 != nil }
+        let count = expected.count { !$0.isEmpty }
         guard snapshot.count == count else {
             throw Violation("the tree counts \(snapshot.count) keys, there are \(count)")
         }
@@ -88,18 +102,19 @@ extension StoreModel {
 
     /// Follows the chain of each key, which must show its writes, the newest first.
     ///
-    /// All writes of the last `kept` commits must be there, and the one before them, so that the
-    /// state after each of these commits can still be read.
+    /// All writes of the last `kept` commits must be there, and the one before them with what it
+    /// stands on, so that the state after each of these commits can still be read.
     func checkChains(_ snapshot: LogSnapshot, kept: CommitID) throws {
         let horizon = snapshot.commit - min(kept, snapshot.commit)
         for index in 0..<keyCount {
             var rest = writes[index].filter { $0.commit <= snapshot.commit }
-            let oldest = try follow(index, in: snapshot, &rest)
+            let shown = try follow(index, in: snapshot, &rest)
             guard let missing = rest.last else { continue }
             // A removal need not be there when nothing is left that it would hide.
             let isReadable =
-                missing.payload == nil
-                ? missing.commit <= horizon : oldest.map { $0 <= horizon } ?? false
+                missing.change.kind == .remove
+                ? missing.commit <= horizon
+                : shown.contains { $0.commit <= horizon && $0.change.kind != .extend }
             guard isReadable else {
                 throw Violation(
                     "the chain of key \(index) lacks commit \(missing.commit) of "
@@ -110,38 +125,40 @@ extension StoreModel {
 
     /// Compares the chain of a key with the last of `writes`, and takes those away that it shows.
     ///
-    /// Returns the commit of the oldest one.
+    /// Returns those that it shows.
     private func follow(
         _ index: Int, in snapshot: LogSnapshot, _ writes: inout [Write]
-    ) throws -> CommitID? {
+    ) throws -> [Write] {
         let key = Self.key(index)
-        let place = key.span.withUnsafeBytes { key in
-            snapshot.place(of: key) ?? snapshot.removal(of: key)
-        }
-        var position = place?.position ?? .none
-        var oldest: CommitID?
-        while position != .none {
-            guard let operation = try snapshot.segments.operation(at: position) else { break }
+        var history = key.span.withUnsafeBytes { snapshot.history(of: $0) }
+        var shown: [Write] = []
+        while let found = try history.next() {
             guard let write = writes.popLast() else {
-                throw Violation("the chain of key \(index) goes on at \(position)")
+                throw Violation("the chain of key \(index) goes on at \(found.position)")
             }
-            let payload = operation.kind == .put ? XXH3.hash64(operation.payload) : nil
-            guard payload == write.payload else {
+            let operation = found.operation
+            let seen = Write(
+                commit: found.commit,
+                change: Change(
+                    key: index, kind: operation.kind,
+                    payload: operation.kind == .remove ? 0 : XXH3.hash64(operation.payload)))
+            guard seen == write else {
                 throw Violation(
-                    "the chain of key \(index) shows \(describe(payload)) at \(position) "
-                        + "where commit \(write.commit) wrote \(describe(write.payload))")
+                    "the chain of key \(index) shows \(describe(seen)) at \(found.position) "
+                        + "and should show \(describe(write))")
             }
-            guard operation.previous < position else {
-                throw Violation("the chain of key \(index) turns at \(position)")
-            }
-            oldest = write.commit
-            position = operation.previous
+            shown.append(write)
         }
-        return oldest
+        return shown
     }
 
-    private func describe(_ payload: UInt64?) -> String {
-        payload.map { String($0, radix: 16) } ?? "absent"
+    private func describe(_ payloads: [UInt64]) -> String {
+        payloads.isEmpty
+            ? "absent" : payloads.map { String($0, radix: 16) }.joined(separator: " and ")
+    }
+
+    private func describe(_ write: Write) -> String {
+        "\(write.change.kind) \(String(write.change.payload, radix: 16)) of commit \(write.commit)"
     }
 }
 

@@ -12,22 +12,14 @@ import Testing
     }
 
     /// The lines that the reader prints for these keys.
-    private static func lines(_ contents: [[UInt8]: [UInt8]]) -> [String] {
-        contents.map { key, payload in
-            let digits = String(payload.withUnsafeBytes { XXH3.hash64($0) }, radix: 16)
-            let hash = String(repeating: "0", count: 16 - digits.count) + digits
-            return "\(hex(key)) \(payload.count) \(hash)"
+    private static func lines(_ contents: [String: [[UInt8]]]) -> [String] {
+        contents.map { key, payloads in
+            payloads.reduce(hex(Array(key.utf8))) { line, payload in
+                let digits = String(payload.withUnsafeBytes { XXH3.hash64($0) }, radix: 16)
+                let hash = String(repeating: "0", count: 16 - digits.count) + digits
+                return "\(line) \(payload.count) \(hash)"
+            }
         }.sorted()
-    }
-
-    /// The live keys that a snapshot shows.
-    private static func contents(_ snapshot: LogSnapshot) throws -> [[UInt8]: [UInt8]] {
-        var contents: [[UInt8]: [UInt8]] = [:]
-        for (key, place) in FormatVectorFiles.places(snapshot, removed: false) {
-            let operation = try key.withUnsafeBytes { try snapshot.operation(of: $0, at: place) }
-            contents[key] = Array(operation.payload)
-        }
-        return contents
     }
 
     /// Writes commits of all shapes, and notes what the reader must print for each.
@@ -35,6 +27,11 @@ import Testing
         let store: LogStore
         var random = SeededRandom(seed: 42)
         var written: [String] = []
+        private var present: Set<[UInt8]> = []
+
+        init(store: LogStore) {
+            self.store = store
+        }
 
         mutating func commit(_ number: Int) async throws {
             var batch = WriteBatch()
@@ -43,12 +40,19 @@ import Testing
             let count = number % 10 == 0 ? 60 : 1 + random.below(4)
             for _ in 0..<count {
                 let key = Array("key \(random.below(40))".utf8)
-                if random.below(5) == 0 {
+                let draw = random.below(10)
+                if draw < 2 {
                     try batch.remove(key)
+                    present.remove(key)
                     line += " remove:\(hex(key))"
+                } else if draw < 6, present.contains(key) {
+                    let payload = random.bytes(random.below(50))
+                    try batch.extend(key, payload)
+                    line += " extend:\(hex(key)):\(payload.count)"
                 } else {
                     let payload = random.bytes(random.below(150))
                     try batch.put(key, payload)
+                    present.insert(key)
                     line += " put:\(hex(key)):\(payload.count)"
                 }
             }
@@ -77,7 +81,7 @@ import Testing
         let snapshot = store.snapshot()
         let bases = snapshot.segments.files.filter { $0.header.kind == .base }
         let logs = snapshot.segments.files.filter { $0.header.kind == .log }
-        let expected = Self.lines(try Self.contents(snapshot))
+        let expected = Self.lines(try FormatVectorFiles.contents(snapshot))
         try store.close()
         #expect(bases.count >= 1 && logs.count >= 5)
 
@@ -111,10 +115,7 @@ import Testing
     @Test func `the reader finds in the store of the vectors what is written down`() throws {
         let files = try FormatVectorFiles().files
         let contents = try FormatVectors("contents.txt")
-        var expected: [[UInt8]: [UInt8]] = [:]
-        for name in contents.names where name.hasPrefix("after-9.") {
-            expected[Array(name.dropFirst("after-9.".count).utf8)] = try contents.bytes(name)
-        }
+        let expected = try FormatVectorFiles.expected(contents, after: 9)
         let run = try FormatReaderRun(files)
         #expect(run.status == 0, "\(run.errors)")
         #expect(run.keys == Self.lines(expected))

@@ -93,7 +93,7 @@ struct FormatVectorDamage {
                 changes: [cut(last, to: 4_096)], outcome: all),
             Case(
                 name: "garbage", comment: "bytes behind the last record that are none",
-                changes: [Change(file: last, kind: .bytes(at: 328, [1, 2, 3]))], outcome: all),
+                changes: [Change(file: last, kind: .bytes(at: 360, [1, 2, 3]))], outcome: all),
             Case(
                 name: "torn-record", comment: "the last record is cut",
                 changes: [cut(last, to: 300)], outcome: allButOne),
@@ -174,11 +174,11 @@ struct FormatVectorDamage {
             Case(
                 name: "unknown-tail",
                 comment: "a last record of such a kind is not torn, for its checksum is right",
-                changes: [record(last, 224..<328, 1, at: 236, to: 7)],
+                changes: [record(last, 224..<360, 1, at: 236, to: 7)],
                 outcome: .unsupported(last, at: 236)),
             Case(
                 name: "unknown-operation", comment: "an operation of a kind of later versions",
-                changes: [remove(checkpoint), record(third, 224..<384, 1, at: 288, to: 3)],
+                changes: [remove(checkpoint), record(third, 224..<384, 1, at: 288, to: 4)],
                 outcome: .unsupported(third, at: 288)),
             Case(
                 name: "missing", comment: "a segment in the middle is gone",
@@ -201,7 +201,7 @@ struct FormatVectorDamage {
 
     /// A store that was recovered: its last segment has a footer that says what was synced.
     private var recovered: [Case] {
-        let content = Array(bytes(last).prefix(328))
+        let content = Array(bytes(last).prefix(360))
         let hash = content.withUnsafeBytes { XXH3.hash64($0) }
         let footer = SegmentFooter(
             contentLength: content.count, recordCount: 2, lastCommit: 9,

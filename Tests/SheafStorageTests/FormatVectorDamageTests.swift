@@ -28,11 +28,7 @@ import Testing
             let commit = try damage.number("\(name).commit")
             let snapshot = try FormatVectorFiles.open(try damage.changing(files, in: name))
                 .snapshot()
-            var expected: [String: [UInt8]] = [:]
-            let prefix = "after-\(commit)."
-            for key in contents.names where key.hasPrefix(prefix) {
-                expected[String(key.dropFirst(prefix.count))] = try contents.bytes(key)
-            }
+            let expected = try FormatVectorFiles.expected(contents, after: commit)
             #expect(try FormatVectorFiles.contents(snapshot) == expected, "\(name)")
         }
     }

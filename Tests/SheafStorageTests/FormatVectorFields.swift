@@ -176,7 +176,8 @@ struct FormatVectorFields {
     }
 
     private mutating func operation() {
-        title = "\(offset): operation, \(bytes[offset] == 1 ? "put" : "remove")"
+        let names = ["", "put", "remove", "extend"]
+        title = "\(offset): operation, \(names[Int(bytes[offset])])"
         number(1, "kind")
         number(1, "reserved")
         let key = number(2, "key length")

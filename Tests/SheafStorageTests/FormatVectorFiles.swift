@@ -26,12 +26,28 @@ struct FormatVectorFiles {
         return try StoreEngine(opening: SimulatedVolume(files: files), options: options)
     }
 
-    /// The live keys of a snapshot and their payloads.
-    static func contents(_ snapshot: LogSnapshot) throws -> [String: [UInt8]] {
-        var contents: [String: [UInt8]] = [:]
+    /// What `contents.txt` says of the live keys after a commit: the payloads that each stands on,
+    /// in order.
+    static func expected(
+        _ vectors: FormatVectors, after commit: CommitID
+    ) throws -> [String: [[UInt8]]] {
+        let prefix = "after-\(commit)."
+        var expected: [String: [[UInt8]]] = [:]
+        for name in vectors.names where name.hasPrefix(prefix) {
+            let key = name.dropFirst(prefix.count).prefix { $0 != "+" }
+            expected[String(key), default: []].append(try vectors.bytes(name))
+        }
+        return expected
+    }
+
+    /// The live keys of a snapshot and the payloads that they stand on, in order.
+    static func contents(_ snapshot: LogSnapshot) throws -> [String: [[UInt8]]] {
+        var contents: [String: [[UInt8]]] = [:]
         for (key, place) in places(snapshot, removed: false) {
-            let operation = try key.withUnsafeBytes { try snapshot.operation(of: $0, at: place) }
-            contents[String(decoding: key, as: UTF8.self)] = Array(operation.payload)
+            let operations = try key.withUnsafeBytes { try snapshot.operations(of: $0, at: place) }
+            contents[String(decoding: key, as: UTF8.self)] = operations.reversed().map {
+                Array($0.operation.payload)
+            }
         }
         return contents
     }
@@ -48,7 +64,9 @@ struct FormatVectorFiles {
                 places.append(
                     (
                         Array(key.dropFirst(isRemoved ? 1 : 0)),
-                        Place(position: LogPosition(rawValue: position), length: length)
+                        Place(
+                            position: LogPosition(rawValue: position), length: length & 0x7FFF_FFFF,
+                            isExtension: length >> 31 == 1)
                     ))
             }
             return true
@@ -70,49 +88,29 @@ struct FormatVectorFiles {
     ) throws -> (links: [Link], gone: LogPosition) {
         var links: [Link] = []
         var next = newest
-        while next != .none, let operation = try snapshot.segments.operation(at: next) {
+        while next != .none, let found = try snapshot.segments.loggedOperation(at: next) {
             links.append(
                 Link(
-                    position: next, commit: try commit(of: operation, at: next, in: snapshot),
-                    kind: operation.kind, payload: Array(operation.payload)))
-            next = operation.previous
+                    position: next, commit: found.commit, kind: found.operation.kind,
+                    payload: Array(found.operation.payload)))
+            next = found.operation.previous
         }
         return (links, next)
-    }
-
-    private static func commit(
-        of operation: Operation, at position: LogPosition, in snapshot: LogSnapshot
-    ) throws -> CommitID {
-        for file in snapshot.segments.files
-        where file.header.segments.contains(position.segment) {
-            var scanner = RecordScanner(file: file.content, header: file.header)
-            while case .record(let record) = scanner.next() {
-                if record.kind == .folded {
-                    if let entry = try FoldedRecord(record, of: file.header.segments).entry(
-                        at: position)
-                    {
-                        return entry.commit
-                    }
-                } else if record.position < position, position < record.end {
-                    return record.commit
-                }
-            }
-        }
-        return 0
     }
 
     /// The live keys after an older commit, by the rule of `format-spec/log.md`, *Reading*.
     static func contents(
         _ snapshot: LogSnapshot, after commit: CommitID
-    ) throws -> [String: [UInt8]] {
-        var contents: [String: [UInt8]] = [:]
+    ) throws -> [String: [[UInt8]]] {
+        var contents: [String: [[UInt8]]] = [:]
         let all = places(snapshot, removed: false) + places(snapshot, removed: true)
         for (key, place) in all {
             let (links, _) = try chain(snapshot, from: place.position)
-            guard let link = links.first(where: { $0.commit <= commit }), link.kind == .put else {
-                continue
-            }
-            contents[String(decoding: key, as: UTF8.self)] = link.payload
+            let older = links.drop { $0.commit > commit }
+            guard let newest = older.first, newest.kind != .remove else { continue }
+            let extensions = older.prefix { $0.kind == .extend }
+            let state = extensions + older.dropFirst(extensions.count).prefix(1)
+            contents[String(decoding: key, as: UTF8.self)] = state.reversed().map(\.payload)
         }
         return contents
     }

@@ -7,19 +7,15 @@ import Testing
 /// The state after commit 9 is the whole store, that after commit 8 lacks the last batch.
 @Suite struct FormatVectorFlipTests {
     private let files: [String: [UInt8]]
-    private let states: [CommitID: [String: [UInt8]]]
+    private let states: [CommitID: [String: [[UInt8]]]]
     private let last = "0000000006.log"
 
     init() throws {
         files = try FormatVectorFiles().files
         let contents = try FormatVectors("contents.txt")
-        var states: [CommitID: [String: [UInt8]]] = [:]
+        var states: [CommitID: [String: [[UInt8]]]] = [:]
         for commit in 7...9 as ClosedRange<CommitID> {
-            let prefix = "after-\(commit)."
-            for name in contents.names where name.hasPrefix(prefix) {
-                let key = String(name.dropFirst(prefix.count))
-                states[commit, default: [:]][key] = try contents.bytes(name)
-            }
+            states[commit] = try FormatVectorFiles.expected(contents, after: commit)
         }
         self.states = states
     }

@@ -66,7 +66,7 @@ struct FormatVectorStore {
         try commit(
             third, .put("big:1", String(repeating: "a", count: 100)),
             .put("big:2", String(repeating: "b", count: 100)), .remove("car:4"))
-        try commit(third, .put("car:2", "blue again"))
+        try commit(third, .put("car:2", "blue again"), .extend("car:1", "and a roof"))
         // Segment 7 is made and not begun.
         try third.prepareNextSegment()
     }
@@ -75,6 +75,7 @@ struct FormatVectorStore {
     private enum Change {
         case put(String, String)
         case remove(String)
+        case extend(String, String)
     }
 
     private func commit(_ engine: StoreEngine, _ changes: Change...) throws {
@@ -84,6 +85,8 @@ struct FormatVectorStore {
             switch change {
             case .put(let key, let payload): try batch.put(Array(key.utf8), Array(payload.utf8))
             case .remove(let key): try batch.remove(Array(key.utf8))
+            case .extend(let key, let payload):
+                try batch.extend(Array(key.utf8), Array(payload.utf8))
             }
         }
         _ = try engine.append(batch)

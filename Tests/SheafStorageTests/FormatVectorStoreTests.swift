@@ -12,13 +12,8 @@ import Testing
         contents = try FormatVectors("contents.txt")
     }
 
-    private func expected(after commit: CommitID) throws -> [String: [UInt8]] {
-        let prefix = "after-\(commit)."
-        var expected: [String: [UInt8]] = [:]
-        for name in contents.names where name.hasPrefix(prefix) {
-            expected[String(name.dropFirst(prefix.count))] = try contents.bytes(name)
-        }
-        return expected
+    private func expected(after commit: CommitID) throws -> [String: [[UInt8]]] {
+        try FormatVectorFiles.expected(contents, after: commit)
     }
 
     @Test func `the same commits make the same bytes again`() throws {
@@ -91,8 +86,8 @@ import Testing
         try engine.close()
         let sealed = volume.snapshotFiles()["0000000006.log"] ?? []
         // The footer is new; what was there before is there as it was.
-        #expect(sealed.count == 328 + SegmentFooter.length)
-        #expect(sealed.starts(with: (files["0000000006.log"] ?? []).prefix(328)))
+        #expect(sealed.count == 360 + SegmentFooter.length)
+        #expect(sealed.starts(with: (files["0000000006.log"] ?? []).prefix(360)))
         let again = try StoreEngine(opening: volume)
         #expect(again.snapshot().commit == 10)
         #expect(again.snapshot().end.segment == 7)

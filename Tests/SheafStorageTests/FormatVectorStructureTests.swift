@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func `operations read as written down`() throws {
-        for name in ["operation-put", "operation-remove"] {
+        for name in ["operation-put", "operation-remove", "operation-extend"] {
             let bytes = try valid.bytes("\(name).bytes")
             try bytes.withUnsafeBytes { bytes in
                 let operation = try Operation(decoding: bytes, at: 0)

@@ -49,6 +49,7 @@ struct FormatVectorStructures {
             record("record-folded", base, 128), record("record-directory", base, 344),
             Valid(name: "operation-put", bytes: Array(log[318..<349]), offset: 94),
             Valid(name: "operation-remove", bytes: Array(commit.last[192..<217]), offset: 64),
+            Valid(name: "operation-extend", bytes: Array(commit.last[323..<358]), offset: 99),
             Valid(name: "footer-log", bytes: Array(log[384..<472]), offset: 384),
             Valid(name: "footer-base", bytes: Array(base[424..<512]), offset: 424),
         ]
@@ -155,7 +156,7 @@ struct FormatVectorStructures {
                 isUnsupported: isUnsupported)
         }
         return [
-            changed("kind", 1, 64, 3, at: 64, "the kind is not known", isUnsupported: true),
+            changed("kind", 1, 64, 4, at: 64, "the kind is not known", isUnsupported: true),
             changed(
                 "reserved", 1, 65, 1, at: 64, "the reserved byte is not zero", isUnsupported: true),
             changed("key-empty", 2, 66, 0, at: 66, "the key length is 0"),

@@ -146,7 +146,8 @@ package struct CommitReader {
         for index in 0..<record.count {
             let entry = record[index]
             let operation = LoggedOperation(
-                position: entry.position, operation: try record.operation(entry))
+                position: entry.position, commit: entry.commit,
+                operation: try record.operation(entry))
             if var commit = open, commit.id == entry.commit,
                 case .folded(let operations) = commit.source
             {

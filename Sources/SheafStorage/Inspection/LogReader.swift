@@ -88,15 +88,10 @@ package struct LoggedCommit {
         case .records(let records):
             var found: [LoggedOperation] = []
             try forEachOperation(of: records) { position, operation in
-                found.append(LoggedOperation(position: position, operation: operation))
+                found.append(
+                    LoggedOperation(position: position, commit: id, operation: operation))
             }
             return found
         }
     }
-}
-
-/// An operation, and where it stands in the log.
-package struct LoggedOperation {
-    package let position: LogPosition
-    package let operation: Operation
 }

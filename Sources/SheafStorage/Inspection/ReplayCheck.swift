@@ -210,17 +210,29 @@ struct ReplayCheck: ~Copyable {
             isWhole = false
             return
         }
-        guard operation.kind == .put || operation.payload.isEmpty else {
+        guard operation.kind != .remove || operation.payload.isEmpty else {
             result.damage(file, at: offset, "a removal has a payload")
             isWhole = false
             return
         }
         // Behind damage the tree would know less than the log did.
         guard isWhole else { return }
-        let place = Place(position: position, length: operation.length)
+        let place = Place(
+            position: position, length: operation.length, isExtension: operation.kind == .extend)
+        let hadPayload = operation.kind != .extend || keyspace.tree.find(operation.key) != nil
         let before =
-            operation.kind == .put
-            ? keyspace.put(operation.key, at: place) : keyspace.remove(operation.key, at: place)
+            switch operation.kind {
+            case .put: keyspace.put(operation.key, at: place)
+            case .remove: keyspace.remove(operation.key, at: place)
+            case .extend: keyspace.extend(operation.key, at: place)
+            }
+        // What an extension stood on may be folded away, where something newer follows.
+        if !hadPayload, operation.previous == before {
+            result.damage(
+                file, at: offset + Operation.Layout.previous,
+                "the operation extends a key that has no payload")
+            return
+        }
         let isRight =
             operation.previous == before
             || operation.previous > before && operation.previous < position

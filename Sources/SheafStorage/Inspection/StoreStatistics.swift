@@ -22,7 +22,7 @@ package struct StoreStatistics: Sendable {
     package var keyCount = 0
     /// Keys whose removal the log still knows.
     package var removedKeyCount = 0
-    /// The bytes of operations that are still the newest of their key.
+    /// The bytes of operations that a key still stands on.
     package var liveBytes = 0
 
     package var lastCommit: CommitID = 0

@@ -14,6 +14,8 @@ package struct Verifier: ~Copyable {
     var before: SegmentFooter?
     /// The last commit that a base file says may be folded, and the file.
     var furthestFold: (commit: CommitID, file: String) = (0, "")
+    /// The files of an opening; none before somebody had to look something up there.
+    var segments: SegmentTable?
     /// Where the log was known to end; none where a file before has no right end.
     var end = LogPosition.none
 

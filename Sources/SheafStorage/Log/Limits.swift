@@ -8,6 +8,8 @@ package enum Limits {
     package static let maximumFileLength = Int(UInt32.max)
     /// The bytes of a payload.
     package static let maximumPayloadLength = 32 << 20
+    /// The operations that a key may stand on, its newest one included: more are not read.
+    package static let maximumChainLength = 1 << 16
     /// The encoded bytes of one commit.
     package static let maximumCommitLength = 1 << 30
     /// The operations of one commit.

@@ -11,6 +11,8 @@ package struct Operation {
         case put = 1
         /// The key is gone.
         case remove = 2
+        /// The key has this payload, too, behind all that it has since its last put.
+        case extend = 3
     }
 
     package let kind: Kind
@@ -55,7 +57,8 @@ package struct Operation {
             throw FormatError(
                 at: offset, "the operation is of no known kind", isUnsupported: true)
         }
-        guard bytes[start] != 0, payloadLength <= (kind == .put ? Limits.maximumPayloadLength : 0)
+        guard bytes[start] != 0,
+            payloadLength <= (kind == .remove ? 0 : Limits.maximumPayloadLength)
         else {
             throw FormatError(at: offset, "the operation's key or payload cannot be")
         }

@@ -5,6 +5,8 @@ package struct WriteBatch: Sendable {
     private(set) var bytes: [UInt8] = []
     /// How many operations the batch has.
     package private(set) var count = 0
+    /// Whether an operation extends its key, which then has to have a payload.
+    private(set) var hasExtensions = false
 
     package init() {}
 
@@ -17,12 +19,18 @@ package struct WriteBatch: Sendable {
     package mutating func put(
         _ key: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
     ) throws(StorageError) {
-        guard payload.count <= Limits.maximumPayloadLength else {
-            throw .limit(
-                name: "maximumPayloadLength", value: payload.count,
-                limit: Limits.maximumPayloadLength)
-        }
         try append(.put, key, payload)
+    }
+
+    /// Adds a payload to those that `key` has since its last put.
+    ///
+    /// The key must have a payload when the batch is committed, or have got one in the batch before.
+    /// Who extends sees to a new put before `maximumChainLength` operations stand on one another.
+    package mutating func extend(
+        _ key: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
+    ) throws(StorageError) {
+        try append(.extend, key, payload)
+        hasExtensions = true
     }
 
     /// Takes `key` away.
@@ -39,6 +47,15 @@ package struct WriteBatch: Sendable {
         }
     }
 
+    /// Adds a payload to those that `key` has since its last put.
+    package mutating func extend(_ key: [UInt8], _ payload: [UInt8]) throws(StorageError) {
+        try key.span.withUnsafeBytes { key throws(StorageError) in
+            try payload.span.withUnsafeBytes { payload throws(StorageError) in
+                try extend(key, payload)
+            }
+        }
+    }
+
     /// Takes `key` away.
     package mutating func remove(_ key: [UInt8]) throws(StorageError) {
         try key.span.withUnsafeBytes { key throws(StorageError) in try remove(key) }
@@ -48,6 +65,7 @@ package struct WriteBatch: Sendable {
     package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         count = 0
+        hasExtensions = false
     }
 
     private mutating func append(
@@ -59,6 +77,11 @@ package struct WriteBatch: Sendable {
         guard key.count <= Limits.maximumKeyLength else {
             throw .limit(
                 name: "maximumKeyLength", value: key.count, limit: Limits.maximumKeyLength)
+        }
+        guard payload.count <= Limits.maximumPayloadLength else {
+            throw .limit(
+                name: "maximumPayloadLength", value: payload.count,
+                limit: Limits.maximumPayloadLength)
         }
         let length = Operation.headerLength + key.count + payload.count
         guard bytes.count + length <= Limits.maximumCommitLength else {

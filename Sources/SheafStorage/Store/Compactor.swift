@@ -3,7 +3,8 @@ import SheafBytes
 /// Folds a run of segments into one base file, a step at a time.
 ///
 /// What is kept of each key: the newest operation of all, and the newest one that is not younger
-/// than the horizon, so that every commit behind the horizon can still be read. Positions stay.
+/// than the horizon, so that every commit behind the horizon can still be read; and of both, what
+/// they stand on where they are extensions. Positions stay.
 final class Compactor {
     /// What a finished run leaves to be done.
     struct Result {
@@ -24,6 +25,7 @@ final class Compactor {
     private var offset = SegmentHeader.length
     private var chain: UInt64
     private var forgotten: [(key: [UInt8], position: LogPosition)] = []
+    private var chains = ChainCache()
 
     /// Starts a run; `temporary` is the name under which the base file is written.
     init(
@@ -137,7 +139,7 @@ final class Compactor {
             live
             ?? Keyspace.withRemovedKey(operation.key) { snapshot.tree.find($0) }
             .flatMap(Place.init)
-        guard let head, try isNeeded(position, head: head.position) else { return }
+        guard let head, try isNeeded(position, head: head) else { return }
         if operation.kind == .remove, head.position == position, position <= removalLimit {
             forgotten.append((key: [0] + operation.key, position: position))
             return
@@ -149,28 +151,79 @@ final class Compactor {
         }
     }
 
-    /// Whether the operation at `position` is the newest of its key, or the newest one that is
-    /// not younger than the horizon.
-    private func isNeeded(
-        _ position: LogPosition, head: LogPosition
-    ) throws(FormatError) -> Bool {
-        if head == position { return true }
-        var newer = head
-        while newer > plan.horizon {
+    /// Whether the run keeps the operation at `position` of a key whose newest one is at `head`.
+    private func isNeeded(_ position: LogPosition, head: Place) throws(FormatError) -> Bool {
+        if head.position == position { return true }
+        // Where the newest one is old and stands for itself, nothing else is kept.
+        guard head.position > plan.horizon || head.isExtension else { return false }
+        if let kept = chains.kept[head.position] { return kept.containsDescending(position) }
+        let chain = try keptChain(from: head.position)
+        chains.note(chain, of: head.position)
+        return chain.kept.containsDescending(position)
+    }
+
+    /// What the run keeps of the key whose newest operation is at `head`.
+    private func keptChain(from head: LogPosition) throws(FormatError) -> ChainCache.Chain {
+        var chain = ChainCache.Chain()
+        var position = head
+        var isOld = false
+        // The newest one is kept, the newest old one, and what a kept extension stands on.
+        var isKept = true
+        while position.segment >= plan.segments.lowerBound {
+            if !isOld, position <= plan.horizon { (isOld, isKept) = (true, true) }
+            guard isKept || !isOld else { break }
+            if isKept, plan.segments.contains(position.segment) { chain.kept.append(position) }
+            chain.length += 1
             do throws(StorageError) {
-                guard let operation = try snapshot.segments.operation(at: newer) else {
-                    return false
-                }
-                guard operation.previous < newer else {
+                guard let operation = try snapshot.segments.operation(at: position) else { break }
+                guard operation.previous < position else {
                     throw StorageError.damaged(
-                        FileName.name(ofSegment: newer.segment), at: newer.offset,
+                        FileName.name(ofSegment: position.segment), at: position.offset,
                         "the operation does not follow the one before it")
                 }
-                newer = operation.previous
+                isKept = isKept && operation.kind == .extend
+                position = operation.previous
             } catch {
-                throw FormatError(at: newer.offset, error.description)
+                throw FormatError(at: position.offset, error.description)
             }
         }
-        return newer == position
+        return chain
+    }
+}
+
+/// What is kept of keys with long chains, so that they are not followed for each operation anew.
+private struct ChainCache {
+    /// The operations of a key that a run keeps, the newest first.
+    struct Chain {
+        var kept: [LogPosition] = []
+        /// How many operations had to be looked at.
+        var length = 0
+    }
+
+    private static let longLength = 16
+    private static let maximumCount = 1 << 20
+
+    /// By the newest operation of the key.
+    private(set) var kept: [LogPosition: [LogPosition]] = [:]
+    private var count = 0
+
+    mutating func note(_ chain: Chain, of head: LogPosition) {
+        guard chain.length > Self.longLength else { return }
+        if count > Self.maximumCount { self = ChainCache() }
+        kept[head] = chain.kept
+        count += chain.kept.count
+    }
+}
+
+extension [LogPosition] {
+    /// Whether the array, which descends, has `position`.
+    fileprivate func containsDescending(_ position: LogPosition) -> Bool {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] > position { low = middle + 1 } else { high = middle }
+        }
+        return low < count && self[low] == position
     }
 }

@@ -44,6 +44,8 @@ struct EngineState: ~Copyable {
     var synced: LogPosition
     /// What readers see.
     var published: LogSnapshot
+    /// What the counts of live bytes do not know yet; none once it has been looked up.
+    var opening: UnsettledOpening?
     /// Why nothing may be written any more.
     var poison: StorageError?
     /// Whether commits are refused because the store is being closed.
@@ -70,6 +72,18 @@ struct EngineState: ~Copyable {
             throw .limit(
                 name: "maximumSegments", value: Int(tail.segment),
                 limit: Int(Limits.maximumSegments))
+        }
+    }
+
+    /// Refuses a batch that extends a key without a payload; the keys at `ranges` need one.
+    func checkPresent(
+        _ ranges: [Range<Int>], of batch: borrowing WriteBatch
+    ) throws(StorageError) {
+        for range in ranges {
+            let isPresent = batch.bytes.withUnsafeBytes { bytes in
+                keyspace.tree.find(bytes.slice(range)) != nil
+            }
+            guard isPresent else { throw .nothingToExtend(key: Array(batch.bytes[range])) }
         }
     }
 
@@ -165,12 +179,18 @@ struct EngineState: ~Copyable {
             let length = Operation.headerLength + keyLength + payloadLength
             let key = bytes.slice(
                 offset + Operation.headerLength..<offset + Operation.headerLength + keyLength)
+            let kind = bytes[offset]
             let place = Place(
                 position: LogPosition(segment: tail.segment, offset: tail.offset + offset),
-                length: length)
+                length: length, isExtension: kind == Operation.Kind.extend.rawValue)
             let previous =
-                bytes[offset] == Operation.Kind.put.rawValue
-                ? keyspace.put(key, at: place) : keyspace.remove(key, at: place)
+                if kind == Operation.Kind.put.rawValue {
+                    keyspace.put(key, at: place)
+                } else if place.isExtension {
+                    keyspace.extend(key, at: place)
+                } else {
+                    keyspace.remove(key, at: place)
+                }
             record.store(previous.rawValue, at: offset + Operation.Layout.previous)
             record.store(UInt32(offset), at: offset + Operation.Layout.distance)
             offset += length

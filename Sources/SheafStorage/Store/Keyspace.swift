@@ -5,11 +5,17 @@ import SheafBytes
 /// A key that has a payload is in the tree as it is. A key that was removed is in it behind a zero
 /// byte, with the place of its removal, until compaction has folded the removal away: so a chain
 /// goes on when the key comes back, and a count of the live keys stays exact.
+///
+/// An extension leaves what its key had alive. Only the log knows what that is, so where it becomes
+/// garbage, the place is noted from which it can be found.
 struct Keyspace: ~Copyable {
     var tree: BTree
-    /// The bytes of operations that are still the newest of their key.
+    /// The bytes of operations that a key still stands on.
     var live: LiveBytes
     private(set) var removedCount = 0
+    /// The extensions that a put or a removal has superseded: what they stood on is garbage, and
+    /// still counts as live until somebody has looked it up in the log.
+    var orphans: [LogPosition] = []
 
     /// The keys that have a payload.
     static let present = KeyRange(from: [1])
@@ -36,9 +42,18 @@ struct Keyspace: ~Copyable {
     mutating func put(_ key: UnsafeRawBufferPointer, at place: Place) -> LogPosition {
         live.add(place)
         if let old = tree.put(key, place.value).flatMap(Place.init) {
-            live.subtract(old)
+            supersede(old)
             return old.position
         }
+        guard removedCount > 0, let removal = forgetRemoval(of: key) else { return .none }
+        return removal.position
+    }
+
+    /// Notes that the newest operation of `key` is an extension at `place`; returns the one before.
+    mutating func extend(_ key: UnsafeRawBufferPointer, at place: Place) -> LogPosition {
+        live.add(place)
+        if let old = tree.put(key, place.value).flatMap(Place.init) { return old.position }
+        // Compaction has folded away what it stood on, for something newer comes; or it is damaged.
         guard removedCount > 0, let removal = forgetRemoval(of: key) else { return .none }
         return removal.position
     }
@@ -49,7 +64,7 @@ struct Keyspace: ~Copyable {
         let present = tree.remove(key).flatMap(Place.init)
         let earlier = Self.withRemovedKey(key) { tree.put($0, place.value) }.flatMap(Place.init)
         if earlier == nil { removedCount += 1 }
-        if let present { live.subtract(present) }
+        if let present { supersede(present) }
         if let earlier { live.subtract(earlier) }
         return present?.position ?? earlier?.position ?? .none
     }
@@ -92,6 +107,12 @@ struct Keyspace: ~Copyable {
             UnsafeMutableRawBufferPointer(rebasing: buffer[1...]).copyMemory(from: key)
             return body(UnsafeRawBufferPointer(buffer))
         }
+    }
+
+    @inline(__always)
+    private mutating func supersede(_ old: Place) {
+        live.subtract(old)
+        if old.isExtension { orphans.append(old.position) }
     }
 
     private mutating func forgetRemoval(of key: UnsafeRawBufferPointer) -> Place? {

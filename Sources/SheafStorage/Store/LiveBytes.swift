@@ -1,4 +1,4 @@
-/// How many bytes of each file of the log are still the newest operation of their key.
+/// How many bytes of each file of the log a key still stands on.
 struct LiveBytes: Equatable, Sendable {
     /// The count of one file.
     struct Entry: Equatable, Sendable {
@@ -23,11 +23,15 @@ struct LiveBytes: Equatable, Sendable {
         total = entries.reduce(0) { $0 + $1.length }
     }
 
-    /// Counts all places that a tree knows.
+    /// Counts all places that a tree knows, and what is found of what they stand on.
     init(of tree: BTreeSnapshot, in segments: SegmentTable) {
         var live = LiveBytes(firstSegments: segments.files.map(\.header.segments.lowerBound))
         tree.forEach { _, value in
-            if let place = Place(value) { live.add(place) }
+            guard let place = Place(value) else { return true }
+            live.add(place)
+            if place.isExtension {
+                _ = segments.forEachFoundation(of: place.position) { live.add($0) }
+            }
             return true
         }
         self = live
@@ -58,13 +62,23 @@ struct LiveBytes: Equatable, Sendable {
         entries.removeSubrange(first + 1..<last + 1)
     }
 
-    /// Notes that an operation is the newest of its key.
+    /// Adds the counts of `other`, file by file.
+    mutating func add(_ other: LiveBytes) {
+        for entry in other.entries { change(entry.firstSegment, by: entry.length) }
+    }
+
+    /// Takes the counts of `other` away, file by file.
+    mutating func subtract(_ other: LiveBytes) {
+        for entry in other.entries { change(entry.firstSegment, by: -entry.length) }
+    }
+
+    /// Notes that a key stands on an operation.
     @inline(__always)
     mutating func add(_ place: Place) {
         change(place.position.segment, by: place.length)
     }
 
-    /// Notes that an operation is no longer the newest of its key.
+    /// Notes that no key stands on an operation any more.
     @inline(__always)
     mutating func subtract(_ place: Place) {
         change(place.position.segment, by: -place.length)

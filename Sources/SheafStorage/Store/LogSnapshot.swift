@@ -52,12 +52,15 @@ package final class LogSnapshot: Sendable {
     }
 
     /// The payload of `key`; the bytes are valid as long as the snapshot is.
+    ///
+    /// A key that was extended has several, and is refused: `operations(of:)` reads it.
     package func payload(
         of key: UnsafeRawBufferPointer
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
         guard let first = key.first, first != 0, key.count <= Limits.maximumKeyLength,
             let place = place(of: key)
         else { return nil }
+        guard !place.isExtension else { throw .extended(at: place.position) }
         return try operation(of: key, at: place).payload
     }
 
@@ -66,17 +69,29 @@ package final class LogSnapshot: Sendable {
         of key: UnsafeRawBufferPointer, at place: Place
     ) throws(StorageError) -> Operation {
         guard let operation = try segments.operation(at: place.position) else {
-            throw disagreement(at: place, "the tree names an operation that was folded away")
+            throw disagreement(
+                at: place.position, "the tree names an operation that was folded away")
         }
-        guard operation.length == place.length, operation.key.elementsEqual(key) else {
-            throw disagreement(at: place, "the tree names an operation of another key")
-        }
+        try check(operation, of: key, at: place)
         return operation
     }
 
-    private func disagreement(at place: Place, _ reason: String) -> StorageError {
-        let name = segments.segment(place.position.segment)?.name ?? ""
-        return .damaged(name, at: place.position.offset, reason)
+    /// Refuses what was found at `place` if it is not what the tree says.
+    @inline(__always)
+    func check(
+        _ operation: Operation, of key: UnsafeRawBufferPointer, at place: Place
+    ) throws(StorageError) {
+        guard operation.length == place.length, operation.key.elementsEqual(key),
+            (operation.kind == .extend) == place.isExtension
+        else {
+            throw disagreement(at: place.position, "the tree names an operation of another key")
+        }
+    }
+
+    func disagreement(at position: LogPosition, _ reason: String) -> StorageError {
+        let name =
+            segments.segment(position.segment)?.name ?? FileName.name(ofSegment: position.segment)
+        return .damaged(name, at: position.offset, reason)
     }
 }
 

@@ -186,11 +186,17 @@ struct Recovery {
         let snapshot = LogSnapshot(
             tree: loaded.snapshot(), segments: table, commit: end.commit,
             commitAt: end.commitAt, end: end.position, chain: end.chain, grownLength: end.length)
+        var keyspace = loaded.takeKeyspace()
+        let orphans = keyspace.orphans
+        keyspace.orphans = []
+        let opening =
+            orphans.isEmpty
+            ? nil : UnsettledOpening(snapshot: snapshot, live: keyspace.live, orphans: orphans)
         let state = EngineState(
-            store: store, keyspace: loaded.takeKeyspace(),
+            store: store, keyspace: keyspace,
             tail: EngineState.Tail(segment: table.lastNumber), lastCommit: end.commit,
             lastCommitAt: end.commitAt, end: end.position, grownLength: end.length,
-            synced: end.position, published: snapshot)
+            synced: end.position, published: snapshot, opening: opening)
         return Recovered(
             state: state, link: sealed?.footer.link ?? 0,
             checkpoints: CheckpointState(

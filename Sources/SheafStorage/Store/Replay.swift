@@ -33,9 +33,11 @@ final class Replayer: LogVisitor {
     }
 
     private func apply(_ operation: Operation, at position: LogPosition) {
-        let place = Place(position: position, length: operation.length)
+        let place = Place(
+            position: position, length: operation.length, isExtension: operation.kind == .extend)
         switch operation.kind {
         case .put: _ = keyspace?.put(operation.key, at: place)
+        case .extend: _ = keyspace?.extend(operation.key, at: place)
         case .remove: _ = keyspace?.remove(operation.key, at: place)
         }
     }
@@ -49,12 +51,18 @@ struct BulkLoader: LogVisitor {
         var head: UInt64
         let key: UnsafeRawPointer
         let keyLength: UInt16
-        let isRemoval: Bool
+        let kind: Operation.Kind
         let length: UInt32
         let position: UInt64
 
         var keyBytes: UnsafeRawBufferPointer {
             UnsafeRawBufferPointer(start: key, count: Int(keyLength))
+        }
+
+        var place: Place {
+            Place(
+                position: LogPosition(rawValue: position), length: Int(length),
+                isExtension: kind == .extend)
         }
     }
 
@@ -91,8 +99,9 @@ struct BulkLoader: LogVisitor {
             let order = left.keyBytes.compare(right.keyBytes)
             return order == 0 ? left.position < right.position : order < 0
         }
-        keepNewest()
-        return build()
+        var live = LiveBytes(firstSegments: firstSegments)
+        keepNewest(countingOthersIn: &live)
+        return build(live)
     }
 
     private mutating func add(_ operation: Operation, at position: LogPosition) {
@@ -100,7 +109,7 @@ struct BulkLoader: LogVisitor {
         entries.append(
             Entry(
                 head: 0, key: key, keyLength: UInt16(operation.key.count),
-                isRemoval: operation.kind == .remove, length: UInt32(operation.length),
+                kind: operation.kind, length: UInt32(operation.length),
                 position: position.rawValue))
     }
 
@@ -131,29 +140,41 @@ struct BulkLoader: LogVisitor {
         return head
     }
 
-    /// Drops every operation that a later one on the same key follows.
-    private mutating func keepNewest() {
+    /// Drops every operation that a later one on the same key follows; those that the later one
+    /// stands on are counted.
+    private mutating func keepNewest(countingOthersIn live: inout LiveBytes) {
         var kept = 0
+        var foundation = 0
         for index in entries.indices {
+            // Where a removal comes before an extension, its put was folded away.
+            switch entries[index].kind {
+            case .put: foundation = index
+            case .remove: foundation = index + 1
+            case .extend: break
+            }
             let next = index + 1
             if next < entries.count, entries[next].head == entries[index].head,
                 entries[next].keyBytes.compare(entries[index].keyBytes) == 0
             {
                 continue
             }
+            while foundation < index {
+                live.add(entries[foundation].place)
+                foundation += 1
+            }
+            foundation = next
             entries[kept] = entries[index]
             kept += 1
         }
         entries.removeSubrange(kept...)
     }
 
-    private func build() -> Keyspace {
+    private func build(_ others: LiveBytes) -> Keyspace {
         var builder = BTreeBuilder()
-        var live = LiveBytes(firstSegments: firstSegments)
+        var live = others
         for wantsRemovals in [true, false] {
-            for entry in entries where entry.isRemoval == wantsRemovals {
-                let place = Place(
-                    position: LogPosition(rawValue: entry.position), length: Int(entry.length))
+            for entry in entries where (entry.kind == .remove) == wantsRemovals {
+                let place = entry.place
                 live.add(place)
                 if wantsRemovals {
                     Keyspace.withRemovedKey(entry.keyBytes) { builder.append($0, place.value) }

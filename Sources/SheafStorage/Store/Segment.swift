@@ -113,6 +113,22 @@ package final class Segment: Sendable {
         return try folded.operation(entry)
     }
 
+    /// The operation that was first written at `position`, and the commit that wrote it.
+    func operationAndCommit(at position: LogPosition) throws(FormatError) -> LoggedOperation? {
+        guard let directory else {
+            let operation = try loggedOperation(at: position.offset)
+            let record = position.offset - operation.distance
+            return LoggedOperation(
+                position: position,
+                commit: content.loadInteger(record + Record.Layout.commit), operation: operation)
+        }
+        guard let offset = directory.record(for: position) else { return nil }
+        let folded = FoldedRecord(verified: try verifiedRecord(at: offset))
+        guard let entry = folded.entry(at: position) else { return nil }
+        return LoggedOperation(
+            position: position, commit: entry.commit, operation: try folded.operation(entry))
+    }
+
     @inline(__always)
     private func loggedOperation(at offset: Int) throws(FormatError) -> Operation {
         let bytes = content

@@ -49,15 +49,51 @@ package final class SegmentTable: Sendable {
 
     /// The operation that was first written at `position`; nothing when it was folded away.
     package func operation(at position: LogPosition) throws(StorageError) -> Operation? {
-        guard let segment = segment(position.segment) else {
-            throw .damaged(
-                FileName.name(ofSegment: position.segment), at: position.offset,
-                "the tree points into a segment that is not there")
-        }
+        let segment = try file(of: position)
         do throws(FormatError) {
             return try segment.operation(at: position)
         } catch {
             throw StorageError(error, file: segment.name)
         }
+    }
+
+    /// The same with the commit that wrote it.
+    package func loggedOperation(
+        at position: LogPosition
+    ) throws(StorageError) -> LoggedOperation? {
+        let segment = try file(of: position)
+        do throws(FormatError) {
+            return try segment.operationAndCommit(at: position)
+        } catch {
+            throw StorageError(error, file: segment.name)
+        }
+    }
+
+    /// Calls `body` with what the extension at `position` stands on, the newest first; false where
+    /// that is not found up to its put, since it was folded away or is damaged.
+    func forEachFoundation(of position: LogPosition, _ body: (Place) -> Void) -> Bool {
+        var limit = position
+        guard var found = (try? operation(at: position)) ?? nil else { return false }
+        while found.kind == .extend {
+            let previous = found.previous
+            guard previous != .none, previous < limit,
+                let next = (try? operation(at: previous)) ?? nil, next.kind != .remove
+            else { return false }
+            body(
+                Place(
+                    position: previous, length: next.length, isExtension: next.kind == .extend))
+            limit = previous
+            found = next
+        }
+        return true
+    }
+
+    private func file(of position: LogPosition) throws(StorageError) -> Segment {
+        guard let segment = segment(position.segment) else {
+            throw .damaged(
+                FileName.name(ofSegment: position.segment), at: position.offset,
+                "the tree points into a segment that is not there")
+        }
+        return segment
     }
 }

@@ -22,6 +22,10 @@ package enum StorageError: Error, Equatable, Sendable {
     case limit(name: String, value: Int, limit: Int)
     /// The key cannot be stored.
     case invalidKey(String)
+    /// The key has no payload, and was to be extended.
+    case nothingToExtend(key: [UInt8])
+    /// The key was extended: what it stands on is read with `operations(of:)`.
+    case extended(at: LogPosition)
     /// The store was closed.
     case closed
     /// The store was asked to close by a callback that it waits for.
@@ -93,6 +97,11 @@ extension StorageError: CustomStringConvertible {
             return "\(value) is more than \(name) allows, which is \(limit)"
         case .invalidKey(let reason):
             return "the key is not valid: \(reason)"
+        case .nothingToExtend(let key):
+            let text = String(decoding: key, as: UTF8.self).debugDescription
+            return "the key \(text) has no payload that could be extended; put one first"
+        case .extended(let position):
+            return "the operation at \(position) extends others, and is read together with them"
         case .closed:
             return "the store was closed"
         case .closedByItself:

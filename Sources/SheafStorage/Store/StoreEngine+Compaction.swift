@@ -130,6 +130,7 @@ extension StoreEngine {
     }
 
     private func planner(foldedAt: [UInt32: Int] = [:]) -> CompactionPlanner? {
+        settleLiveBytes()
         let (snapshot, live) = state.withLock { ($0.published, $0.keyspace.live) }
         return CompactionPlanner(
             snapshot, live: live, options: options, foldedAt: foldedAt)
@@ -137,7 +138,7 @@ extension StoreEngine {
 
     private func begin(_ plan: CompactionPlan) throws(StorageError) -> Compactor {
         try Compactor(
-            plan, snapshot: snapshot(), volume: volume, store: store,
+            plan, snapshot: settleLiveBytes(), volume: volume, store: store,
             removalLimit: checkpoints.withLock { $0.names.isEmpty ? plan.horizon : $0.floor },
             temporary: FileName.temporaryName(options.random()),
             now: options.clock.wallMilliseconds())

@@ -90,8 +90,10 @@ package final class StoreEngine: Sendable {
         onDurable: (@Sendable (Result<CommitID, StorageError>) -> Void)? = nil
     ) throws(StorageError) -> CommitID {
         let now = options.clock.wallMilliseconds()
+        let extended = batch.hasExtensions ? try batch.keysToExtend() : []
         let (commit, isDurable) = try state.withLock { state throws(StorageError) in
             try state.checkWritable()
+            try state.checkPresent(extended, of: batch)
             let commit =
                 batch.count == 0
                 ? state.lastCommit : state.append(batch, at: now, options: options)

@@ -1,0 +1,6 @@
+/// An operation, where it stands in the log, and the commit that wrote it.
+package struct LoggedOperation {
+    package let position: LogPosition
+    package let commit: CommitID
+    package let operation: Operation
+}

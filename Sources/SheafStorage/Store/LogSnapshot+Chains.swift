@@ -1,0 +1,120 @@
+extension LogSnapshot {
+    /// What the state of `key` stands on, the newest first: extensions, and then a put; nothing for
+    /// a key that has no payload.
+    package func operations(
+        of key: UnsafeRawBufferPointer
+    ) throws(StorageError) -> [LoggedOperation] {
+        guard let first = key.first, first != 0, key.count <= Limits.maximumKeyLength,
+            let place = place(of: key)
+        else { return [] }
+        return try operations(of: key, at: place)
+    }
+
+    /// What the state of `key` stands on, whose newest operation the tree says is at `place`.
+    package func operations(
+        of key: UnsafeRawBufferPointer, at place: Place
+    ) throws(StorageError) -> [LoggedOperation] {
+        var operations: [LoggedOperation] = []
+        try forEachOperation(of: key, at: place) { operations.append($0) }
+        return operations
+    }
+
+    /// Calls `body` with what the state of `key` stands on, the newest first, up to its put.
+    package func forEachOperation(
+        of key: UnsafeRawBufferPointer, at place: Place, _ body: (LoggedOperation) -> Void
+    ) throws(StorageError) {
+        guard let newest = try segments.loggedOperation(at: place.position) else {
+            throw disagreement(
+                at: place.position, "the tree names an operation that was folded away")
+        }
+        try check(newest.operation, of: key, at: place)
+        body(newest)
+        guard place.isExtension else { return }
+        var history = KeyHistory(
+            of: key, from: newest.operation.previous, before: place.position, in: self)
+        var count = 1
+        var last = place.position
+        while let found = try history.next(), found.operation.kind != .remove {
+            count += 1
+            guard count <= Limits.maximumChainLength else {
+                throw .limit(
+                    name: "maximumChainLength", value: count, limit: Limits.maximumChainLength)
+            }
+            body(found)
+            if found.operation.kind == .put { return }
+            last = found.position
+        }
+        throw disagreement(at: last, "the operation extends what is not there")
+    }
+
+    /// Everything that the log still knows of `key`, be it live or removed.
+    package func history(of key: UnsafeRawBufferPointer) -> KeyHistory {
+        let newest = place(of: key) ?? removal(of: key)
+        return KeyHistory(
+            of: key, from: newest?.position ?? .none, before: end, in: self)
+    }
+
+    /// What `key` stood on after `commit`, the newest first: nothing where it had no payload, and
+    /// none where the past is not known so far back.
+    ///
+    /// Only from commit `foldedThrough` on every key is known.
+    package func operations(
+        of key: UnsafeRawBufferPointer, asOf commit: CommitID
+    ) throws(StorageError) -> [LoggedOperation]? {
+        var history = history(of: key)
+        while let found = try history.next() {
+            guard found.commit <= commit else { continue }
+            guard found.operation.kind != .remove else { return [] }
+            let place = Place(
+                position: found.position, length: found.operation.length,
+                isExtension: found.operation.kind == .extend)
+            return try operations(of: key, at: place)
+        }
+        return history.isFoldedAway ? nil : []
+    }
+
+    /// The last commit of which compaction may have dropped something.
+    package var foldedThrough: CommitID {
+        segments.files.map(\.header.foldedThrough).max() ?? 0
+    }
+}
+
+/// The operations of a key, the newest first, as far as the log remembers.
+package struct KeyHistory {
+    private let key: [UInt8]
+    private let snapshot: LogSnapshot
+    private var position: LogPosition
+    /// The place of the operation that was found last, which what is older lies before.
+    private var limit: LogPosition
+    /// Whether there was more once, which compaction has dropped.
+    package private(set) var isFoldedAway = false
+
+    init(
+        of key: UnsafeRawBufferPointer, from newest: LogPosition, before limit: LogPosition,
+        in snapshot: LogSnapshot
+    ) {
+        self.key = Array(key)
+        self.snapshot = snapshot
+        self.limit = limit
+        position = newest
+    }
+
+    /// The next older operation; nothing where the key begins, or what is older was folded away.
+    package mutating func next() throws(StorageError) -> LoggedOperation? {
+        guard position != .none else { return nil }
+        guard position < limit else {
+            throw snapshot.disagreement(at: limit, "the chain of a key does not lead back")
+        }
+        guard let found = try snapshot.segments.loggedOperation(at: position) else {
+            position = .none
+            isFoldedAway = true
+            return nil
+        }
+        guard found.operation.key.elementsEqual(key) else {
+            throw snapshot.disagreement(at: position, "the chain of a key leads to another key")
+        }
+        limit = position
+        position = found.operation.previous
+        return found
+    }
+}

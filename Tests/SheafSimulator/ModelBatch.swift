@@ -1,0 +1,45 @@
+import SheafBytes
+import SheafStorage
+import SheafTestSupport
+
+/// A batch for a store, and the same changes for its model.
+struct ModelBatch {
+    private(set) var batch = WriteBatch()
+    private(set) var changes: [StoreModel.Change] = []
+    /// Whether each key has a payload behind the changes so far.
+    private var isPresent: [Bool]
+
+    /// Starts a commit that will be the next one of `model`.
+    init(after model: StoreModel) {
+        isPresent = model.states.last?.map { !$0.isEmpty } ?? []
+    }
+
+    mutating func put(_ key: Int, _ payload: [UInt8]) throws(StorageError) {
+        try batch.put(StoreModel.key(key), payload)
+        note(key, .put, XXH3.hash64(payload))
+    }
+
+    mutating func remove(_ key: Int) throws(StorageError) {
+        try batch.remove(StoreModel.key(key))
+        note(key, .remove, 0)
+    }
+
+    /// Extends a key; one that has no payload gets one.
+    mutating func extend(_ key: Int, _ payload: [UInt8]) throws(StorageError) {
+        guard isPresent[key] else { return try put(key, payload) }
+        try batch.extend(StoreModel.key(key), payload)
+        note(key, .extend, XXH3.hash64(payload))
+    }
+
+    /// Adds an extension that makes the store refuse the batch; false where no key lends itself.
+    mutating func extendAbsentKey() throws(StorageError) -> Bool {
+        guard let key = isPresent.firstIndex(of: false) else { return false }
+        try batch.extend(StoreModel.key(key), [1])
+        return true
+    }
+
+    private mutating func note(_ key: Int, _ kind: SheafStorage.Operation.Kind, _ payload: UInt64) {
+        changes.append(StoreModel.Change(key: key, kind: kind, payload: payload))
+        isPresent[key] = kind != .remove
+    }
+}

@@ -1,0 +1,127 @@
+import SheafBytes
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// What a key stands on: a put, and the extensions behind it.
+@Suite struct ExtensionTests {
+    private let volume = SimulatedVolume(seed: 5)
+    private let engine: StoreEngine
+
+    init() throws {
+        var options = LogStoreOptions()
+        options.segmentLength = 1_000
+        options.history = HistoryHorizon(commits: 0, bytes: .max)
+        engine = try StoreEngine(opening: volume, options: options)
+    }
+
+    private enum Change {
+        case put(String, String)
+        case extend(String, String)
+        case remove(String)
+    }
+
+    private func commit(_ changes: Change...) throws {
+        var batch = WriteBatch()
+        for change in changes {
+            switch change {
+            case .put(let key, let payload): try batch.put(Array(key.utf8), Array(payload.utf8))
+            case .extend(let key, let payload):
+                try batch.extend(Array(key.utf8), Array(payload.utf8))
+            case .remove(let key): try batch.remove(Array(key.utf8))
+            }
+        }
+        _ = try engine.append(batch)
+        try engine.flush()
+    }
+
+    private func payloads(
+        _ key: String, in snapshot: LogSnapshot, asOf commit: CommitID? = nil
+    ) throws -> [String]? {
+        let key = Array(key.utf8)
+        let found = try key.span.withUnsafeBytes { key throws(StorageError) in
+            guard let commit else { return try snapshot.operations(of: key) }
+            return try snapshot.operations(of: key, asOf: commit) ?? []
+        }
+        return found.map { String(decoding: $0.operation.payload, as: UTF8.self) }
+    }
+
+    private func expectRefused(_ key: String, _ changes: Change...) throws {
+        var batch = WriteBatch()
+        for change in changes {
+            switch change {
+            case .put(let key, let payload): try batch.put(Array(key.utf8), Array(payload.utf8))
+            case .extend(let key, let payload):
+                try batch.extend(Array(key.utf8), Array(payload.utf8))
+            case .remove(let key): try batch.remove(Array(key.utf8))
+            }
+        }
+        let before = engine.snapshot()
+        #expect(throws: StorageError.nothingToExtend(key: Array(key.utf8))) {
+            try engine.append(batch)
+        }
+        #expect(try !engine.flush())
+        #expect(engine.snapshot() === before)
+    }
+
+    @Test func `a key stands on its newest put and all extensions behind it`() throws {
+        try commit(.put("a", "1"), .put("b", "only"))
+        try commit(.extend("a", "2"), .extend("a", "3"))
+        try commit(.put("c", "1"), .extend("c", "2"), .put("c", "3"), .extend("c", "4"))
+        let snapshot = engine.snapshot()
+        #expect(try payloads("a", in: snapshot) == ["3", "2", "1"])
+        #expect(try payloads("b", in: snapshot) == ["only"])
+        #expect(try payloads("c", in: snapshot) == ["4", "3"])
+        #expect(try payloads("d", in: snapshot) == [])
+        #expect(snapshot.count == 3)
+        try commit(.put("a", "new"))
+        #expect(try payloads("a", in: engine.snapshot()) == ["new"])
+        #expect(try payloads("a", in: snapshot) == ["3", "2", "1"])
+    }
+
+    @Test func `what is read as one payload is refused where there are several`() throws {
+        try commit(.put("a", "1"), .extend("a", "2"))
+        let snapshot = engine.snapshot()
+        let place = try #require(Array("a".utf8).span.withUnsafeBytes { snapshot.place(of: $0) })
+        #expect(place.isExtension)
+        #expect(throws: StorageError.extended(at: place.position)) {
+            try Array("a".utf8).span.withUnsafeBytes { _ = try snapshot.payload(of: $0) }
+        }
+    }
+
+    @Test func `what has no payload cannot be extended, and nothing of the batch happens`() throws {
+        try commit(.put("a", "1"), .put("b", "1"))
+        try commit(.remove("b"))
+        try expectRefused("x", .put("a", "2"), .extend("x", "1"))
+        try expectRefused("b", .extend("b", "1"))
+        try expectRefused("a", .remove("a"), .extend("a", "2"))
+        try expectRefused("x", .put("x", "1"), .extend("x", "2"), .remove("x"), .extend("x", "3"))
+        try commit(.remove("a"), .put("a", "2"), .extend("a", "3"), .put("y", ""), .extend("y", ""))
+        #expect(try payloads("a", in: engine.snapshot()) == ["3", "2"])
+        #expect(try payloads("y", in: engine.snapshot()) == ["", ""])
+        #expect(engine.snapshot().commit == 3)
+    }
+
+    @Test func `older states and the whole history of a key can be read`() throws {
+        try commit(.put("a", "1"))
+        try commit(.extend("a", "2"))
+        try commit(.remove("a"), .put("b", "x"))
+        try commit(.put("a", "3"), .extend("a", "4"))
+        try commit(.extend("a", "5"))
+        let snapshot = engine.snapshot()
+        let expected = [[], ["1"], ["2", "1"], [], ["4", "3"], ["5", "4", "3"]]
+        for (commit, state) in expected.enumerated() {
+            let found = try payloads("a", in: snapshot, asOf: CommitID(commit))
+            #expect(found == state, "commit \(commit)")
+        }
+        var history = Array("a".utf8).span.withUnsafeBytes { snapshot.history(of: $0) }
+        var found: [String] = []
+        while let logged = try history.next() {
+            let payload = String(decoding: logged.operation.payload, as: UTF8.self)
+            found.append("\(logged.commit) \(logged.operation.kind) \(payload)")
+        }
+        #expect(
+            found == ["5 extend 5", "4 extend 4", "4 put 3", "3 remove ", "2 extend 2", "1 put 1"])
+        #expect(!history.isFoldedAway)
+    }
+}
