@@ -36,9 +36,15 @@ let package = Package(
         // Floor 2: values, documents that merge, and commits.
         .target(name: "SheafDocument", dependencies: ["SheafBytes"], swiftSettings: settings),
 
+        // Floor 4: documents in a store.
+        .target(
+            name: "Sheaf", dependencies: ["SheafBytes", "SheafDocument", "SheafStorage"],
+            swiftSettings: settings),
+
         // Floor 5: the tool.
         .executableTarget(
-            name: "SheafTool", dependencies: ["SheafBytes", "SheafStorage"],
+            name: "SheafTool",
+            dependencies: ["Sheaf", "SheafBytes", "SheafDocument", "SheafStorage"],
             swiftSettings: settings),
 
         // Tests.

@@ -1,4 +1,4 @@
-import SheafBytes
+package import SheafBytes
 
 /// Puts the header before the entries of a document.
 enum DocumentWriter {
@@ -24,8 +24,12 @@ enum DocumentWriter {
                 width = StampTable.width(forCount: writer.stamps.count)
                 continue
             }
-            let document = assemble(
-                writer, base: base, deletion: deletion, isPartial: isPartial)
+            let document = writer.bytes.withUnsafeBytes { body in
+                assemble(
+                    sites: vector.entries, base: base, deletion: deletion,
+                    older: writer.stamps.older, isPartial: isPartial, referenceWidth: width,
+                    body: body)
+            }
             guard document.count <= EncodedDocument.maximumLength else {
                 throw .tooLong(
                     at: 0, length: UInt64(document.count),
@@ -35,12 +39,11 @@ enum DocumentWriter {
         }
     }
 
-    private static func assemble(
-        _ writer: borrowing EntryWriter, base: VersionVector?, deletion: Stamp?, isPartial: Bool
+    fileprivate static func assemble(
+        sites: [VersionVector.Entry], base: VersionVector?, deletion: Stamp?, older: [Stamp],
+        isPartial: Bool, referenceWidth: Int, body: UnsafeRawBufferPointer
     ) -> [UInt8] {
-        let sites = writer.stamps.vector.entries
         let bases = base.map { differences(from: $0, in: sites) } ?? []
-        let older = writer.stamps.older
         let entriesLength =
             sites.count * EncodedHeader.siteLength
             + (bases.count + older.count + (deletion == nil ? 0 : 1)) * EncodedHeader.stampLength
@@ -52,9 +55,9 @@ enum DocumentWriter {
         if base != nil { flags |= HeaderBits.base }
         if deletion != nil { flags |= HeaderBits.deletion }
         if isWide { flags |= HeaderBits.wideNumbers }
-        flags |= UInt8(writer.referenceWidth.trailingZeroBitCount) << 4
+        flags |= UInt8(referenceWidth.trailingZeroBitCount) << 4
 
-        var header = ByteWriter(capacity: length + writer.count)
+        var header = ByteWriter(capacity: length + body.count)
         func writeNumber(_ number: Int) {
             if isWide {
                 header.write(UInt32(number))
@@ -82,7 +85,7 @@ enum DocumentWriter {
         }
         if let deletion { write(deletion) }
         for stamp in older { write(stamp) }
-        header.write(writer.bytes)
+        header.write(body)
         return header.bytes
     }
 
@@ -127,5 +130,20 @@ extension EntryWriter {
             writeReferring(.mark, to: mark.stamp)
             prependLength(at: start)
         }
+    }
+}
+
+extension EncodedDocument {
+    /// The same document, with another base or none.
+    package func settingBase(
+        _ base: VersionVector?, _ names: NameTable
+    ) throws(Malformed) -> [UInt8] {
+        let header = try header()
+        return DocumentWriter.assemble(
+            sites: try header.vector().entries, base: base, deletion: try header.deletion(),
+            older: try (0..<header.olderCount).map { (index) throws(Malformed) in
+                try header.stamp(UInt32(header.siteCount + index))
+            }, isPartial: isPartial, referenceWidth: referenceWidth,
+            body: UnsafeRawBufferPointer(rebasing: bytes[rootStart...]))
     }
 }

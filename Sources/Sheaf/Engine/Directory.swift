@@ -1,0 +1,84 @@
+import SheafBytes
+package import SheafDocument
+package import SheafStorage
+
+/// The numbers that a store has given to names: of fields, and of collections.
+///
+/// Both only grow. What is new is written with the first commit that may use it.
+package struct Directory: Sendable {
+    package private(set) var names = NameTable()
+    package private(set) var collections: [String] = []
+    private var collectionNumbers: [[UInt8]: UInt16] = [:]
+
+    package static let maximumCollections = 1 << 16
+    package static let maximumCollectionNameLength = 1_024
+
+    package init() {}
+
+    /// What a snapshot knows.
+    package init(_ snapshot: LogSnapshot) throws(EngineError) {
+        try Self.read(StoreKey.names, of: snapshot) { (number, name) throws(EngineError) in
+            guard let added = names.add(name), Int(added) == number else {
+                throw .damaged(
+                    key: StoreKey.name(UInt16(number)).bytes, .invalid("a name twice", at: 0))
+            }
+        }
+        try Self.read(StoreKey.collections, of: snapshot) { (number, name) throws(EngineError) in
+            guard collections.count == number, collectionNumbers[name] == nil else {
+                throw .damaged(
+                    key: StoreKey.collection(UInt16(number)).bytes,
+                    .invalid("a collection twice", at: 0))
+            }
+            append(collection: name)
+        }
+    }
+
+    private static func read(
+        _ range: KeyRange, of snapshot: LogSnapshot,
+        _ body: (_ number: Int, _ name: [UInt8]) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        try snapshot.tree.forEach(in: range) { (key, value) throws(EngineError) in
+            guard let stored = StoreKey(key) else { return true }
+            let number: Int
+            switch stored {
+            case .name(let found), .collection(let found): number = Int(found)
+            default: return true
+            }
+            let payload = try onStorage { () throws(StorageError) in
+                try snapshot.payload(of: key)
+            }
+            if let payload { try body(number, Array(payload)) }
+            return true
+        }
+    }
+
+    /// The number of a collection.
+    package func number(ofCollection name: String) -> UInt16? {
+        collectionNumbers[Array(name.utf8)]
+    }
+
+    /// Gives a collection the next number.
+    mutating func add(collection name: String) throws(EngineError) -> UInt16 {
+        let bytes = Array(name.utf8)
+        guard !bytes.isEmpty, bytes.count <= Self.maximumCollectionNameLength else {
+            throw .invalidCollection(name)
+        }
+        guard collections.count < Self.maximumCollections else {
+            throw .limit(
+                name: "maximumCollections", value: collections.count + 1,
+                limit: Self.maximumCollections)
+        }
+        append(collection: bytes)
+        return UInt16(collections.count - 1)
+    }
+
+    private mutating func append(collection name: [UInt8]) {
+        collectionNumbers[name] = UInt16(collections.count)
+        collections.append(String(decoding: name, as: UTF8.self))
+    }
+
+    /// Gives a name of fields the next number, if there are any left.
+    mutating func add(name: [UInt8]) {
+        _ = names.add(name)
+    }
+}

@@ -1,0 +1,57 @@
+package import SheafBytes
+package import SheafDocument
+package import SheafStorage
+
+/// What can go wrong when documents are read or written.
+package enum EngineError: Error, Equatable, Sendable {
+    case storage(StorageError)
+    /// The bytes of a document are not what the format says.
+    case damaged(key: [UInt8], Malformed)
+    case edit(EditError)
+    case id(DocumentID.Refusal)
+    case clock(HybridClock.Refusal)
+    /// There is a document with this id.
+    case exists(collection: String, id: Value)
+    /// A delta builds on what has not been seen here: the whole document is needed.
+    case gap(collection: String, id: Value)
+    /// Something is larger than the store allows.
+    case limit(name: String, value: Int, limit: Int)
+    /// A collection cannot have this name.
+    case invalidCollection(String)
+}
+
+extension EngineError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .storage(let error): "\(error)"
+        case .damaged(let key, let reason):
+            "the document with the key \(key.map { String($0, radix: 16) }.joined(separator: " ")) "
+                + "is damaged: \(reason)"
+        case .edit(let error): "\(error)"
+        case .id(let refusal): "\(refusal)"
+        case .clock(let refusal): "\(refusal)"
+        case .exists(let collection, let id):
+            "there is a document with the _id \(id) in \(collection) already"
+        case .gap(let collection, let id):
+            "what changed of the document \(id) in \(collection) builds on changes that are not here"
+        case .limit(let name, let value, let limit):
+            "\(name) is \(limit), and this would be \(value)"
+        case .invalidCollection(let name):
+            "a collection has a name, and '\(name)' is none"
+        }
+    }
+}
+
+/// Runs what reads documents, and says which one was damaged.
+func onDocument<Result>(
+    _ key: [UInt8], _ body: () throws(Malformed) -> Result
+) throws(EngineError) -> Result {
+    do throws(Malformed) { return try body() } catch { throw .damaged(key: key, error) }
+}
+
+/// Runs what reads the log.
+func onStorage<Result>(
+    _ body: () throws(StorageError) -> Result
+) throws(EngineError) -> Result {
+    do throws(StorageError) { return try body() } catch { throw .storage(error) }
+}

@@ -1,0 +1,89 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+
+/// A document as the log has it: a state, and the deltas behind it.
+package struct StoredDocument {
+    /// Where the bytes of the newest state are.
+    private enum Source {
+        /// In the log, which the snapshot keeps alive.
+        case log(UnsafeRawBufferPointer, LogSnapshot)
+        case memory([UInt8])
+    }
+
+    private let source: Source
+    /// The bytes of the newest operation with a state, and of the deltas behind it.
+    let stateLength: Int
+    let deltaLength: Int
+    let deltaCount: Int
+
+    /// A state that was just made.
+    init(_ bytes: [UInt8], stateLength: Int, deltaLength: Int, deltaCount: Int) {
+        source = .memory(bytes)
+        self.stateLength = stateLength
+        self.deltaLength = deltaLength
+        self.deltaCount = deltaCount
+    }
+
+    /// The state of a document that stands on these operations, the newest first.
+    init?(
+        _ operations: [LoggedOperation], in snapshot: LogSnapshot, _ names: NameTable
+    ) throws(Malformed) {
+        guard let last = operations.last else { return nil }
+        guard let state = try DocumentPayload(last.operation.payload).state else {
+            throw .invalid("a delta that nothing stands under", at: 0)
+        }
+        stateLength = last.operation.payload.count
+        deltaCount = operations.count - 1
+        deltaLength = operations.dropLast().reduce(0) { $0 + $1.operation.payload.count }
+        guard operations.count > 1 else {
+            source = .log(state.bytes, snapshot)
+            return
+        }
+        var joined = Array(state.bytes)
+        for logged in operations.dropLast().reversed() {
+            guard let delta = try DocumentPayload(logged.operation.payload).delta else {
+                throw .invalid("an extension that is no delta", at: 0)
+            }
+            joined = try joined.span.withUnsafeBytes { bytes throws(Malformed) in
+                do throws(JoinError) {
+                    return try Join.join(try Self.document(bytes), delta, names)
+                } catch {
+                    switch error {
+                    case .gap: throw .invalid("a delta that does not fit", at: 0)
+                    case .malformed(let error): throw error
+                    }
+                }
+            }
+        }
+        source = .memory(joined)
+    }
+
+    private static func document(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(JoinError) -> EncodedDocument {
+        do throws(Malformed) { return try EncodedDocument(bytes) } catch {
+            throw .malformed(error)
+        }
+    }
+
+    /// Reads the state, which is valid during the call.
+    package func read<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        switch source {
+        case .log(let bytes, let snapshot):
+            return try withExtendedLifetime(snapshot) { () throws(Failure) in try body(bytes) }
+        case .memory(let bytes):
+            return try bytes.span.withUnsafeBytes(body)
+        }
+    }
+
+    /// The state, copied.
+    package var bytes: [UInt8] {
+        switch source {
+        case .log(let bytes, _): Array(bytes)
+        case .memory(let bytes): bytes
+        }
+    }
+}

@@ -1,0 +1,240 @@
+package import SheafBytes
+
+/// What changed in a document between two of its states.
+package enum Changes {
+    /// The delta that leads to `state` from what had seen `base`, and has all that was touched.
+    ///
+    /// What has a dot that the base does not cover was touched, and what `touched` names.
+    package static func extract(
+        from state: EncodedDocument, since base: VersionVector, touched: [EncodedDocument],
+        _ names: NameTable
+    ) throws(Malformed) -> [UInt8] {
+        // Who names the whole document has touched all of it.
+        if touched.contains(where: { !$0.isPartial }) {
+            return try state.settingBase(nil, names)
+        }
+        let extraction = try Extraction(state, base, names)
+        let named = try touched.map { (document) throws(Malformed) in try JoinSide(document) }
+        return try extraction.write(named)
+    }
+
+    /// Whether a base tells all that a delta has touched: in each part that it names there is
+    /// something new.
+    package static func isTold(
+        _ delta: EncodedDocument, since base: VersionVector
+    ) throws(Malformed) -> Bool {
+        guard delta.isPartial else { return false }
+        return try isNew(delta.root, try JoinSide(delta), base, isPartial: true, depth: 1)
+    }
+
+    private static func isNew(
+        _ entry: EncodedEntry, _ side: JoinSide, _ base: VersionVector, isPartial: Bool, depth: Int
+    ) throws(Malformed) -> Bool {
+        guard depth <= Value.maximumDepth else {
+            throw .tooDeep(at: entry.start, limit: Value.maximumDepth)
+        }
+        let field = try entry.content(side, isWhole: !isPartial)
+        func hasNew(_ kind: (Dot.Kind) -> Bool) -> Bool {
+            field.dots.contains {
+                kind($0.kind) && $0.stamp != .initial && !base.covers($0.stamp)
+            }
+        }
+        for part in Part.allCases where part != .map && field.dots.contains(where: { $0.kind.part == part })
+            && !hasNew({ $0.part == part })
+        {
+            return false
+        }
+        if isPartial {
+            // A part that was emptied, or a map that was said as a whole, tells nothing by itself.
+            let present = field.dots.reduce(into: PartSet()) { $0.insert(PartSet($1.kind.part)) }
+            guard field.named.subtracting(present).isEmpty, !field.named.contains(.map) else {
+                return false
+            }
+        }
+        guard let object = field.map.object else { return true }
+        if field.namesMarks, !hasNew({ $0 == .mark }) { return false }
+        for index in 0..<object.count
+        where try !isNew(
+            try object.entry(index), side, base, isPartial: object.isPartial, depth: depth + 1)
+        {
+            return false
+        }
+        return true
+    }
+}
+
+/// Writes of a state what was touched.
+private struct Extraction {
+    private let state: EncodedDocument
+    private let side: JoinSide
+    private let base: VersionVector
+    private let names: NameTable
+
+    init(
+        _ state: EncodedDocument, _ base: VersionVector, _ names: NameTable
+    ) throws(Malformed) {
+        self.state = state
+        side = try JoinSide(state)
+        self.base = base
+        self.names = names
+    }
+
+    func write(_ touched: [JoinSide]) throws(Malformed) -> [UInt8] {
+        let field = try state.root.content(side, isWhole: true)
+        return try DocumentWriter.write(
+            vector: side.vector, base: base, deletion: try state.deletion(), isPartial: true,
+            capacity: 256
+        ) { (writer) throws(Malformed) in
+            let namesMarks = try areMarksTouched(
+                field, touched.map { (side) throws(Malformed) in
+                    (try side.document.root.content(side, isWhole: false), side)
+                })
+            try writer.writeRoot(
+                marks: namesMarks ? field.dots : [], isPartial: true
+            ) { (writer) throws(Malformed) in
+                try writeFields(
+                    field.map.object,
+                    try touched.compactMap { (side) throws(Malformed) in
+                        try side.document.fields().map { ($0, side) }
+                    }, depth: 1, into: &writer)
+            }
+        }
+    }
+
+    private func isUncovered(_ dot: Dot) -> Bool {
+        dot.stamp != .initial && !base.covers(dot.stamp)
+    }
+
+    private func areMarksTouched(
+        _ field: FieldSide, _ touched: [(FieldSide, JoinSide)]
+    ) -> Bool {
+        field.dots.contains { $0.kind == .mark && isUncovered($0) }
+            || touched.contains { $0.0.namesMarks } && field.dots.contains { $0.kind == .mark }
+    }
+
+    /// Writes the touched fields of a partial map; returns how many there are.
+    private func writeFields(
+        _ object: EncodedObject?, _ touched: [(EncodedObject, JoinSide)], depth: Int,
+        into writer: inout EntryWriter
+    ) throws(Malformed) -> Int {
+        guard depth <= Value.maximumDepth else {
+            throw .tooDeep(at: object?.start ?? 0, limit: Value.maximumDepth)
+        }
+        let frame = writer.beginObject()
+        var cursors: [FieldCursor] = [try FieldCursor(object, names)]
+        for (object, _) in touched { cursors.append(try FieldCursor(object, names)) }
+        while let first = try Self.first(of: cursors) {
+            try first.beginField(first.index ?? 0, in: &writer)
+            var entry: EncodedEntry?
+            var sides: [(FieldSide, JoinSide)] = []
+            for position in cursors.indices {
+                guard let index = cursors[position].index,
+                    try cursors[position].compare(first) == 0
+                else { continue }
+                if position == 0 {
+                    entry = try object?.entry(index)
+                } else {
+                    let (object, side) = touched[position - 1]
+                    sides.append((try object.entry(index).content(side, isWhole: false), side))
+                }
+                cursors[position].advance()
+            }
+            if try writeField(entry, sides, depth: depth, into: &writer) {
+                writer.endField()
+            } else {
+                writer.dropField()
+            }
+        }
+        let count = writer.fieldCount(frame)
+        _ = writer.endObject(frame, isPartial: true)
+        return count
+    }
+
+    private static func first(of cursors: [FieldCursor]) throws(Malformed) -> FieldCursor? {
+        var first: FieldCursor?
+        for cursor in cursors where cursor.index != nil {
+            if let other = first, let order = try cursor.compare(other), order >= 0 { continue }
+            first = cursor
+        }
+        return first
+    }
+
+    private func writeField(
+        _ entry: EncodedEntry?, _ touched: [(FieldSide, JoinSide)], depth: Int,
+        into writer: inout EntryWriter
+    ) throws(Malformed) -> Bool {
+        let field = try entry?.content(side, isWhole: true) ?? FieldSide(side, isWhole: true)
+        var contents = FieldContents()
+        for part in Part.allCases where part != .map {
+            let dots = field.dots.filter { $0.kind.part == part }
+            let isNamed = touched.contains { $0.0.named.contains(PartSet(part)) }
+            guard isNamed || dots.contains(where: isUncovered) else { continue }
+            contents.named.insert(PartSet(part))
+            contents.dots += dots
+        }
+        // Overrides only grow, so there is no harm in saying them again.
+        contents.overrides = field.overrides
+        let isMapNamed = touched.contains { $0.0.named.contains(.map) }
+        let marks = field.dots.filter { $0.kind == .mark }
+        if isMapNamed || areMarksTouched(field, touched) { contents.dots += marks }
+        if isMapNamed { contents.named.insert(.map) }
+        contents.hasMap = field.map.object != nil || touched.contains { $0.0.map.object != nil }
+        var isThere = false
+        let isWritten = try contents.write(into: &writer, names, depth: depth) {
+            (writer) throws(Malformed) in
+            if isMapNamed {
+                return try copyFields(field.map.object, depth: depth + 1, into: &writer)
+            }
+            return try writeFields(
+                field.map.object,
+                touched.compactMap { (field, side) in field.map.object.map { ($0, side) } },
+                depth: depth + 1, into: &writer)
+        }
+        isThere = isWritten
+        // Overrides alone are worth saying only where something was touched.
+        if isThere, contents.dots.isEmpty, contents.named.isEmpty, !contents.hasMap,
+            !touched.contains(where: { !$0.0.overrides.isEmpty })
+        {
+            return false
+        }
+        return isThere
+    }
+
+    private func copyFields(
+        _ object: EncodedObject?, depth: Int, into writer: inout EntryWriter
+    ) throws(Malformed) -> Int {
+        let frame = writer.beginObject()
+        guard let object else {
+            _ = writer.endObject(frame)
+            return 0
+        }
+        for index in 0..<object.count {
+            try writer.beginField(index, of: object)
+            try writer.copy(try object.entry(index), from: side.source, depth: depth)
+            writer.endField()
+        }
+        _ = writer.endObject(frame)
+        return object.count
+    }
+}
+
+extension Array {
+    /// As `map`, which loses the type of the error.
+    fileprivate func map<Result>(
+        _ transform: (Element) throws(Malformed) -> Result
+    ) throws(Malformed) -> [Result] {
+        var results: [Result] = []
+        for element in self { results.append(try transform(element)) }
+        return results
+    }
+
+    fileprivate func compactMap<Result>(
+        _ transform: (Element) throws(Malformed) -> Result?
+    ) throws(Malformed) -> [Result] {
+        var results: [Result] = []
+        for element in self {
+            if let result = try transform(element) { results.append(result) }
+        }
+        return results
+    }
+}

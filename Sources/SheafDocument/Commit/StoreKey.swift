@@ -1,0 +1,123 @@
+package import SheafBytes
+
+/// What a key of the log means (`format-spec/commits.md`, table 1).
+package enum StoreKey: Hashable, Sendable {
+    /// What there is to know of a commit besides its documents.
+    case information
+    /// The name of fields that has this number.
+    case name(UInt16)
+    /// The name of the collection that has this number.
+    case collection(UInt16)
+    /// The site of the store.
+    case site
+    /// A document, by the number of its collection and the key of its id.
+    case document(collection: UInt16, id: [UInt8])
+
+    private enum First {
+        static let information: UInt8 = 0x01
+        static let name: UInt8 = 0x02
+        static let collection: UInt8 = 0x03
+        static let site: UInt8 = 0x04
+        static let document: UInt8 = 0x10
+    }
+
+    /// All names of fields, and all names of collections.
+    package static let names = KeyRange(from: [First.name], to: [First.name + 1])
+    package static let collections = KeyRange(from: [First.collection], to: [First.collection + 1])
+    package static let documents = KeyRange(from: [First.document], to: [First.document + 1])
+
+    /// All documents of a collection.
+    package static func documents(of collection: UInt16) -> KeyRange {
+        let first = StoreKey.document(collection: collection, id: []).bytes
+        guard collection < .max else { return KeyRange(from: first, to: [First.document + 1]) }
+        return KeyRange(
+            from: first, to: StoreKey.document(collection: collection + 1, id: []).bytes)
+    }
+
+    /// Reads a key; nil where it is none of these.
+    package init?(_ bytes: UnsafeRawBufferPointer) {
+        guard let first = bytes.first else { return nil }
+        let number = bytes.count >= 3 ? UInt16(bytes[1]) << 8 | UInt16(bytes[2]) : 0
+        switch (first, bytes.count) {
+        case (First.information, 1): self = .information
+        case (First.site, 1): self = .site
+        case (First.name, 3): self = .name(number)
+        case (First.collection, 3): self = .collection(number)
+        case (First.document, 4...):
+            self = .document(collection: number, id: Array(bytes.dropFirst(3)))
+        default: return nil
+        }
+    }
+
+    /// The key as the log has it.
+    package var bytes: [UInt8] {
+        switch self {
+        case .information: [First.information]
+        case .site: [First.site]
+        case .name(let number): Self.bytes(First.name, number)
+        case .collection(let number): Self.bytes(First.collection, number)
+        case .document(let collection, let id): Self.bytes(First.document, collection) + id
+        }
+    }
+
+    private static func bytes(_ first: UInt8, _ number: UInt16) -> [UInt8] {
+        [first, UInt8(number >> 8), UInt8(number & 0xFF)]
+    }
+}
+
+/// The ids of documents, as keys have them.
+package enum DocumentID {
+    /// Why a value is no id.
+    package enum Refusal: Error, Hashable, Sendable {
+        case float
+        case null
+        case tooLong(byteCount: Int, limit: Int)
+    }
+
+    /// So long may the key of an id be: keys of the log have 1,024 bytes.
+    package static let maximumLength = 1_021
+
+    /// The key of an id.
+    package static func key(of id: Value) throws(Refusal) -> [UInt8] {
+        try check(id)
+        let key = SortKey.identity(of: id)
+        guard key.count <= maximumLength else {
+            throw .tooLong(byteCount: key.count, limit: maximumLength)
+        }
+        return key
+    }
+
+    /// The id that a key has.
+    package static func id(of key: [UInt8]) throws(Malformed) -> Value {
+        let values = try key.span.withUnsafeBytes { key throws(Malformed) in
+            try SortKeyReader.read(key, descending: [false])
+        }
+        guard values.count == 1, let id = values[0] else {
+            throw .invalid("what is no id", at: 0)
+        }
+        return id
+    }
+
+    private static func check(_ id: Value) throws(Refusal) {
+        switch id {
+        case .float: throw .float
+        case .null: throw .null
+        case .array(let values):
+            for value in values { try check(value) }
+        case .object(let object):
+            for field in object { try check(field.value) }
+        case .bool, .integer, .string, .bytes: break
+        }
+    }
+}
+
+extension DocumentID.Refusal: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .float: "an _id is no float, and holds none; use an integer or a string"
+        case .null: "an _id is not null, and holds no null; use a string"
+        case .tooLong(let count, let limit):
+            "an _id takes at most \(limit) bytes as a key, and this one takes \(count)"
+        }
+    }
+}
