@@ -66,7 +66,8 @@ def table():
            both((20, "increment", "n", 5)), both((30, "increment", "n", 7)))
     yield ("increments-older", "PN_INCREMENT 5 | PN_INCREMENT 7", {},
            both((20, "increment_older", "n", 5)), both((30, "increment_older", "n", 7)))
-    yield ("restart-unseen", "RESTART WITH 100 | later INCREMENT 5 that has not seen it: 100", counter,
+    yield ("restart-unseen", "RESTART WITH 100 | later INCREMENT 5 that has not seen it: 100",
+           counter,
            both((20, "restart", "n", 100)), both((30, "increment", "n", 5)))
 
     def seen(peer):
@@ -85,19 +86,22 @@ def table():
     yield ("inserts", "INSERT | INSERT with the same id: of each field the later", None,
            both((20, "set", "", {"a": 1, "b": 1, "o": {"x": 1}})),
            both((30, "set", "", {"a": 2, "c": 2, "o": {"y": 2}})))
-    yield ("initials", "INITIAL | INITIAL with other contents: both, of common fields the greater", None,
+    yield ("initials", "INITIAL | INITIAL with other contents: both, of common fields the greater",
+           None,
            initial({"a": 1, "b": "x", "c": [2], "o": {"p": 1}}),
            initial({"a": 1.0, "b": 7, "d": True, "o": {"q": 2}}))
     yield ("initial-insert", "INITIAL | INSERT: the write beats seeds in common fields", None,
            initial({"a": 9, "b": 9}), both((30, "set", "", {"a": 1, "c": 2})))
-    yield ("initial-update", "INITIAL with one value | the same document with another, updated", None,
+    yield ("initial-update", "INITIAL with one value | the same document with another, updated",
+           None,
            initial({"a": 9, "b": 9}),
            lambda peer: (initial({"a": 1, "b": 1})(peer), peer.at(30).set("a", 0)))
     yield ("initial-unset", "INITIAL | INITIAL, UNSET: what is gone does not come back", None,
            initial({"a": 9, "o": {"p": 1}, "b": 2}),
            lambda peer: (initial({"a": 1, "o": {"q": 2}})(peer), peer.at(
                30).unset("a").unset("o")))
-    yield ("initial-below", "INITIAL, SET o.r | INITIAL, UNSET o: only what was written since", None,
+    yield ("initial-below", "INITIAL, SET o.r | INITIAL, UNSET o: only what was written since",
+           None,
            lambda peer: (initial({"o": {"p": 1}})(peer), peer.at(20).set("o.r", 3)),
            lambda peer: (initial({"o": {"q": 2}})(peer), peer.at(30).unset("o")))
     yield ("initial-delete", "INITIAL | INITIAL, DELETE: no seed comes back", None,
@@ -142,8 +146,9 @@ def others():
            state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), {"x": 0.0, "y": 0.0})]))
     yield ("broken-nan", "what is no number has one key: the greater bytes",
            state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), ("float", 0x7FF8 << 48))]),
-           state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), ("float", (0x7FF8 << 48) + 1))]))
-    yield ("broken-sums", "of two sums with one stamp that with the later epoch, whatever the number",
+           state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1),
+                          ("float", (0x7FF8 << 48) + 1))]))
+    yield ("broken-sums", "of two sums with one stamp that with the later epoch, not the greater",
            state({1: 10, 2: 5}, [ROOT, (("n",), COUNTER, "sum", (10, 1), 1, (5, 2))]),
            state({1: 10, 2: 5}, [ROOT, (("n",), COUNTER, "sum", (10, 1), 9, INITIAL)]))
     yield ("seed-numbers", "seeds that JSON cannot tell apart, and bytes before strings",

@@ -1,4 +1,4 @@
-"""Bytes for the vectors that break one rule of format-spec/documents.md, and are right elsewhere."""
+"""Bytes for the vectors, each of which breaks one rule of format-spec/documents.md."""
 import struct
 
 from sheaf_values import object_bytes, value_bytes, value_of, varint
@@ -225,8 +225,9 @@ def of_several():
         several(b"\x82\1", b"\x8d\1\1", b"\1")), 35 + 9
     yield "several-sums", "restarts before sums", two(several(
         b"\x92\1\xff\4\1", b"\x11\4\1")), 35 + 6
-    yield "several-map", "parts in the order of their latest dots, for a map also of those below", two(
-        several(b"\1", b"\x0e" + fields((b"b", b"\x81\1"), flags=MAP_FLAGS))), 35 + 6
+    yield ("several-map", "parts in the order of their latest dots, for a map also of those below",
+           two(
+        several(b"\1", b"\x0e" + fields((b"b", b"\x81\1"), flags=MAP_FLAGS))), 35 + 6)
     yield "several-marks", "the map comes first", two(several(b"\x10", b"\x8e\1\0\0")), 35 + 6
     yield "several-marks-order", "the map has the latest mark", two(
         several(b"\x0e\0\0", b"\x90\1")), 35 + 10
@@ -243,7 +244,8 @@ def of_parts():
     for name, first, second in (
             ("values", b"\x81\1", b"\x82\2"), ("tokens", b"\x8d\1\1", b"\x8d\2\2"),
             ("restarts", b"\x91\1\4\1", b"\x91\2\4\1"),
-            ("sums", b"\x92\1\xff\4\1", b"\x92\2\xff\4\1"), ("older-sums", b"\x93\1\4\1", b"\x93\2\4\1"),
+            ("sums", b"\x92\1\xff\4\1", b"\x92\2\xff\4\1"),
+            ("older-sums", b"\x93\1\4\1", b"\x93\2\4\1"),
             ("marks", b"\x8e\1\0\0", b"\x90\2")):
         yield f"twice-{name}", "two dots of one kind and site", old + root(
             (b"a", several(first, second)), flags=MAP_FLAGS), 45 + 4 + 1 + 1 + len(first) + 1
@@ -270,7 +272,8 @@ def of_objects():
     yield "object-ends-long", "the last end is behind the contents", made([3, 7, 2, 0, 8]), end + 1
     yield "object-contents", "contents without fields", plain + b"\1\0\0", FIELD
     yield "object-count", "more fields than bytes", made([3, 6, 200, 0, 8]), end + 2
-    yield "object-count-numbered", "more fields than bytes", plain + b"\0\0\xff\0", FIELD + 2, [b"a"]
+    yield ("object-count-numbered", "more fields than bytes", plain + b"\0\0\xff\0", FIELD + 2,
+           [b"a"])
     yield "object-spelled-zero", "a count of spelled fields that is 0", plain + bytes(
         [0, 0, 8]), FIELD
     yield "object-counts-four", "counts of one byte are enough", made(
@@ -371,7 +374,8 @@ def of_seeds():
     deleted = header(deletion=(0, 5))
     yield "seed-deletion", "a seed beside a deletion", deleted + root(
         (b"a", b"\x81\xff"), flags=MAP_FLAGS), ENTRY + 10
-    yield "seed-root-deletion", "the root's seed beside a deletion", deleted + b"\x8e\xff\0\0", BODY + 10
+    yield ("seed-root-deletion", "the root's seed beside a deletion", deleted + b"\x8e\xff\0\0",
+           BODY + 10)
     yield "overrides-deletion", "overrides beside a deletion", deleted + root(
         (b"a", b"\x15\1")), ENTRY + 10
     yield "overrides-below", "overrides below an overridden map", one(several(

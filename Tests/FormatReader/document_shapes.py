@@ -44,7 +44,7 @@ def simple():
                   (("b",), REGISTER, VALUE, (FIRST_DAY, 7), 2)]))
     yield ("largest-stamps", "the greatest site and the greatest time",
            written({"a": 1}, 2**64 - 1, 2**64 - 1))
-    yield ("older-stamps", "older stamps are in the order of their first use, which is that of the names",
+    yield ("older-stamps", "older stamps are in the order of their first use",
            state({1: 30, 2: 40}, [
                ((), MAP, MARK, (20, 1)), (("a",), REGISTER, VALUE, (40, 2), 1),
                (("b",), REGISTER, VALUE, (15, 2), 2), (("c",), REGISTER, VALUE, (12, 1), 3),
@@ -113,8 +113,9 @@ def widths():
         {1: 10, 2: 20}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), "x" * 127),
                          (("a",), REGISTER, VALUE, (20, 2), "y" * 125)])
     many = {site: 10 for site in range(1, 17)}
-    yield "header-253", "a header of 253 bytes: numbers of one byte, though with four it had 259", state(
-        {site: 10 for site in range(1, 16)}, [ROOT], deletion=(5, 15))
+    yield ("header-253", "a header of 253 bytes: numbers of one byte, though with four it had 259",
+           state(
+        {site: 10 for site in range(1, 16)}, [ROOT], deletion=(5, 15)))
     yield "header-259", "a header above 255 bytes: numbers have four", state(many, [ROOT])
     yield "header-base", "numbers of four bytes, also that of the bases", state(
         many, [ROOT], base={site: 10 for site in many if site != 3})
@@ -130,8 +131,9 @@ def widths():
 def names():
     yield "names", "an empty name, names with NUL, in the order of their bytes", written(
         {"": 1, "\0": 2, "\0\0": 3, "a\0b": 4, "a": 5, "b": {"": {"": 6}}})
-    yield "names-unicode", "one name composed and decomposed, which are two; beyond 16 bits", written(
-        {"\u00e9": 1, "e\u0301": 2, "\uffee": 3, "\U0001f600": 4})
+    yield ("names-unicode", "one name composed and decomposed, which are two; beyond 16 bits",
+           written(
+        {"\u00e9": 1, "e\u0301": 2, "\uffee": 3, "\U0001f600": 4}))
     plain = {"color": "red", "size": {"w": 1, "h": 2}, "list": [{"w": 3, "x": 4}]}
     known = [b"size", b"w", b"color"]
     yield ("numbered", "fields with numbers before spelled ones, also in maps and values",
@@ -172,9 +174,10 @@ def parts():
              (("a",), OLDER, SUM, (10, 1), 4)]
     yield ("parts-equal", "all five parts at a name with one stamp: the register shows",
            state({1: 10}, every))
-    yield "parts-later", "the same, but the counter is later than others and the map is latest", state(
+    yield ("parts-later", "the same, but the counter is later than others and the map is latest",
+           state(
         {1: 10, 2: 20, 3: 15}, every + [(("a", "b"), REGISTER, VALUE, (20, 2), 5),
-                                        (("a",), COUNTER, SUM, (15, 3), 6, (10, 1))])
+                                        (("a",), COUNTER, SUM, (15, 3), 6, (10, 1))]))
     yield "map-below", "a map whose own mark is old, and which has the latest dot below", state(
         {1: 10, 2: 20, 3: 15}, [ROOT, (("a",), MAP, MARK, (10, 1)),
                                 (("a", "b", "c"), REGISTER, VALUE, (20, 2), 1),
@@ -189,10 +192,11 @@ def counters():
     yield "counter", "sums of two sites without a restart", state(
         {1: 10, 2: 20}, [ROOT, (("n",), COUNTER, SUM, (10, 1), 5, INITIAL),
                          (("n",), COUNTER, SUM, (20, 2), 7, INITIAL)])
-    yield "counter-restart", "a restart, a sum of its epoch, and one of none that does not count", state(
+    yield ("counter-restart", "a restart, a sum of its epoch, and one of none that does not count",
+           state(
         {1: 10, 2: 20, 3: 30}, [ROOT, (("n",), COUNTER, RESTART, (20, 2), 100),
                                 (("n",), COUNTER, SUM, (30, 3), 5, (20, 2)),
-                                (("n",), COUNTER, SUM, (10, 1), 3, INITIAL)])
+                                (("n",), COUNTER, SUM, (10, 1), 3, INITIAL)]))
     yield "counter-restarts", "two restarts, of which the later counts", state(
         {1: 10, 2: 20, 3: 30}, [ROOT, (("n",), COUNTER, RESTART, (20, 2), 100),
                                 (("n",), COUNTER, RESTART, (10, 1), 200),
@@ -259,10 +263,11 @@ def deltas():
         {1: 20}, [(("a",), REGISTER)], [(("a",), REGISTER, VALUE, (20, 1), 1)], base={1: 10})
     yield "delta-marks", "the marks of the root, and nothing below", delta(
         {1: 20}, [((), MARKS)], [((), MAP, MARK, (20, 1))], base={1: 10})
-    yield "delta-deeper", "registers in maps that are partial; one of them has its marks named", delta(
+    yield ("delta-deeper", "registers in maps that are partial; one of them has its marks named",
+           delta(
         {1: 20}, [(("a", "b", "c"), REGISTER), (("a", "b"), MARKS), (("d", "e"), REGISTER)],
         [(("a", "b", "c"), REGISTER, VALUE, (20, 1), 1), (("a", "b"), MAP, MARK, (15, 1)),
-         (("d", "e"), REGISTER, VALUE, (20, 1), 2)], base={1: 10})
+         (("d", "e"), REGISTER, VALUE, (20, 1), 2)], base={1: 10}))
     yield "delta-map-marks", "only the marks of a map below", delta(
         {1: 20}, [(("a",), MARKS)], [(("a",), MAP, MARK, (20, 1))], base={1: 10})
     yield "delta-whole-map", "a whole map in a partial one", delta(
@@ -272,16 +277,18 @@ def deltas():
         {1: 20}, [(("a",), REGISTER), (("b",), MAP), (("b",), COUNTER), (("c",), MAP),
                   (("c",), REGISTER)],
         [(("c",), REGISTER, VALUE, (20, 1), 1)], base={1: 10})
-    yield "delta-empty-below", "a register that is gone in a map that is partial, beside a register", delta(
+    yield ("delta-empty-below",
+           "a register that is gone in a map that is partial, beside a register", delta(
         {1: 20}, [(("a", "b"), REGISTER), (("a",), REGISTER)],
-        [(("a",), REGISTER, VALUE, (20, 1), 1)], base={1: 10})
+        [(("a",), REGISTER, VALUE, (20, 1), 1)], base={1: 10}))
     yield "delta-overrides", "parts that are gone and overridden", delta(
         {1: 20}, [(("a",), REGISTER), (("b",), MAP)], base={1: 10},
         overrides={((b"a",), REGISTER), ((b"b",), MAP)})
     deleted = Peer(1).at(10).set("", {"a": 1})
     deleted.begin()
-    yield "delta-deletion", "a delta after a deletion names everything, so it is a state", deleted.at(
-        20).delete().delta()
+    yield ("delta-deletion", "a delta after a deletion names everything, so it is a state",
+           deleted.at(
+        20).delete().delta())
     yield "delta-deletion-kept", "a deletion in a delta that is partial", delta(
         {1: 20, 2: 30}, [(("a",), REGISTER)], [(("a",), REGISTER, VALUE, (30, 2), 1)],
         base={1: 20}, deletion=(20, 1))

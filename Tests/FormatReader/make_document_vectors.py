@@ -20,8 +20,8 @@ from sheaf_values import Refused, is_json, json_of, varint
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                     "../../format-spec/vectors/documents.txt")
 HEAD = """\
-# Documents (documents.md, "Vectors"), made from that page by Tests/FormatReader/make_document_vectors.py
-# with an encoder of its own.
+# Documents (documents.md, "Vectors"), made from that page with an encoder of its own:
+# Tests/FormatReader/make_document_vectors.py.
 """
 
 

@@ -162,7 +162,8 @@ class Reader:
         def order(item):
             time, site = latest.get(item.part, NOTHING)
             of_dot = item.stamp or NOTHING
-            return (item.part >= EMPTIES, -time, -site, item.part, item.rank, -of_dot[0], -of_dot[1])
+            return (item.part >= EMPTIES, -time, -site, item.part, item.rank,
+                    -of_dot[0], -of_dot[1])
 
         for item, right in zip(items, sorted(items, key=order)):
             check(order(item) == order(right), item.at, "the entries are not in order")

@@ -1,4 +1,4 @@
-"""What a document of Sheaf is, what is seen of it, and the join; from format-spec/documents.md alone."""
+"""What a document of Sheaf is, what is seen of it, and the join; from documents.md alone."""
 from collections import namedtuple
 
 from sheaf_values import bits_of, escaped, float_of, sort_key, value_bytes, value_text

@@ -88,7 +88,7 @@ class Writer:
     # What follows hands out functions, so that references are given in the order of the bytes.
 
     def map(self, path, dots, overrides, named):
-        """The entries of a map, and its latest stamp; all lists have only what is at or below it."""
+        """The entries of a map, and its latest stamp, from what is at or below it."""
         whole = (path, MAP) in named
         marks = sorted((place.stamp for place, _ in dots if place.path == path), reverse=True)
         below = {}
