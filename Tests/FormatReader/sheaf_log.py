@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Prints what the log of a Sheaf store says; written from format-spec/ alone, and not from Sheaf.
 
-    sheaf_log.py DIRECTORY
+    sheaf_log.py [--documents] DIRECTORY
 
 One line for each base file and each commit, then the live keys with the lengths and hashes of the
-payloads that they stand on, the put's first; keys are in hexadecimal digits.
+payloads that they stand on, the put's first; keys are in hexadecimal digits. With --documents a
+line behind each commit says where it comes from, and documents stand in the place of the keys: the
+collection, the id, and what is seen, or that it is a tombstone.
 Exit codes: 0 the log is right, 1 no store can be read, 3 damage, 4 a later version of the format.
 """
 import os
@@ -16,10 +18,12 @@ from sheaf_bytes import (
     FIRST, FOLDED, HEADER, LAST, MAXIMUM, MIDDLE, PAGE, RECORD, WHOLE, Damage, File,
     Footer, check, folded_entries, last_footer, number, operations, proves_sync, read_footer,
     read_header, read_record, xxh3)
+from sheaf_commits import Commits, Mistake
 
 
 class Store:
-    def __init__(self, path):
+    def __init__(self, path, commits=None):
+        self.commits = commits
         self.path, self.files, self.checkpoints, self.marks = path, [], [], []
         self.last = self.last_at = self.end = 0
         self.left_out, self.is_torn = set(), False
@@ -171,6 +175,10 @@ class Store:
             for operation in found:
                 line += self.apply(part.position + operation.offset, operation)
         print(line)
+        if self.commits:
+            print(self.commits.commit(record.commit, [
+                (operation.kind != 2, operation.key, operation.payload)
+                for _, found in self.parts for operation in found]))
         self.last, self.last_at, self.parts = record.commit, record.at, []
         self.end = record.offset + record.length
 
@@ -273,8 +281,8 @@ class Naming:
             error.file = self.name
 
 
-def main(path):
-    store = Store(path)
+def main(path, commits=None):
+    store = Store(path, commits)
     try:
         store.open()
         store.walk()
@@ -286,14 +294,30 @@ def main(path):
     except OSError as error:
         print(error, file=sys.stderr)
         return 1
+    except Mistake as error:
+        print(error, file=sys.stderr)
+        return 3
     store.check_checkpoints()
+    if commits:
+        return print_documents(store)
     print(f"keys {len(store.payloads)}")
     for key, payloads in sorted(store.payloads.items()):
         print(key.hex(), *(f"{len(payload)} {xxh3(payload):016x}" for payload in payloads))
     return 0
 
 
+def print_documents(store):
+    try:
+        for line in store.commits.documents(store.payloads):
+            print(line)
+    except Mistake as error:
+        print(error, file=sys.stderr)
+        return 3
+    return 0
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    has_documents = sys.argv[1:2] == ["--documents"]
+    if len(sys.argv) != (3 if has_documents else 2):
         sys.exit(__doc__)
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[-1], Commits() if has_documents else None))

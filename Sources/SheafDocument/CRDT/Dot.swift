@@ -82,7 +82,10 @@ struct Dot {
     func isGreater(than other: Dot, _ names: NameTable) throws(Malformed) -> Bool {
         if epoch != other.epoch { return epoch > other.epoch }
         guard let left = try value(names), let right = try other.value(names) else { return true }
-        return SortKey.bytes(of: left).lexicographicallyPrecedes(SortKey.bytes(of: right)) == false
+        let (leftKey, rightKey) = (SortKey.bytes(of: left), SortKey.bytes(of: right))
+        if leftKey != rightKey { return rightKey.lexicographicallyPrecedes(leftKey) }
+        // Only what is no number has other bits and the same key.
+        return EntryWriter.bytes(of: right).lexicographicallyPrecedes(EntryWriter.bytes(of: left))
     }
 }
 
@@ -96,6 +99,14 @@ extension SortKey {
 }
 
 extension EntryWriter {
+    /// A value as it stands in a document without numbers for names.
+    fileprivate static func bytes(of value: Value) -> [UInt8] {
+        var writer = EntryWriter(
+            stamps: StampTable(VersionVector()), referenceWidth: 1, capacity: 16)
+        writer.write(value, NameTable())
+        return writer.bytes
+    }
+
     /// Writes a dot as an entry of its own.
     mutating func write(_ dot: Dot, _ names: NameTable) throws(Malformed) {
         switch dot.kind {

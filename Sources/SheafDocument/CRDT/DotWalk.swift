@@ -9,6 +9,8 @@ package struct DotWalk {
             case overrides(PartSet)
             /// Only in deltas: parts that are named and not there.
             case empty(PartSet)
+            /// Only in deltas: a map that is named with all that is in it.
+            case named(PartSet)
         }
 
         /// The names of the fields on the way.
@@ -19,6 +21,10 @@ package struct DotWalk {
         /// What a sum counts from.
         package let epoch: Stamp?
         package let value: Value?
+        /// The part that it belongs to; for notes the map.
+        package let part: Part
+        /// Whether only some of what is around it is named, as in a delta.
+        package let isInPartialMap: Bool
     }
 
     private let header: EncodedHeader
@@ -34,28 +40,33 @@ package struct DotWalk {
             header: header, root: try header.rootStamp(readingTo: document.bytes.count),
             names: names)
         guard try document.root.tag() != .noRoot else { return }
-        try walk.visit(document.root, path: [], body)
+        try walk.visit(document.root, path: [], isPartial: document.isPartial, body)
     }
 
     private func visit(
-        _ field: EncodedEntry, path: [String], _ body: (Item) -> Void
+        _ field: EncodedEntry, path: [String], isPartial: Bool, _ body: (Item) -> Void
     ) throws(Malformed) {
         try field.forEachEntry { (entry) throws(Malformed) in
             let tag = try entry.tag()
+            func note(_ kind: Item.Kind) {
+                body(
+                    Item(
+                        path: path, kind: kind, stamp: nil, epoch: nil, value: nil, part: .map,
+                        isInPartialMap: isPartial))
+            }
             switch tag {
-            case .overrides:
-                body(note(.overrides(try entry.partSet()), path))
-            case .empty:
-                body(note(.empty(try entry.partSet()), path))
+            case .overrides: note(.overrides(try entry.partSet()))
+            case .empty: note(.empty(try entry.partSet()))
             case .map, .bareMap:
                 guard path.count < Value.maximumDepth else {
                     throw .tooDeep(at: entry.start, limit: Value.maximumDepth)
                 }
                 let object = try entry.object()
+                if isPartial, !object.isPartial { note(.named(.map)) }
                 for index in 0..<object.count {
                     try visit(
                         try object.entry(index), path: path + [try object.name(index, names)],
-                        body)
+                        isPartial: object.isPartial, body)
                 }
             default: break
             }
@@ -64,12 +75,9 @@ package struct DotWalk {
             body(
                 Item(
                     path: path, kind: Item.Kind(kind), stamp: dot.stamp,
-                    epoch: kind == .sum ? dot.epoch : nil, value: try dot.value(names)))
+                    epoch: kind == .sum ? dot.epoch : nil, value: try dot.value(names),
+                    part: kind.part, isInPartialMap: isPartial))
         }
-    }
-
-    private func note(_ kind: Item.Kind, _ path: [String]) -> Item {
-        Item(path: path, kind: kind, stamp: nil, epoch: nil, value: nil)
     }
 }
 

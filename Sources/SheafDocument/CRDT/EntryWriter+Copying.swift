@@ -86,11 +86,15 @@ extension EntryWriter {
 }
 
 extension EncodedEntry {
-    /// The latest stamp of anything in an entry.
-    func latestStamp(_ source: CopySource<some StampSource>, depth: Int) throws(Malformed) -> Stamp {
+    /// The latest stamp of anything in an entry; none where there are only notes.
+    func latestStamp(
+        _ source: CopySource<some StampSource>, depth: Int
+    ) throws(Malformed) -> Stamp? {
         let tag = try tag()
-        var latest =
-            tag.hasStamp ? try stamp(source.stamps, root: source.root) : Stamp.initial
+        var latest = tag.hasStamp ? try stamp(source.stamps, root: source.root) : nil
+        func note(_ stamp: Stamp?) {
+            if let stamp { latest = max(latest ?? stamp, stamp) }
+        }
         switch tag {
         case .map, .bareMap:
             guard depth < Value.maximumDepth else {
@@ -98,12 +102,11 @@ extension EncodedEntry {
             }
             let object = try object()
             for index in 0..<object.count {
-                latest = max(
-                    latest, try object.entry(index).latestStamp(source, depth: depth + 1))
+                note(try object.entry(index).latestStamp(source, depth: depth + 1))
             }
         case .several:
             try forEachEntry { (entry) throws(Malformed) in
-                latest = max(latest, try entry.latestStamp(source, depth: depth))
+                note(try entry.latestStamp(source, depth: depth))
             }
         default: break
         }

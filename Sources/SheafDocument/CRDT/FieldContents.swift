@@ -81,17 +81,20 @@ struct FieldContents {
         _ map: (EncodedEntry, CopySource<StampTable>)?, into writer: inout EntryWriter,
         _ names: NameTable, depth: Int, _ missing: PartSet
     ) throws(Malformed) {
-        var parts: [(part: Part, latest: Stamp)] = []
+        var parts: [(part: Part, latest: Stamp?)] = []
         for part in Part.allCases {
             var latest = dots.filter { $0.kind.part == part }.map(\.stamp).max()
             if part == .map, let map {
-                latest = max(
-                    latest ?? .initial, try map.0.latestStamp(map.1, depth: depth))
+                latest = try map.0.latestStamp(map.1, depth: depth)
             }
-            if let latest { parts.append((part, latest)) }
+            if latest != nil || part == .map && map != nil { parts.append((part, latest)) }
         }
-        // The sort is stable: of parts that are equally old the first one stays in front.
-        parts.sort { $0.latest > $1.latest }
+        // The sort is stable: of parts that are equally old the first one stays in front. A map
+        // that holds only notes comes last.
+        parts.sort { left, right in
+            guard let leftStamp = left.latest else { return false }
+            return right.latest.map { leftStamp > $0 } ?? true
+        }
         let noteCount = (missing.isEmpty ? 0 : 1) + (overrides.isEmpty ? 0 : 1)
         let marks = dots.count { $0.kind == .mark }
         let entryCount = dots.count - marks + (map == nil ? 0 : max(marks, 1)) + noteCount

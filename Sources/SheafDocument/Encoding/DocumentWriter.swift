@@ -43,6 +43,8 @@ enum DocumentWriter {
         sites: [VersionVector.Entry], base: VersionVector?, deletion: Stamp?, older: [Stamp],
         isPartial: Bool, referenceWidth: Int, body: UnsafeRawBufferPointer
     ) -> [UInt8] {
+        // To have seen nothing is not worth saying.
+        let base = base.flatMap { $0.entries.isEmpty ? nil : $0 }
         let bases = base.map { differences(from: $0, in: sites) } ?? []
         let entriesLength =
             sites.count * EncodedHeader.siteLength

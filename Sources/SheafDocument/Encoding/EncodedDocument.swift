@@ -11,7 +11,7 @@ package struct EncodedDocument {
     let rootStart: Int
 
     /// The bytes of a document.
-    package static let maximumLength = 32 << 20
+    package static let maximumLength = 15 << 20
     package static let maximumSites = 65_535
 
     @inline(__always)
@@ -227,6 +227,7 @@ package struct EncodedHeader {
     func validate() throws(Malformed) {
         for index in 0..<siteCount {
             let offset = sitesAt + index * Self.siteLength
+            guard site(index) != .initial else { throw .invalid("a site of zero", at: offset) }
             guard time(index) > .initial else { throw .invalid("a time of zero", at: offset + 8) }
             guard index == 0 || site(index - 1) < site(index) else {
                 throw .invalid("a site that does not ascend", at: offset)

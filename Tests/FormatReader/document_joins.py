@@ -1,0 +1,204 @@
+"""Joins for the vectors: what two get who wrote without having seen each other."""
+from document_shapes import ROOT, delta, state
+from document_writes import Peer
+from sheaf_dots import (
+    ATTACHMENT, COUNTER, INITIAL, MAP, MARKS, OLDER, REGISTER, VALUE, Document, joined)
+
+START = {"s": "-", "items": {"x": 1, "y": 2}, "n": 1, "color": "red"}
+
+
+def peers(start, left, right):
+    """What two have after writes on a common state: both states, and the delta of the second."""
+    common = Peer(9)
+    if start is not None:
+        common.at(10)
+        start(common) if callable(start) else common.set("", start)
+    a, b = Peer(1, common.document), Peer(2, common.document)
+    left(a)
+    right(b)
+    return a.document, b.document, b.delta()
+
+
+def cases():
+    """(case, what it shows, left, right)"""
+    for case, comment, start, left, right in table():
+        a, b, changed = peers(start, left, right)
+        yield case, comment, a, b
+        assert joined(a, b) == joined(a, changed), case
+        if not changed.is_state:
+            yield f"{case}-delta", f"{comment}; of the right its delta", a, changed
+    yield from others()
+    yield from of_deltas()
+
+
+def counter(peer):
+    peer.set("", {}).at(11).restart("n", 10)
+
+
+def both(*writes):
+    def write(peer):
+        for time, name, *arguments in writes:
+            getattr(peer.at(time), name)(*arguments)
+    return write
+
+
+def table():
+    yield ("set-set", "SET s='A' | later SET s='B': 'B'", START,
+           both((20, "set", "s", "A")), both((30, "set", "s", "B")))
+    yield ("set-fields", "SET obj.a=2 | SET obj.b=3: both", {"obj": {"a": 0, "b": 0}},
+           both((20, "set", "obj.a", 2)), both((30, "set", "obj.b", 3)))
+    yield ("set-object", "SET obj={'a':10} | SET obj.b=20: both", {"obj": {"a": 0, "b": 0}},
+           both((20, "set", "obj", {"a": 10})), both((30, "set", "obj.b", 20)))
+    yield ("unset-below", "UNSET obj | SET obj.c=5: only that", {"obj": {"a": 0, "b": 0}},
+           both((20, "unset", "obj")), both((30, "set", "obj.c", 5)))
+    yield ("unset-deeper", "UNSET items.x | later SET items.x.q=5: a map with q", START,
+           both((20, "unset", "items.x")), both((30, "set", "items.x.q", 5)))
+    yield ("set-below-unset", "SET obj.c=5 | later UNSET obj: the same, time does not matter",
+           {"obj": {"a": 0}}, both((20, "set", "obj.c", 5)), both((30, "unset", "obj")))
+    yield ("arrays", "array | array: the later", START,
+           both((20, "set", "s", [1, 2])), both((30, "set", "s", [3])))
+    yield ("increments", "INCREMENT 5 | INCREMENT 7: 12 more", counter,
+           both((20, "increment", "n", 5)), both((30, "increment", "n", 7)))
+    yield ("increments-twice", "INCREMENT 5, 1 | INCREMENT 7, 2: one sum of each site", counter,
+           both((20, "increment", "n", 5), (21, "increment", "n", 1)),
+           both((30, "increment", "n", 7), (31, "increment", "n", 2)))
+    yield ("increments-new", "INCREMENT 5 | INCREMENT 7 where there was no counter", {},
+           both((20, "increment", "n", 5)), both((30, "increment", "n", 7)))
+    yield ("increments-older", "PN_INCREMENT 5 | PN_INCREMENT 7", {},
+           both((20, "increment_older", "n", 5)), both((30, "increment_older", "n", 7)))
+    yield ("restart-unseen", "RESTART WITH 100 | later INCREMENT 5 that has not seen it: 100",
+           counter,
+           both((20, "restart", "n", 100)), both((30, "increment", "n", 5)))
+
+    def seen(peer):
+        peer.take(Peer(1, peer.document).at(20).restart("n", 100).document)
+        peer.at(30).increment("n", 5)
+    yield ("restart-seen", "RESTART WITH 100 | INCREMENT 5 that has seen it: 105", counter,
+           both((20, "restart", "n", 100)), seen)
+    yield ("restarts", "RESTART WITH 100 | later RESTART WITH 200", counter,
+           both((20, "restart", "n", 100)), both((30, "restart", "n", 200)))
+    yield ("delete-update", "DELETE | UPDATE color: only color", START,
+           both((20, "delete")), both((30, "set", "color", "blue")))
+    yield ("delete-delete", "DELETE | DELETE: the later deletion", START,
+           both((20, "delete")), both((30, "delete")))
+    yield ("delete-insert", "DELETE, INSERT | UPDATE", START,
+           both((20, "delete"), (21, "set", "", {"a": 1})), both((30, "set", "color", "blue")))
+    yield ("inserts", "INSERT | INSERT with the same id: of each field the later", None,
+           both((20, "set", "", {"a": 1, "b": 1, "o": {"x": 1}})),
+           both((30, "set", "", {"a": 2, "c": 2, "o": {"y": 2}})))
+    yield ("initials", "INITIAL | INITIAL with other contents: both, of common fields the greater",
+           None,
+           initial({"a": 1, "b": "x", "c": [2], "o": {"p": 1}}),
+           initial({"a": 1.0, "b": 7, "d": True, "o": {"q": 2}}))
+    yield ("initial-insert", "INITIAL | INSERT: the write beats seeds in common fields", None,
+           initial({"a": 9, "b": 9}), both((30, "set", "", {"a": 1, "c": 2})))
+    yield ("initial-update", "INITIAL with one value | the same document with another, updated",
+           None,
+           initial({"a": 9, "b": 9}),
+           lambda peer: (initial({"a": 1, "b": 1})(peer), peer.at(30).set("a", 0)))
+    yield ("initial-unset", "INITIAL | INITIAL, UNSET: what is gone does not come back", None,
+           initial({"a": 9, "o": {"p": 1}, "b": 2}),
+           lambda peer: (initial({"a": 1, "o": {"q": 2}})(peer), peer.at(
+               30).unset("a").unset("o")))
+    yield ("initial-below", "INITIAL, SET o.r | INITIAL, UNSET o: only what was written since",
+           None,
+           lambda peer: (initial({"o": {"p": 1}})(peer), peer.at(20).set("o.r", 3)),
+           lambda peer: (initial({"o": {"q": 2}})(peer), peer.at(30).unset("o")))
+    yield ("initial-delete", "INITIAL | INITIAL, DELETE: no seed comes back", None,
+           initial({"a": 9}), lambda peer: (initial({"a": 1})(peer), peer.at(30).delete()))
+    yield ("initial-override-delete", "INITIAL, SET | INITIAL, DELETE: overrides go with the seeds",
+           None, lambda peer: (initial({"a": 9, "b": 1})(peer), peer.at(20).set("a", 2)),
+           lambda peer: (initial({"a": 9, "b": 1})(peer), peer.at(30).delete()))
+    yield ("initial-counter", "a counter that is a seed, and increments of both", seed_counter,
+           both((20, "increment", "n", 5)), both((30, "increment", "n", 7)))
+    yield ("object-array", "field as object | the same field as array: the later shows, both stay",
+           {}, both((20, "set", "f", {"a": 1})), both((30, "set", "f", [1])))
+    yield ("array-object", "field as array | later the same field as object", {},
+           both((20, "set", "f", [1])), both((30, "set", "f", {"a": 1})))
+    yield ("attachments-join", "attachment | attachment, and a register beside it", {"t": 1},
+           both((20, "attach", "t", "left")), both((30, "attach", "t", "right")))
+
+
+def initial(plain):
+    return lambda peer: peer.insert_initial(plain)
+
+
+def seed_counter(peer):
+    kept, peer.stamp = peer.stamp, INITIAL
+    peer.set("", {}).restart("n", 40)
+    peer.stamp = kept
+
+
+def others():
+    a = Peer(1).at(10).set("", {"a": 1})
+    yield "same", "a state with itself", a.document, a.document
+    yield "nothing-state", "a state with nothing", a.document, Document()
+    later = Peer(1, a.document).at(20).set("a", 2)
+    yield "older-state", "a state with one that it has grown from", later.document, a.document
+    yield ("broken-values", "two values with one stamp, as only broken sites have: the greater",
+           state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), 3)]),
+           state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), "x")]))
+    yield ("broken-numbers", "the keys are equal but for their trailers: the float",
+           state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), 3.0)]),
+           state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), 3)]))
+    yield ("broken-trailers", "objects whose keys differ in their trailers alone",
+           state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), {"x": 0, "y": -0.0})]),
+           state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), {"x": 0.0, "y": 0.0})]))
+    yield ("broken-nan", "what is no number has one key: the greater bytes",
+           state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), ("float", 0x7FF8 << 48))]),
+           state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1),
+                          ("float", (0x7FF8 << 48) + 1))]))
+    yield ("broken-sums", "of two sums with one stamp that with the later epoch, not the greater",
+           state({1: 10, 2: 5}, [ROOT, (("n",), COUNTER, "sum", (10, 1), 1, (5, 2))]),
+           state({1: 10, 2: 5}, [ROOT, (("n",), COUNTER, "sum", (10, 1), 9, INITIAL)]))
+    yield ("seed-numbers", "seeds that JSON cannot tell apart, and bytes before strings",
+           state({}, [((), MAP, "mark", INITIAL), (("a",), REGISTER, VALUE, INITIAL, 0),
+                      (("b",), REGISTER, VALUE, INITIAL, "")]),
+           state({}, [((), MAP, "mark", INITIAL), (("a",), REGISTER, VALUE, INITIAL, -0.0),
+                      (("b",), REGISTER, VALUE, INITIAL, b"\xff")]))
+
+
+def of_deltas():
+    base = {1: 10, 2: 10}
+    yield ("deltas-apart", "deltas that name different parts: what one names stands as there",
+           delta({1: 20, 2: 10}, [(("a",), REGISTER)],
+                 [(("a",), REGISTER, VALUE, (20, 1), 1)], base=base),
+           delta({1: 10, 2: 20}, [(("b", "c"), REGISTER), (("d",), COUNTER)],
+                 [(("b", "c"), REGISTER, VALUE, (20, 2), 2)], base=base))
+    yield ("deltas-next", "one delta goes on from the other: the earlier base",
+           delta({1: 20, 2: 10}, [(("a",), REGISTER), (("b",), REGISTER)],
+                 [(("a",), REGISTER, VALUE, (20, 1), 1), (("b",), REGISTER, VALUE, (20, 1), 1)],
+                 base=base),
+           delta({1: 30, 2: 10}, [(("a",), REGISTER)], [(("a",), REGISTER, VALUE, (30, 1), 2)],
+                 base={1: 20, 2: 10}))
+    yield ("deltas-empty", "a part that one has removed, and the other has not touched since",
+           delta({1: 20, 2: 10}, [(("a",), REGISTER)],
+                 [(("a",), REGISTER, VALUE, (20, 1), 1)], base=base),
+           delta({1: 20, 2: 20}, [(("a",), REGISTER)], base={1: 20, 2: 10}))
+    yield ("deltas-whole", "a whole map and a partial one are a whole one",
+           delta({1: 20, 2: 10}, [(("a",), MAP)],
+                 [(("a",), MAP, "mark", (20, 1)), (("a", "x"), REGISTER, VALUE, (20, 1), 1)],
+                 base=base),
+           delta({1: 10, 2: 20}, [(("a", "y"), REGISTER)],
+                 [(("a", "y"), REGISTER, VALUE, (20, 2), 2)], base=base))
+    yield ("deltas-marks", "marks that one names, and marks that both name",
+           delta({1: 20, 2: 10}, [(("a",), MARKS), (("b",), MARKS)],
+                 [(("a",), MAP, "mark", (20, 1)), (("b",), MAP, "mark", (20, 1))], base=base),
+           delta({1: 10, 2: 20}, [(("a",), MARKS), (("c",), MARKS)],
+                 [(("a",), MAP, "mark", (20, 2)), (("c",), MAP, "mark", (20, 2))], base=base))
+    yield ("deltas-overrides", "an override of one takes the seed of the other",
+           delta({1: 20}, [(("a",), REGISTER)], [(("a",), REGISTER, VALUE, INITIAL, 1)],
+                 base={1: 10}),
+           delta({1: 20}, [(("a",), REGISTER)], base={1: 10},
+                 overrides={((b"a",), REGISTER)}))
+    common = Peer(9).at(10).set("", {"a": 1, "o": {"p": 1}})
+    a, b = Peer(1, common.document), Peer(2, common.document)
+    a.at(20).set("o", {"p": 2}).at(21).increment("n", 1)
+    b.at(30).unset("o")
+    yield "deltas-real", "SET o, INCREMENT | UNSET o as deltas of one state", a.delta(), b.delta()
+    yield "delta-into-state", "a delta that a state has already", joined(
+        common.document, b.delta()), b.delta()
+    yield ("state-unnamed", "what a delta does not name stays, though its vector covers it",
+           state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), 1)]),
+           delta({1: 10, 2: 20}, [(("b",), OLDER), (("b",), ATTACHMENT)],
+                 [(("b",), OLDER, "sum", (20, 2), 1)], base={1: 10}))

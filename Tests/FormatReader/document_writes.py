@@ -1,0 +1,139 @@
+"""The writes of format-spec/documents.md on flat sets of dots, to make vectors with."""
+from sheaf_dots import (
+    ATTACHMENT, COUNTER, INITIAL, MAP, MARK, MARKS, OLDER, PARTS, REGISTER, RESTART, SUM, TOKEN,
+    VALUE, Content, Document, Place, joined, normalized, plain_number)
+from sheaf_values import name_of, value_of
+
+
+def path_of(text):
+    """A path from a text like "obj.a"."""
+    return tuple(map(name_of, text.split("."))) if text else ()
+
+
+class Peer:
+    """Somebody who writes a document, and knows which parts of it the writes touched."""
+
+    def __init__(self, site, document=None):
+        self.site, self.stamp = site, INITIAL
+        self.document = joined(document, document) if document else Document()
+        self.begin()
+
+    def begin(self):
+        """From here on counts what `delta` hands out."""
+        self.touched, self.base = set(), dict(self.document.vector)
+
+    def at(self, time):
+        self.stamp = (time, self.site)
+        self.document.vector[self.site] = time
+        return self
+
+    def take(self, other):
+        self.document = joined(self.document, other)
+
+    def delta(self):
+        """What changed since `begin`."""
+        whole = self.document
+        delta = Document(whole.vector, self.base, whole.deletion, named=self.touched)
+        delta.dots = {place: content for place, content in whole.dots.items()
+                      if delta.names_dot(place)}
+        delta.overrides = {pair for pair in whole.overrides if delta.names(*pair)}
+        return normalized(delta)
+
+    # Table of writes.
+
+    def drop(self, path, part, wanted=lambda place, content: True):
+        """Drops the dots of a part that are wanted, for a map also all below."""
+        dropped = {place for place, content in self.document.dots.items()
+                   if (place.path == path and place.part == part
+                       or part == MAP and place.path[:len(path)] == path != place.path)
+                   and wanted(place, content)}
+        for place in dropped:
+            del self.document.dots[place]
+            if place.stamp == INITIAL and path:
+                self.document.overrides.add((path, part))
+        normalized(self.document)
+        return dropped
+
+    def add(self, path, part, kind, value=None, epoch=None):
+        self.document.dots[Place(path, part, kind, self.stamp)] = Content(value, epoch)
+        self.touched.add((path, MARKS if kind == MARK else part))
+        if path:
+            self.mark(path[:-1])
+
+    def mark(self, path):
+        """A mark to each map on the way that has none."""
+        if not any(place.path == path and place.kind == MARK for place in self.document.dots):
+            self.add(path, MAP, MARK)
+        elif path:
+            self.mark(path[:-1])
+
+    def set(self, path, plain):
+        path = path_of(path) if isinstance(path, str) else path
+        if isinstance(plain, dict):
+            self.drop(path, MAP, lambda place, _: place.path == path and place.stamp != INITIAL)
+            self.add(path, MAP, MARK)
+            for name, field in plain.items():
+                self.set(path + (name_of(name),), field)
+            return self
+        self.drop(path, REGISTER)
+        self.add(path, REGISTER, VALUE, value_of(plain))
+        return self
+
+    def attach(self, path, plain):
+        self.drop(path_of(path), ATTACHMENT)
+        self.add(path_of(path), ATTACHMENT, TOKEN, value_of(plain))
+        return self
+
+    def sums(self, path, part):
+        return {place: content for place, content in self.document.dots.items()
+                if place.path == path and place.part == part and place.kind == SUM}
+
+    def increment(self, path, amount):
+        path = path_of(path)
+        epoch = max([content.epoch for content in self.sums(path, COUNTER).values()]
+                    + [place.stamp for place in self.document.dots
+                       if place.path == path and place.kind == RESTART], default=INITIAL)
+        for place, content in self.sums(path, COUNTER).items():
+            if place.stamp[1] == self.site and content.epoch == epoch:
+                amount += plain_number(content.value)
+        self.drop(path, COUNTER, lambda place, content: (
+            (place.stamp if place.kind == RESTART else content.epoch) < epoch
+            or place.kind == SUM and place.stamp[1] == self.site))
+        self.add(path, COUNTER, SUM, value_of(amount), epoch)
+        return self
+
+    def restart(self, path, number):
+        self.drop(path_of(path), COUNTER)
+        self.add(path_of(path), COUNTER, RESTART, value_of(number))
+        return self
+
+    def increment_older(self, path, amount):
+        path = path_of(path)
+        for place, content in self.sums(path, OLDER).items():
+            if place.stamp[1] == self.site:
+                amount += plain_number(content.value)
+        self.drop(path, OLDER, lambda place, _: place.stamp[1] == self.site)
+        self.add(path, OLDER, SUM, value_of(amount))
+        return self
+
+    def unset(self, path, parts=PARTS):
+        for part in parts:
+            if self.drop(path_of(path), part):
+                self.touched.add((path_of(path), part))
+        return self
+
+    def delete(self):
+        self.drop((), MAP)
+        self.document.deletion = max(self.document.deletion or INITIAL, self.stamp)
+        self.touched.add(((), MAP))
+        normalized(self.document)
+        return self
+
+    def insert_initial(self, plain):
+        if self.document.dots or self.document.deletion:
+            return self
+        kept, self.stamp = self.stamp, INITIAL
+        self.set((), plain)
+        self.stamp = kept
+        self.touched.add(((), MAP))
+        return self

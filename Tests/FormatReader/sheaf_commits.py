@@ -1,0 +1,160 @@
+"""What keys and payloads of a Sheaf log mean; written from format-spec/commits.md alone."""
+import struct
+from collections import namedtuple
+
+from sheaf_document import decode
+from sheaf_dots import can_join, joined
+from sheaf_values import (
+    KeyReader, NULL, Refused, check, check_utf8, json_of, json_string, read_varint)
+
+INFORMATION, NAME, COLLECTION, SITE, DOCUMENT = 1, 2, 3, 4, 0x10
+STATE, DELTA, BOTH = 1, 2, 3
+KEY_LENGTHS = {INFORMATION: 1, NAME: 3, COLLECTION: 3, SITE: 1}
+Information = namedtuple("Information", "origin clock site time peer commit")
+
+
+class Mistake(Exception):
+    """A payload that breaks a rule: its key, the offset in it, and the reason."""
+
+    def __init__(self, key, error):
+        super().__init__(f"key {key.hex()}:{error.offset}: {error.reason}")
+
+
+class Explaining:
+    """Adds the key to what is refused."""
+
+    def __init__(self, key):
+        self.key = key
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if isinstance(error, Refused):
+            raise Mistake(self.key, error) from error
+
+
+def check_key(key):
+    """Table 1."""
+    check(key[0] in (INFORMATION, NAME, COLLECTION, SITE, DOCUMENT), 0, "no such key")
+    length = KEY_LENGTHS.get(key[0])
+    check(len(key) == length if length else len(key) > 3, 0, "the key has another length")
+
+
+def read_information(payload):
+    """Table 2."""
+    check(len(payload) >= 17, 0, "no room for the information")
+    origin, clock, site = struct.unpack_from("<BQQ", payload)
+    check(origin in (0, 1), 0, "no such origin")
+    if origin == 0:
+        check(len(payload) == 17, 17, "bytes behind the information")
+        return Information(origin, clock, site, clock, None, None)
+    check(len(payload) > 33, 0, "no room for the information")
+    time, peer = struct.unpack_from("<QQ", payload, 17)
+    commit, end = read_varint(payload, 33, len(payload))
+    check(end == len(payload), end, "bytes behind the information")
+    return Information(origin, clock, site, time, peer, commit)
+
+
+def has_floats_or_null(value):
+    if value[0] in ("array", "object"):
+        return any(has_floats_or_null(item if value[0] == "array" else item[1])
+                   for item in value[1])
+    return value == NULL or value[0] == "float"
+
+
+def read_id(key):
+    value = KeyReader(key, 3).id()
+    check(not has_floats_or_null(value), 3, "an id has no floats and no null")
+    return value
+
+
+def part_of(payload, start, end, names):
+    try:
+        return decode(payload[start:end], names)
+    except Refused as error:
+        raise Refused(start + error.offset, error.reason) from error
+
+
+def read_document(payloads, names):
+    """Table 3: the state of a document, from its put and the extensions behind it, oldest first."""
+    for index, payload in enumerate(payloads):
+        check(payload, 0, "no byte that says what it is")
+        check(payload[0] in ((DELTA,) if index else (STATE, BOTH)), 0, "no such payload here")
+        if index:
+            delta = part_of(payload, 1, len(payload), names)
+            check(can_join(state, delta), 1, "the delta does not belong to the state")
+            state = joined(state, delta)
+        elif payload[0] == STATE:
+            state = part_of(payload, 1, len(payload), names)
+            check(state.is_state, 1, "no state")
+        else:
+            length, start = read_varint(payload, 1, len(payload))
+            check(length <= len(payload) - start, 1, "the state is longer than the payload")
+            state = part_of(payload, start, start + length, names)
+            check(state.is_state, start, "no state")
+            delta = part_of(payload, start + length, len(payload), names)
+            check(can_join(state, delta) and joined(state, delta) == joined(state, state),
+                  start + length, "the delta has what the state has not")
+    return state
+
+
+class Commits:
+    """Follows the commits of a store, and then shows its documents."""
+
+    def __init__(self):
+        self.clock, self.named = 0, {}
+
+    def commit(self, number, operations):
+        """Checks a commit, and tells its information; `operations` are (is_put, key, payload)."""
+        information = None
+        for index, (is_put, key, payload) in enumerate(operations):
+            with Explaining(key):
+                check_key(key)
+                check((key[0] == INFORMATION) == (index == 0), 0,
+                      "the information is not the first operation")
+                if key[0] in (NAME, COLLECTION):
+                    check(is_put, 0, "a name is removed")
+                    check(self.named.setdefault(key, payload) == payload, 0, "a name is changed")
+                if index == 0:
+                    check(is_put, 0, "the information is removed")
+                    information = read_information(payload)
+                    check(information.clock >= self.clock, 1, "the clock goes back")
+                    self.clock = information.clock
+        line = (f"information {number} origin {information.origin} clock {information.clock}"
+                f" site {information.site}")
+        if information.origin:
+            line += (f" time {information.time} peer {information.peer}"
+                     f" commit {information.commit}")
+        return line
+
+    @staticmethod
+    def names(contents, kind):
+        """The names of numbers, in their order."""
+        found = []
+        for key, payloads in sorted(contents.items()):
+            if key[0] != kind:
+                continue
+            with Explaining(key):
+                check(len(payloads) == 1, 0, "a name is extended")
+                check(int.from_bytes(key[1:], "big") == len(found), 1, "a number is missing")
+                check_utf8(payloads[0], 0)
+                found.append(bytes(payloads[0]))
+        return found
+
+    def documents(self, contents):
+        """A line for each document; contents are the payloads of each live key, oldest first."""
+        for key in contents:
+            with Explaining(key):
+                check_key(key)
+                check(key[0] != SITE or len(contents[key][-1]) == 8, 0, "no site")
+        names, collections = (self.names(contents, kind) for kind in (NAME, COLLECTION))
+        for key, payloads in sorted(contents.items()):
+            if key[0] != DOCUMENT:
+                continue
+            with Explaining(key):
+                number = int.from_bytes(key[1:3], "big")
+                check(number < len(collections), 1, "no such collection")
+                shown = read_document([bytes(payload) for payload in payloads], names).visible()
+                yield (f"document {json_string(collections[number])} {json_of(read_id(key))} "
+                       f"{'tombstone' if shown is None else json_of(shown)}")

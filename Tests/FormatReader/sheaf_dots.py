@@ -1,0 +1,184 @@
+"""What a document of Sheaf is, what is seen of it, and the join; from documents.md alone."""
+from collections import namedtuple
+
+from sheaf_values import bits_of, escaped, float_of, sort_key, value_bytes, value_text
+
+REGISTER, ATTACHMENT, MAP, COUNTER, OLDER = PARTS = range(5)
+PART_NAMES = ["register", "attachment", "map", "counter", "older"]
+# Of a map that is named only partly, its marks. The last one stands for nothing in the bytes.
+MARKS = 5
+VALUE, TOKEN, MARK, RESTART, SUM = KINDS = ["value", "token", "mark", "restart", "sum"]
+INITIAL = (0, 0)
+
+# A dot stands at a path, which is a tuple of names; stamps are (time, site).
+Place = namedtuple("Place", "path part kind stamp")
+Content = namedtuple("Content", "value epoch")
+
+
+class Document:
+    """A state or a delta as flat sets.
+
+    vector and base: site -> time. dots: Place -> Content. overrides: set of (path, part).
+    named: set of (path, part); a map stands for all below, MARKS for the marks of a map that is
+    named only partly. A state names its root's map.
+    """
+
+    def __init__(self, vector=(), base=(), deletion=None, dots=(), overrides=(), named=None):
+        self.vector, self.base, self.deletion = dict(vector), dict(base), deletion
+        self.dots, self.overrides = dict(dots), set(overrides)
+        self.named = {((), MAP)} if named is None else set(named)
+
+    @property
+    def is_state(self):
+        return ((), MAP) in self.named
+
+    def names(self, path, part):
+        """Whether the document names a part (or MARKS)."""
+        return ((path, part) in self.named or part == MARKS and (path, MAP) in self.named
+                or is_below(path, self.named))
+
+    def names_dot(self, place):
+        return self.names(place.path, MARKS if place.kind == MARK else place.part)
+
+    def covers(self, stamp):
+        return stamp != INITIAL and stamp[0] <= self.vector.get(stamp[1], 0)
+
+    def __eq__(self, other):
+        return self.__dict__ == other.__dict__
+
+    def lines(self):
+        """Everything in the document in the text form of documents.md, *Vectors*."""
+        for site, time in sorted(self.vector.items()):
+            yield "vector", f"{time}@{site}"
+        for site, time in sorted(self.base.items()):
+            yield "base", f"{time}@{site}"
+        if self.deletion:
+            yield "deletion", stamp_text(self.deletion)
+        for place, content in sorted(self.dots.items(), key=lambda dot: (
+                dot[0].path, dot[0].part, KINDS.index(dot[0].kind), dot[0].stamp)):
+            words = [path_text(place.path), PART_NAMES[place.part], place.kind,
+                     stamp_text(place.stamp)]
+            if content.epoch is not None:
+                words.append(stamp_text(content.epoch))
+            if content.value is not None:
+                words.append(value_text(content.value))
+            yield "dots", " ".join(words)
+        for path, part in sorted(self.overrides):
+            yield "overrides", f"{path_text(path)} {PART_NAMES[part]}"
+        for path, part in sorted(self.named) if not self.is_state else ():
+            yield "named", f"{path_text(path)} {(PART_NAMES + ['marks'])[part]}"
+
+    # What is seen of it.
+
+    def visible(self):
+        """The value that the root shows; nothing if there is no root."""
+        return self.shown((), self.dots)
+
+    def shown(self, path, dots):
+        """The value at a path, from the dots at and below it."""
+        parts = {}
+        for place in dots:
+            part = place.part if place.path == path else MAP
+            latest, _ = parts.get(part, (place.stamp, None))
+            parts[part] = max(latest, place.stamp), -part
+        if not parts:
+            return None
+        part = max(parts, key=parts.get)
+        if part == MAP:
+            below = {}
+            for place, content in dots.items():
+                if place.path != path:
+                    below.setdefault(place.path[len(path)], {})[place] = content
+            return ("object", tuple((name, self.shown(path + (name,), found))
+                                    for name, found in sorted(below.items())))
+        here = {place: content for place, content in dots.items()
+                if place.path == path and place.part == part}
+        if part in (REGISTER, ATTACHMENT):
+            return here[max(here, key=lambda place: place.stamp)].value
+        return total(here)
+
+
+def total(dots):
+    """What a counter shows."""
+    epochs = [place.stamp if place.kind == RESTART else content.epoch or INITIAL
+              for place, content in dots.items()]
+    epoch = max(epochs)
+    numbers = [content.value for place, content in sorted(
+        dots.items(), key=lambda item: (item[0].stamp, item[0].kind != RESTART))
+        if (place.stamp if place.kind == RESTART else content.epoch or INITIAL) == epoch]
+    integers = sum(number[1] for number in numbers if number[0] == "int")
+    if all(number[0] == "int" for number in numbers):
+        return ("int", max(-2**63, min(2**63 - 1, integers)))
+    floats = 0.0
+    for number in numbers:
+        if number[0] == "float":
+            floats += plain_number(number)
+    return ("float", bits_of(float(integers) + floats))
+
+
+def plain_number(value):
+    return float_of(value[1]) if value[0] == "float" else value[1]
+
+
+def path_text(path):
+    return "".join("/" + escaped(name) for name in path) or "."
+
+
+def stamp_text(stamp):
+    return "initial" if stamp == INITIAL else f"{stamp[0]}@{stamp[1]}"
+
+
+def is_below(path, pairs):
+    """Whether a path lies below one of the maps in a set of (path, part)."""
+    return any((path[:depth], MAP) in pairs for depth in range(len(path)))
+
+
+def normalized(document):
+    """Without what the checklist has not in any document: the same document, put shortly."""
+    document.overrides = set() if document.deletion else {
+        pair for pair in document.overrides if not is_below(pair[0], document.overrides)}
+    document.dots = {
+        place: content for place, content in document.dots.items()
+        if place.stamp != INITIAL or not (
+            document.deletion or (place.path, place.part) in document.overrides
+            or is_below(place.path, document.overrides))}
+    marked = {place.path for place in document.dots if place.kind == MARK}
+    document.named = {
+        (path, part) for path, part in document.named
+        if not is_below(path, document.named)
+        and (part != MARKS or path in marked and (path, MAP) not in document.named)}
+    return document
+
+
+def greater(one, other):
+    """Of two contents with the same place, the one that stays."""
+    return max(one, other, key=lambda content: (
+        content.epoch or INITIAL, sort_key(content.value) if content.value else b"",
+        value_bytes(content.value) if content.value else b""))
+
+
+def can_join(one, other):
+    """Whether the vector of each covers the base of the other; the base of a state is empty."""
+    return all(time <= b.vector.get(site, 0) for a, b in ((one, other), (other, one))
+               if not a.is_state for site, time in a.base.items())
+
+
+def joined(one, other):
+    """The join of two states or deltas, dot by dot."""
+    result = Document(named=one.named | other.named)
+    for site in one.vector.keys() | other.vector.keys():
+        result.vector[site] = max(one.vector.get(site, 0), other.vector.get(site, 0))
+    if not one.is_state and not other.is_state:
+        for site in one.base.keys() & other.base.keys():
+            result.base[site] = min(one.base[site], other.base[site])
+    result.deletion = max(one.deletion or INITIAL, other.deletion or INITIAL)
+    if result.deletion == INITIAL:
+        result.deletion = None
+    result.overrides = one.overrides | other.overrides
+    for a, b in ((one, other), (other, one)):
+        for place, content in a.dots.items():
+            if place in b.dots:
+                result.dots[place] = greater(content, b.dots[place])
+            elif not (b.names_dot(place) and b.covers(place.stamp)):
+                result.dots[place] = content
+    return normalized(result)
