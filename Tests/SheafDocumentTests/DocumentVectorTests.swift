@@ -123,6 +123,9 @@ private struct DocumentText {
                 named.append(line)
             }
         }
+        // Who names a whole map names its marks.
+        let whole = named.filter { $0.hasSuffix(" map") }.map { $0.dropLast(4) + " marks" }
+        named.removeAll { whole.contains($0) }
         dots.sort()
         overrides.sort()
         named.sort()

@@ -83,7 +83,7 @@ extension EncodedEntry {
         }
     }
 
-    /// The value that an entry of the tags 1 to 12 is.
+    /// The value that an entry of the tags 1 to 12 is; `depth` counts what it lies in, and itself.
     func plainValue(_ names: NameTable, depth: Int = 1) throws(Malformed) -> Value {
         if let number = try number() { return number.value }
         switch try tag() {
@@ -93,7 +93,7 @@ extension EncodedEntry {
         case .string: return .string(try text(try payloadBytes(), at: start))
         case .bytes: return .bytes(Array(try payloadBytes()))
         case .array:
-            guard depth < Value.maximumDepth else {
+            guard depth <= Value.maximumDepth else {
                 throw .tooDeep(at: start, limit: Value.maximumDepth)
             }
             let array = try array()
@@ -104,7 +104,7 @@ extension EncodedEntry {
             }
             return .array(values)
         case .object:
-            guard depth < Value.maximumDepth else {
+            guard depth <= Value.maximumDepth else {
                 throw .tooDeep(at: start, limit: Value.maximumDepth)
             }
             return .object(
@@ -123,7 +123,7 @@ extension EncodedEntry {
         case .token: return try shown.inner().plainValue(names, depth: depth)
         case .map, .bareMap, .mark:
             guard tag != .mark else { return .object(Object()) }
-            guard depth < Value.maximumDepth else {
+            guard depth <= Value.maximumDepth else {
                 throw .tooDeep(at: start, limit: Value.maximumDepth)
             }
             return .object(try shown.object().value(names, depth: depth))

@@ -105,6 +105,9 @@ private struct Validator {
         into writer: inout EntryWriter
     ) throws(Malformed) {
         let field = try entry.content(side, isWhole: !isPartial)
+        if dropsSeeds, !field.overrides.isEmpty {
+            throw .invalid("overrides where all is overridden", at: entry.start)
+        }
         let dropsSeeds = dropsSeeds || field.overrides.contains(.map)
         try check(field, at: entry.start, dropsSeeds: dropsSeeds)
         try entry.forEachEntry { (entry) throws(Malformed) in

@@ -66,7 +66,7 @@ extension JSONWriter {
             }
             bytes.append(UInt8(ascii: "]"))
         default:
-            guard let value = try field.value(names, depth: depth) else {
+            guard let value = try field.value(names, depth: depth + 1) else {
                 return write(word: "null")
             }
             write(value)
