@@ -124,7 +124,7 @@ private struct DocumentText {
             }
         }
         // Who names a whole map names its marks.
-        let whole = named.filter { $0.hasSuffix(" map") }.map { $0.dropLast(4) + " marks" }
+        let whole = named.filter { $0.hasSuffix(" map") }.map { String($0.dropLast(4)) + " marks" }
         named.removeAll { whole.contains($0) }
         dots.sort()
         overrides.sort()
