@@ -11,7 +11,7 @@ package enum Changes {
     ) throws(Malformed) -> [UInt8] {
         // Who names the whole document has touched all of it.
         if touched.contains(where: { !$0.isPartial }) {
-            return try state.settingBase(nil, names)
+            return try state.settingBase(nil)
         }
         let extraction = try Extraction(state, base, names)
         let named = try touched.map { (document) throws(Malformed) in try JoinSide(document) }

@@ -137,9 +137,7 @@ extension EntryWriter {
 
 extension EncodedDocument {
     /// The same document, with another base or none.
-    package func settingBase(
-        _ base: VersionVector?, _ names: NameTable
-    ) throws(Malformed) -> [UInt8] {
+    package func settingBase(_ base: VersionVector?) throws(Malformed) -> [UInt8] {
         let header = try header()
         return DocumentWriter.assemble(
             sites: try header.vector().entries, base: base, deletion: try header.deletion(),

@@ -1,0 +1,45 @@
+package import SheafDocument
+package import SheafStorage
+
+/// What a statement does with one document.
+package struct DocumentChange: Sendable {
+    /// What becomes of an insertion where there is a document already.
+    package enum Conflict: Sendable {
+        case fail, doNothing
+        /// The fields are set, each anew.
+        case merge
+        /// Only the fields that differ are set.
+        case mergeDifferences
+    }
+
+    package enum Action: Sendable {
+        /// Changes nothing where there is no document.
+        case edit([Edit])
+        case insert(Object, onConflict: Conflict = .fail)
+        /// Inserts what loses to all else, where nobody has heard of the document.
+        case insertInitial(Object)
+        case delete
+        /// Takes the document away here, and tells nobody.
+        case evict
+        /// A state or a delta from somebody else, whose fields are all spelled.
+        case join([UInt8])
+    }
+
+    package let collection: String
+    package let id: Value
+    package let action: Action
+
+    package init(_ collection: String, _ id: Value, _ action: Action) {
+        self.collection = collection
+        self.id = id
+        self.action = action
+    }
+}
+
+/// What became of changes.
+package struct DocumentReceipt: Sendable {
+    /// The commit that has the changes; the newest there is where nothing was changed.
+    package let commit: CommitID
+    /// Which of the changes changed something.
+    package let isChanged: [Bool]
+}

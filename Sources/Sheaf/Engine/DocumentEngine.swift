@@ -1,0 +1,124 @@
+import SheafBytes
+package import SheafDocument
+package import SheafStorage
+import Synchronization
+
+/// Documents in a log: applies changes, reads what there is, and tells what changed.
+///
+/// It has no thread and waits for nothing: who calls `commit` decides how batches get to the log.
+package final class DocumentEngine: Sendable {
+    private let store: StoreEngine
+    private let state: Mutex<WriterState>
+    /// What readers use beside the newest snapshot; apart, so that no reader waits for a writer.
+    private let directory: Mutex<Directory>
+
+    /// What is shared by those who write.
+    private struct WriterState {
+        var directory: Directory
+        var registry: NameRegistry
+        var clock: HybridClock
+        /// Whether the log has the site.
+        var isSiteWritten: Bool
+        /// Documents of commits that no snapshot shows yet.
+        var unpublished = UnpublishedDocuments()
+    }
+
+    /// Reads what the log knows of names, and goes on with its clock.
+    package init(_ store: StoreEngine) throws(EngineError) {
+        self.store = store
+        let snapshot = store.snapshot()
+        let directory = try Directory(snapshot)
+        self.directory = Mutex(directory)
+        let site = try Self.site(of: snapshot)
+        let latest = try Self.information(of: snapshot)?.clock ?? .initial
+        let clock = HybridClock(
+            site: site ?? Self.drawSite(store.options.random), latest: latest)
+        state = Mutex(
+            WriterState(
+                directory: directory, registry: NameRegistry(directory), clock: clock,
+                isSiteWritten: site != nil))
+    }
+
+    private static func site(of snapshot: LogSnapshot) throws(EngineError) -> Site? {
+        guard let payload = try payload(of: .site, in: snapshot) else { return nil }
+        guard payload.count == 8, payload.contains(where: { $0 != 0 }) else {
+            throw .damaged(key: StoreKey.site.bytes, .invalid("no site", at: 0))
+        }
+        return Site(rawValue: payload.reversed().reduce(0) { $0 << 8 | UInt64($1) })
+    }
+
+    /// What the newest commit says of itself.
+    package static func information(
+        of snapshot: LogSnapshot
+    ) throws(EngineError) -> CommitInformation? {
+        guard let payload = try payload(of: .information, in: snapshot) else { return nil }
+        return try onDocument(StoreKey.information.bytes) { () throws(Malformed) in
+            try payload.span.withUnsafeBytes { bytes throws(Malformed) in
+                try CommitInformation(decoding: bytes)
+            }
+        }
+    }
+
+    private static func payload(
+        of key: StoreKey, in snapshot: LogSnapshot
+    ) throws(EngineError) -> [UInt8]? {
+        try onStorage { () throws(StorageError) in
+            try key.bytes.span.withUnsafeBytes { key throws(StorageError) in
+                try snapshot.payload(of: key).map { Array($0) }
+            }
+        }
+    }
+
+    private static func drawSite(_ random: () -> UInt64) -> Site {
+        while true {
+            let site = Site(rawValue: random())
+            if site != .initial { return site }
+        }
+    }
+
+    package var site: Site { state.withLock { $0.clock.site } }
+
+    /// The newest durable state.
+    package func snapshot() -> DocumentSnapshot {
+        // The names come second: they only grow, so they know at least those of the snapshot.
+        let snapshot = store.snapshot()
+        return DocumentSnapshot(snapshot, directory.withLock { $0 })
+    }
+
+    /// Makes all changes in one commit, or none where one of them fails.
+    ///
+    /// `append` gives the batch to the log, under the lock of those who write.
+    package func commit(
+        _ changes: [DocumentChange],
+        from origin: CommitInformation.Origin = .local,
+        append: (WriteBatch) throws(StorageError) -> CommitID
+    ) throws(EngineError) -> DocumentReceipt {
+        try state.withLock { state throws(EngineError) in
+            let snapshot = store.snapshot()
+            state.unpublished.forget(through: snapshot.commit)
+            var transaction = DocumentTransaction(
+                snapshot, state.directory, state.clock,
+                now: store.options.clock.wallMilliseconds(), state.unpublished)
+            var isChanged: [Bool] = []
+            for change in changes {
+                isChanged.append(try transaction.apply(change))
+            }
+            guard transaction.hasChanges else {
+                let newest = max(snapshot.commit, state.unpublished.lastCommit)
+                return DocumentReceipt(commit: newest, isChanged: isChanged)
+            }
+            // Names that this commit uses for the first time come with it, be it lost or not.
+            state.clock = transaction.clock
+            state.directory = transaction.directory
+            directory.withLock { $0 = state.directory }
+            let batch = try transaction.batch(
+                from: origin, writtenSite: !state.isSiteWritten, state.registry)
+            let commit = try onStorage { () throws(StorageError) in try append(batch) }
+            state.isSiteWritten = true
+            state.registry.noteWritten(state.directory)
+            state.unpublished.note(transaction.documents, of: commit)
+            for bytes in transaction.spellings { state.registry.note(bytes, in: &state.directory) }
+            return DocumentReceipt(commit: commit, isChanged: isChanged)
+        }
+    }
+}

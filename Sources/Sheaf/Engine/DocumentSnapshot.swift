@@ -1,0 +1,118 @@
+import SheafBytes
+package import SheafDocument
+package import SheafStorage
+
+/// All documents as they were after one durable commit.
+package struct DocumentSnapshot: Sendable {
+    package let log: LogSnapshot
+    /// At least all names that documents of this state have.
+    package let directory: Directory
+
+    package init(_ log: LogSnapshot, _ directory: Directory) {
+        self.log = log
+        self.directory = directory
+    }
+
+    package var names: NameTable { directory.names }
+
+    /// The key of a document; none where nobody has written to its collection yet.
+    package func key(collection: String, id: Value) throws(EngineError) -> [UInt8]? {
+        guard let number = directory.number(ofCollection: collection) else { return nil }
+        do throws(DocumentID.Refusal) {
+            return StoreKey.document(collection: number, id: try DocumentID.key(of: id)).bytes
+        } catch {
+            throw .id(error)
+        }
+    }
+
+    /// A document, or what is left of one that was deleted.
+    package func document(_ key: [UInt8]) throws(EngineError) -> StoredDocument? {
+        let operations = try onStorage { () throws(StorageError) in
+            try key.span.withUnsafeBytes { key throws(StorageError) in
+                try log.operations(of: key)
+            }
+        }
+        return try document(operations, key)
+    }
+
+    /// A document as it was after an older commit; none where the log does not reach back so far.
+    package func document(
+        _ key: [UInt8], asOf commit: CommitID
+    ) throws(EngineError) -> StoredDocument?? {
+        let operations = try onStorage { () throws(StorageError) in
+            try key.span.withUnsafeBytes { key throws(StorageError) in
+                try log.operations(of: key, asOf: commit)
+            }
+        }
+        guard let operations else { return .none }
+        return .some(try document(operations, key))
+    }
+
+    private func document(
+        _ operations: [LoggedOperation], _ key: [UInt8]
+    ) throws(EngineError) -> StoredDocument? {
+        try onDocument(key) { () throws(Malformed) in
+            try StoredDocument(operations, in: log, names)
+        }
+    }
+
+    /// What changed in a document since a commit.
+    package enum ChangesSince: Equatable {
+        case nothing
+        /// What was touched, as it is now.
+        case delta([UInt8])
+        /// The whole document: it is new since, or the log does not reach back so far.
+        case state([UInt8])
+        /// The document was taken away without a trace.
+        case removed
+    }
+
+    /// What changed in a document since `commit`.
+    package func changes(
+        of key: [UInt8], since commit: CommitID
+    ) throws(EngineError) -> ChangesSince {
+        guard let document = try document(key) else {
+            let newest = try newestOperation(of: key)
+            return newest.map { $0.commit > commit } ?? false ? .removed : .nothing
+        }
+        var history = key.span.withUnsafeBytes { log.history(of: $0) }
+        var touched: [LoggedOperation] = []
+        var before: LoggedOperation?
+        while let logged = try onStorage({ () throws(StorageError) in try history.next() }) {
+            if logged.commit <= commit {
+                before = logged
+                break
+            }
+            touched.append(logged)
+        }
+        guard !touched.isEmpty else { return .nothing }
+        return try onDocument(key) { () throws(Malformed) in
+            guard let before, before.operation.kind != .remove,
+                !touched.contains(where: { $0.operation.kind == .remove })
+            else {
+                return .state(
+                    try document.read { bytes throws(Malformed) in
+                        try EncodedDocument(bytes).settingBase(nil)
+                    })
+            }
+            let base = try DocumentPayload(before.operation.payload).vector()
+            var deltas: [EncodedDocument] = []
+            for logged in touched {
+                if let delta = try DocumentPayload(logged.operation.payload).delta {
+                    deltas.append(delta)
+                }
+            }
+            return try document.read { bytes throws(Malformed) in
+                let extracted = try Changes.extract(
+                    from: try EncodedDocument(bytes), since: base, touched: deltas, names)
+                let isWhole = deltas.contains { !$0.isPartial }
+                return isWhole ? .state(extracted) : .delta(extracted)
+            }
+        }
+    }
+
+    private func newestOperation(of key: [UInt8]) throws(EngineError) -> LoggedOperation? {
+        var history = key.span.withUnsafeBytes { log.history(of: $0) }
+        return try onStorage { () throws(StorageError) in try history.next() }
+    }
+}

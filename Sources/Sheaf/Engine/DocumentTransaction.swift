@@ -1,0 +1,256 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+
+/// Changes that become one commit.
+struct DocumentTransaction {
+    private let snapshot: LogSnapshot
+    private let unpublished: UnpublishedDocuments
+    private let now: UInt64
+    private(set) var directory: Directory
+    private(set) var clock: HybridClock
+    /// What documents have that are written once in this commit.
+    private var stamp: Stamp?
+    private var working: [WorkingDocument] = []
+    private var positions: [[UInt8]: Int] = [:]
+    private var stored: [(key: [UInt8], document: StoredDocument?)] = []
+    /// The names that the documents of the commit spell.
+    private(set) var spellings: [[UInt8]] = []
+
+    init(
+        _ snapshot: LogSnapshot, _ directory: Directory, _ clock: HybridClock, now: UInt64,
+        _ unpublished: UnpublishedDocuments
+    ) {
+        self.snapshot = snapshot
+        self.directory = directory
+        self.clock = clock
+        self.now = now
+        self.unpublished = unpublished
+    }
+
+    var hasChanges: Bool { working.contains { $0.isChanged } }
+
+    /// What the commit leaves of each document; known when there is a batch.
+    var documents: [(key: [UInt8], document: StoredDocument?)] { stored }
+
+    /// Makes a change; false where nothing is changed.
+    mutating func apply(_ change: DocumentChange) throws(EngineError) -> Bool {
+        guard let key = try key(of: change) else { return false }
+        let position = try open(key)
+        do throws(EngineError) {
+            return try apply(change, to: position)
+        } catch {
+            throw Self.naming(error, change, key)
+        }
+    }
+
+    private mutating func apply(
+        _ change: DocumentChange, to position: Int
+    ) throws(EngineError) -> Bool {
+        switch change.action {
+        case .edit(let edits):
+            guard try working[position].exists() else { return false }
+            return try edit(position, edits)
+        case .insert(let object, let conflict):
+            return try insert(object, conflict, change, at: position)
+        case .insertInitial(let object):
+            guard working[position].state == nil else { return false }
+            try working[position].take(
+                try translating { () throws(EditError) in
+                    try Insertion.initial(object, directory.names)
+                }, directory.names)
+            return true
+        case .delete:
+            guard let state = working[position].state, try working[position].exists() else {
+                return false
+            }
+            let stamp = try nextStamp(for: position)
+            let deletion = try translating { () throws(EditError) in
+                try state.span.withUnsafeBytes { bytes throws(EditError) in
+                    try Insertion.deletion(of: try Self.document(bytes), at: stamp)
+                }
+            }
+            guard let deletion else { return false }
+            try working[position].take(deletion, directory.names)
+            return true
+        case .evict:
+            return working[position].evict()
+        case .join(let bytes):
+            return try join(bytes, at: position)
+        }
+    }
+
+    // MARK: Changes
+
+    private mutating func edit(_ position: Int, _ edits: [Edit]) throws(EngineError) -> Bool {
+        let stamp = try nextStamp(for: position)
+        let delta = try translating { () throws(EditError) in
+            try working[position].delta(edits, at: stamp, directory.names)
+        }
+        guard let delta else { return false }
+        try working[position].take(delta, directory.names)
+        return true
+    }
+
+    private mutating func insert(
+        _ object: Object, _ conflict: DocumentChange.Conflict, _ change: DocumentChange,
+        at position: Int
+    ) throws(EngineError) -> Bool {
+        let merging = Edit.set(path: [], to: .object(object))
+        guard let state = working[position].state else {
+            let stamp = try nextStamp(for: position)
+            try working[position].take(
+                try translating { () throws(EditError) in
+                    try Insertion.document(object, at: stamp, directory.names)
+                }, directory.names)
+            return true
+        }
+        guard try working[position].exists() else { return try edit(position, [merging]) }
+        switch conflict {
+        case .fail: throw .exists(collection: change.collection, id: change.id)
+        case .doNothing: return false
+        case .merge: return try edit(position, [merging])
+        case .mergeDifferences:
+            let edits = try translating { () throws(EditError) in
+                try state.span.withUnsafeBytes { bytes throws(EditError) in
+                    try Insertion.differences(
+                        between: try Self.document(bytes), and: object, directory.names)
+                }
+            }
+            return try edits.isEmpty ? false : edit(position, edits)
+        }
+    }
+
+    private mutating func join(_ bytes: [UInt8], at position: Int) throws(EngineError) -> Bool {
+        let latest = try translating { () throws(EditError) in
+            try bytes.span.withUnsafeBytes { bytes throws(EditError) in
+                let document = try Self.document(bytes)
+                do throws(Malformed) {
+                    try document.validate(NameTable())
+                    return try document.vector().latest
+                } catch {
+                    throw .malformed(error)
+                }
+            }
+        }
+        do throws(HybridClock.Refusal) { try clock.observe(latest, at: now) } catch {
+            throw .clock(error)
+        }
+        return try working[position].takeIfNew(bytes, directory.names)
+    }
+
+    // MARK: Documents
+
+    private mutating func key(of change: DocumentChange) throws(EngineError) -> [UInt8]? {
+        let id: [UInt8]
+        do throws(DocumentID.Refusal) { id = try DocumentID.key(of: change.id) } catch {
+            throw .id(error)
+        }
+        if let number = directory.number(ofCollection: change.collection) {
+            return StoreKey.document(collection: number, id: id).bytes
+        }
+        // A collection begins with its first document.
+        switch change.action {
+        case .edit, .delete, .evict: return nil
+        case .insert, .insertInitial, .join:
+            let number = try directory.add(collection: change.collection)
+            return StoreKey.document(collection: number, id: id).bytes
+        }
+    }
+
+    private mutating func open(_ key: [UInt8]) throws(EngineError) -> Int {
+        if let position = positions[key] { return position }
+        let document: StoredDocument?
+        if let newer = unpublished.document(key) {
+            document = newer
+        } else {
+            document = try DocumentSnapshot(snapshot, directory).document(key)
+        }
+        positions[key] = working.count
+        working.append(try WorkingDocument(key, document))
+        return working.count - 1
+    }
+
+    /// The stamp of the next write: no document is written twice with the same.
+    private mutating func nextStamp(for position: Int) throws(EngineError) -> Stamp {
+        if let stamp, !working[position].isChanged { return stamp }
+        do throws(HybridClock.Refusal) {
+            let next = try clock.next(at: now)
+            if stamp == nil { stamp = next }
+            return next
+        } catch {
+            throw .clock(error)
+        }
+    }
+
+    // MARK: The batch
+
+    /// The operations of the commit.
+    mutating func batch(
+        from origin: CommitInformation.Origin, writtenSite: Bool, _ registry: NameRegistry
+    ) throws(EngineError) -> WriteBatch {
+        var batch = WriteBatch()
+        var information = CommitInformation(local: Stamp(clock.latest, clock.site))
+        if case .peer(let peer, let commit) = origin {
+            information = CommitInformation(
+                clock: clock.latest, stamp: Stamp(clock.latest, peer), from: peer, commit: commit)
+        }
+        try onStorage { () throws(StorageError) in
+            try batch.put(StoreKey.information.bytes, information.bytes)
+            try registry.write(directory, into: &batch)
+            if writtenSite {
+                var site = ByteWriter(capacity: 8)
+                site.write(clock.site.rawValue)
+                try batch.put(StoreKey.site.bytes, site.bytes)
+            }
+        }
+        for document in working where document.isChanged {
+            let written = try document.write(into: &batch)
+            stored.append((document.key, written))
+            try noteSpellings(of: document)
+        }
+        return batch
+    }
+
+    private mutating func noteSpellings(of document: WorkingDocument) throws(EngineError) {
+        guard let bytes = document.touched else { return }
+        var found: [[UInt8]] = []
+        try onDocument(document.key) { () throws(Malformed) in
+            try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
+                try EncodedDocument(bytes).forEachSpelledName { found.append(Array($0)) }
+            }
+        }
+        spellings += found
+    }
+
+    // MARK: Errors
+
+    private static func document(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(EditError) -> EncodedDocument {
+        do throws(Malformed) { return try EncodedDocument(bytes) } catch {
+            throw .malformed(error)
+        }
+    }
+
+    private func translating<Result>(
+        _ body: () throws(EditError) -> Result
+    ) throws(EngineError) -> Result {
+        do throws(EditError) { return try body() } catch { throw .edit(error) }
+    }
+
+    /// Says which document an error is about.
+    private static func naming(
+        _ error: EngineError, _ change: DocumentChange, _ key: [UInt8]
+    ) -> EngineError {
+        switch error {
+        case .gap: .gap(collection: change.collection, id: change.id)
+        case .edit(.malformed(.tooLong(0, let length, UInt64(EncodedDocument.maximumLength)))):
+            .limit(
+                name: "maximumDocumentLength", value: Int(clamping: length),
+                limit: EncodedDocument.maximumLength)
+        case .edit(.malformed(let reason)): .damaged(key: key, reason)
+        default: error
+        }
+    }
+}

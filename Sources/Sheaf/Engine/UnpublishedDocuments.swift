@@ -1,0 +1,39 @@
+import SheafDocument
+import SheafStorage
+
+/// Documents as commits left them that no snapshot shows yet.
+///
+/// The next writer builds on them; readers do not see them.
+struct UnpublishedDocuments {
+    private struct Entry {
+        /// None where the document was taken away.
+        let document: StoredDocument?
+        let commit: CommitID
+    }
+
+    private var entries: [[UInt8]: Entry] = [:]
+    private(set) var lastCommit: CommitID = 0
+
+    /// What a commit left of a document; nothing where the newest snapshot tells.
+    func document(_ key: [UInt8]) -> StoredDocument?? {
+        entries[key].map(\.document)
+    }
+
+    /// Notes what a commit did.
+    mutating func note(_ documents: [(key: [UInt8], document: StoredDocument?)], of commit: CommitID) {
+        lastCommit = commit
+        for (key, document) in documents {
+            entries[key] = Entry(document: document, commit: commit)
+        }
+    }
+
+    /// Forgets what a snapshot shows.
+    mutating func forget(through commit: CommitID) {
+        guard !entries.isEmpty else { return }
+        if commit >= lastCommit {
+            entries.removeAll(keepingCapacity: true)
+        } else if entries.count > 1_024 {
+            entries = entries.filter { $0.value.commit > commit }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+
+/// A document in a transaction: how it was, how it is, and what was touched between.
+struct WorkingDocument {
+    let key: [UInt8]
+    private let original: StoredDocument?
+    /// What the document had seen before; none where there was none.
+    private let base: VersionVector?
+    /// How it is now; none where there is not even what is left of a document.
+    private(set) var state: [UInt8]?
+    /// What was touched: a delta, or a state where that is all of it.
+    private(set) var touched: [UInt8]?
+    private var isEvicted = false
+
+    /// Smaller documents are written whole each time: to read them is one step then.
+    private static let smallLength = 1_024
+    /// How many deltas may stand on a state.
+    private static let maximumDeltas = 64
+
+    init(_ key: [UInt8], _ document: StoredDocument?) throws(EngineError) {
+        self.key = key
+        original = document
+        state = document?.bytes
+        base = try onDocument(key) { () throws(Malformed) in
+            try document?.read { bytes throws(Malformed) in try EncodedDocument(bytes).vector() }
+        }
+    }
+
+    var isChanged: Bool { touched != nil || isEvicted && original != nil }
+
+    func exists() throws(EngineError) -> Bool {
+        guard let state else { return false }
+        return try onDocument(key) { () throws(Malformed) in
+            try state.span.withUnsafeBytes { bytes throws(Malformed) in
+                try EncodedDocument(bytes).exists()
+            }
+        }
+    }
+
+    /// What edits change; none where that is nothing.
+    func delta(
+        _ edits: [Edit], at stamp: Stamp, _ names: NameTable
+    ) throws(EditError) -> [UInt8]? {
+        guard let state else { return nil }
+        return try state.span.withUnsafeBytes { bytes throws(EditError) in
+            let document: EncodedDocument
+            do throws(Malformed) { document = try EncodedDocument(bytes) } catch {
+                throw .malformed(error)
+            }
+            let editor = try DocumentEditor(document, at: stamp, names)
+            for edit in edits { try editor.apply(edit) }
+            return try editor.finish()
+        }
+    }
+
+    /// Joins what was changed.
+    mutating func take(_ change: [UInt8], _ names: NameTable) throws(EngineError) {
+        state = try state.map { (state) throws(EngineError) in
+            try joined(state, change, names)
+        } ?? change
+        touched = try touched.map { (touched) throws(EngineError) in
+            try joined(touched, change, names)
+        } ?? change
+    }
+
+    /// Joins what came from somebody else; false where all of it was here.
+    mutating func takeIfNew(_ other: [UInt8], _ names: NameTable) throws(EngineError) -> Bool {
+        // Joined with itself a document gets the numbers that names have here.
+        let other = try joined(other, other, names)
+        guard let state else {
+            let isPartial = try onDocument(key) { () throws(Malformed) in
+                try other.span.withUnsafeBytes { bytes throws(Malformed) in
+                    try EncodedDocument(bytes).isPartial
+                }
+            }
+            guard !isPartial else { throw .gap(collection: "", id: .null) }
+            try take(other, names)
+            return true
+        }
+        guard try joined(state, other, names) != state else { return false }
+        try take(other, names)
+        return true
+    }
+
+    /// Forgets the document; false where there is none.
+    mutating func evict() -> Bool {
+        guard state != nil else { return false }
+        state = nil
+        touched = nil
+        isEvicted = true
+        return true
+    }
+
+    private func joined(
+        _ left: [UInt8], _ right: [UInt8], _ names: NameTable
+    ) throws(EngineError) -> [UInt8] {
+        let result: Result<[UInt8], JoinError> = left.span.withUnsafeBytes { left in
+            right.span.withUnsafeBytes { right in
+                do throws(Malformed) {
+                    let (left, right) = (try EncodedDocument(left), try EncodedDocument(right))
+                    do throws(JoinError) {
+                        return .success(try Join.join(left, right, names))
+                    } catch {
+                        return .failure(error)
+                    }
+                } catch {
+                    return .failure(.malformed(error))
+                }
+            }
+        }
+        switch result {
+        case .success(let bytes): return bytes
+        case .failure(.gap): throw .gap(collection: "", id: .null)
+        case .failure(.malformed(let reason)): throw .edit(.malformed(reason))
+        }
+    }
+
+    // MARK: Writing
+
+    /// Adds the operation to a batch; returns what the log has of the document afterwards.
+    func write(into batch: inout WriteBatch) throws(EngineError) -> StoredDocument? {
+        guard let state, let touched else {
+            try onStorage { () throws(StorageError) in try batch.remove(key) }
+            return nil
+        }
+        guard let original, let base, !isEvicted else {
+            return try put(DocumentPayload.encode(state: state), state, into: &batch)
+        }
+        let (isPartial, isTold) = try onDocument(key) { () throws(Malformed) in
+            try touched.span.withUnsafeBytes { bytes throws(Malformed) in
+                let touched = try EncodedDocument(bytes)
+                return (touched.isPartial, try Changes.isTold(touched, since: base))
+            }
+        }
+        if isPartial, state.count > Self.smallLength, original.deltaCount < Self.maximumDeltas,
+            original.deltaLength + touched.count <= state.count / 2
+        {
+            let payload = DocumentPayload.encode(delta: touched)
+            try onStorage { () throws(StorageError) in try batch.extend(key, payload) }
+            return StoredDocument(
+                state, stateLength: original.stateLength,
+                deltaLength: original.deltaLength + payload.count,
+                deltaCount: original.deltaCount + 1)
+        }
+        let based = try onDocument(key) { () throws(Malformed) in
+            try state.span.withUnsafeBytes { bytes throws(Malformed) in
+                try EncodedDocument(bytes).settingBase(base)
+            }
+        }
+        let payload =
+            isTold
+            ? DocumentPayload.encode(state: based)
+            : DocumentPayload.encode(state: based, delta: touched)
+        return try put(payload, based, into: &batch)
+    }
+
+    private func put(
+        _ payload: [UInt8], _ state: [UInt8], into batch: inout WriteBatch
+    ) throws(EngineError) -> StoredDocument {
+        try onStorage { () throws(StorageError) in try batch.put(key, payload) }
+        return StoredDocument(state, stateLength: payload.count, deltaLength: 0, deltaCount: 0)
+    }
+}
+
+extension Optional {
+    /// As `map`, which loses the type of the error.
+    fileprivate func map<Result, Failure: Error>(
+        _ transform: (Wrapped) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard let self else { return nil }
+        return try transform(self)
+    }
+}

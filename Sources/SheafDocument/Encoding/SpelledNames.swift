@@ -1,0 +1,43 @@
+package import SheafBytes
+
+extension EncodedDocument {
+    /// Objects with more spelled fields are maps whose names are data: they get no numbers.
+    private static let maximumSpelledFields = 128
+
+    /// Visits the names that are spelled in this document and may deserve a number.
+    package func forEachSpelledName(
+        _ body: (UnsafeRawBufferPointer) -> Void
+    ) throws(Malformed) {
+        guard try root.tag() != .noRoot else { return }
+        try visit(root, depth: 1, body)
+    }
+
+    private func visit(
+        _ field: EncodedEntry, depth: Int, _ body: (UnsafeRawBufferPointer) -> Void
+    ) throws(Malformed) {
+        guard depth <= Value.maximumDepth else { return }
+        try field.forEachEntry { (entry) throws(Malformed) in
+            switch try entry.tag() {
+            case .map, .bareMap, .object:
+                let object = try entry.object()
+                let spelled = object.count - object.numberedCount
+                if spelled <= Self.maximumSpelledFields {
+                    for index in object.numberedCount..<object.count {
+                        body(try object.spellingBytes(index))
+                    }
+                }
+                for index in 0..<object.count {
+                    try visit(try object.entry(index), depth: depth + 1, body)
+                }
+            case .array:
+                let array = try entry.array()
+                for index in 0..<array.count {
+                    try visit(try array.element(index), depth: depth + 1, body)
+                }
+            case .token:
+                try visit(try entry.inner(), depth: depth + 1, body)
+            default: break
+            }
+        }
+    }
+}
