@@ -20,14 +20,15 @@ extension Command {
             .json,
         ],
         details: """
-            Of each key the newest payload that survived is kept. IN stays as it is; OUT must be
-            empty or not exist, and becomes a store of its own, with new commits. The exit code is
-            3 when something of the store was lost. A key whose removal was lost may be there again.
+            Of each key the newest payload that survived is kept, with the extensions behind it if
+            none of them is lost. IN stays as it is; OUT must be empty or not exist, and becomes a
+            store of its own, with new commits. The exit code is 3 when something of the store was
+            lost. A key whose removal was lost may be there again.
 
             JSON: damaged bytes have the keys type ("damage"), file, offset, bytes, reason; missing
             segments have type ("missing"), first, last. The last line has type ("summary"),
             complete, store, keys, payloadBytes, records, lostCommits, incompleteCommits,
-            lostFoldedOperations, otherStoreFiles (left behind, for they belong to another store),
+            lostFoldedOperations, lostExtensions, otherStoreFiles (left behind, for they belong to another store),
             witness (a checkpoint, or null), lostKeys and outdatedKeys, which are null without a
             witness.
             """,
@@ -113,6 +114,10 @@ enum SalvageCommand {
             losses.append("parts of " + Quantity.count(report.incompleteCommitCount, "commit"))
         }
         if report.hasLostFoldedOperations { losses.append("folded operations") }
+        if report.lostExtensionCount > 0 {
+            losses.append(
+                "what \(Quantity.count(report.lostExtensionCount, "extension")) stood on")
+        }
         if report.lostKeyCount > 0 { losses.append(Quantity.count(report.lostKeyCount, "key")) }
         if report.outdatedKeyCount > 0 {
             losses.append("the newest payload of " + Quantity.count(report.outdatedKeyCount, "key"))
@@ -160,6 +165,7 @@ enum SalvageCommand {
         line.add("lostCommits", report.lostCommitCount)
         line.add("incompleteCommits", report.incompleteCommitCount)
         line.add("lostFoldedOperations", report.hasLostFoldedOperations)
+        line.add("lostExtensions", report.lostExtensionCount)
         line.add("otherStoreFiles", report.otherStoreFiles)
         line.add("witness", report.witness)
         line.add("lostKeys", hasWitness ? UInt64(report.lostKeyCount) : nil)

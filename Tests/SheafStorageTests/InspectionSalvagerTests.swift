@@ -159,10 +159,10 @@ import Testing
 /// Where the newest operation of each key of a store is, and which payloads the key ever had.
 private struct Origins {
     private struct Origin {
-        let file: String
-        /// The bytes of the record.
-        let record: Range<Int>
-        let payload: String?
+        /// The files and bytes of the records that the key stands on.
+        var records: [(file: String, bytes: Range<Int>)]
+        /// The payloads, joined.
+        var payload: String?
     }
 
     let files: [String: [UInt8]]
@@ -187,7 +187,7 @@ private struct Origins {
         _ found: [String: String], isHit: (_ file: String, _ record: Range<Int>) -> Bool
     ) -> [String] {
         let wrong = newest.filter { key, origin in
-            found[key] != origin.payload && !isHit(origin.file, origin.record)
+            found[key] != origin.payload && !origin.records.contains { isHit($0.file, $0.bytes) }
         }
         let invented = found.filter { history[$0.key]?.contains($0.value) != true }
         return (wrong.map(\.key) + invented.map(\.key)).sorted()
@@ -204,9 +204,14 @@ private struct Origins {
         let start = isFolded ? 128 : logged.position.offset - logged.operation.distance
         let length = (files[file] ?? [])[(start + 8)..<(start + 12)].reversed()
             .reduce(0) { $0 << 8 | Int($1) }
-        let isPut = logged.operation.kind == .put
-        newest[key] = Origin(
-            file: file, record: start..<start + length, payload: isPut ? payload : nil)
-        if isPut { history[key, default: []].insert(payload) }
+        var origin = Origin(
+            records: [(file, start..<start + length)],
+            payload: logged.operation.kind == .remove ? nil : payload)
+        if logged.operation.kind == .extend, let before = newest[key] {
+            origin.records += before.records
+            origin.payload = (before.payload ?? "") + payload
+        }
+        newest[key] = origin
+        if let payload = origin.payload { history[key, default: []].insert(payload) }
     }
 }

@@ -13,7 +13,7 @@ package enum SmallStore {
     /// Options under which a few commits fill a segment and a few segments can be folded.
     package static func options(seed: UInt64) -> LogStoreOptions {
         var options = LogStoreOptions()
-        options.segmentLength = 640
+        options.segmentLength = 704
         options.checkpointLength = 1 << 30
         options.history = HistoryHorizon(commits: 6, bytes: 1 << 30)
         options.clock = FakeClock().clock
@@ -36,7 +36,7 @@ package enum SmallStore {
         return (volume.snapshotFiles(), content)
     }
 
-    /// One commit of a put or two, and now and then a removal.
+    /// One commit of a put or two, and now and then a removal or an extension.
     package static func commit(
         _ number: Int, to engine: StoreEngine, _ content: inout Content
     ) throws {
@@ -54,20 +54,26 @@ package enum SmallStore {
             try batch.put(Array("other\(number)".utf8), Array("o\(number)".utf8))
             content.payloads["other\(number)"] = "o\(number)"
         }
+        let extended = "key\((number + 4) % 7)"
+        if number % 5 < 2, let before = content.payloads[extended] {
+            try batch.extend(Array(extended.utf8), Array("+\(number)".utf8))
+            content.payloads[extended] = before + "+\(number)"
+        }
         content.lastCommit = try engine.append(batch)
         try engine.flush()
     }
 
-    /// What an opening of these files finds, or the error that refuses it.
+    /// What an opening of these files finds, or the error that refuses it; where a key stands on
+    /// several payloads, they are joined.
     package static func payloads(in volume: any Volume) throws -> [String: String] {
         let engine = try StoreEngine(opening: volume)
         defer { try? engine.close() }
         let snapshot = engine.snapshot()
         var payloads: [String: String] = [:]
         try snapshot.tree.forEach(in: snapshot.keys) { key, value throws(StorageError) in
-            let payload = try snapshot.payload(of: key)
-            payloads[String(decoding: key, as: UTF8.self)] = payload.map {
-                String(decoding: $0, as: UTF8.self)
+            let operations = try snapshot.operations(of: key).reversed()
+            payloads[String(decoding: key, as: UTF8.self)] = operations.reduce("") {
+                $0 + String(decoding: $1.operation.payload, as: UTF8.self)
             }
             return true
         }

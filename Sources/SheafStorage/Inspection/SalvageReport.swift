@@ -28,6 +28,9 @@ package struct SalvageReport: Sendable {
     /// Whether base files have lost operations; of how many commits is not known.
     package internal(set) var hasLostFoldedOperations = false
 
+    /// Extensions that were left behind, because something that they stand on is lost.
+    package internal(set) var lostExtensionCount = 0
+
     package internal(set) var keptKeyCount = 0
     package internal(set) var keptPayloadBytes = 0
     /// The commits that the new store has.
@@ -43,6 +46,7 @@ package struct SalvageReport: Sendable {
     /// Whether nothing was lost.
     package var isComplete: Bool {
         missingSegments.isEmpty && lostCommitCount == 0 && incompleteCommitCount == 0
-            && !hasLostFoldedOperations && lostKeyCount == 0 && outdatedKeyCount == 0
+            && !hasLostFoldedOperations && lostExtensionCount == 0 && lostKeyCount == 0
+            && outdatedKeyCount == 0
     }
 }

@@ -143,7 +143,8 @@ struct SalvageSweep: ~Copyable {
                 operation,
                 SalvageIndex.Location(
                     position: entry.position, file: file,
-                    offset: record.position.offset + entry.offset))
+                    offset: record.position.offset + entry.offset,
+                    isExtension: operation.kind == .extend))
         }
         return true
     }
@@ -184,7 +185,7 @@ struct SalvageSweep: ~Copyable {
                     operation,
                     SalvageIndex.Location(
                         position: LogPosition(segment: record.position.segment, offset: start),
-                        file: file, offset: start))
+                        file: file, offset: start, isExtension: operation.kind == .extend))
             }
         }
     }

@@ -3,7 +3,8 @@ import SheafBytes
 /// Reads what is right in a damaged store, and writes it into a new one.
 ///
 /// Every record that is right counts, wherever it stands and whatever is wrong around it. Of each
-/// key the payload with the highest position is kept. The damaged store stays as it is.
+/// key the payload with the highest position is kept, and an extension if all that it stands on is
+/// there; otherwise the newest put before it. The damaged store stays as it is.
 package struct Salvager: ~Copyable {
     /// A batch of the new store has about this many bytes, or this many keys.
     private static let batchLength = 1 << 20
@@ -121,7 +122,7 @@ package struct Salvager: ~Copyable {
         return (UInt64(segments.lowerBound), UInt64(segments.upperBound))
     }
 
-    /// Writes the newest payload of each key.
+    /// Writes the newest payloads of each key.
     private mutating func write(
         to target: any Volume, options: LogStoreOptions
     ) throws(StorageError) {
@@ -144,29 +145,52 @@ package struct Salvager: ~Copyable {
         var batch = WriteBatch()
         var length = 0
         var (keys, bytes, commits) = (0, 0, 0)
+        var chains = SalvageChains(files, store: sweep.store)
+        var lostExtensions = 0
         try sweep.index.forEach { key, location throws(StorageError) in
-            guard let operation = operation(at: location), operation.kind == .put,
-                witness?.isRemoved(key, at: location.position) != true
-            else { return }
-            try batch.put(key, operation.payload)
-            keys += 1
-            bytes += operation.payload.count
-            length += operation.length
-            guard length >= Self.batchLength || batch.count >= Self.batchCount else { return }
-            _ = try engine.append(batch)
-            try engine.flush()
-            commits += 1
-            batch.removeAll()
-            length = 0
+            guard witness?.isRemoved(key, at: location.position) != true else { return }
+            let state = state(of: key, from: location, &chains, &lostExtensions)
+            keys += state.isEmpty ? 0 : 1
+            for operation in state {
+                if operation.kind == .put {
+                    try batch.put(key, operation.payload)
+                } else {
+                    try batch.extend(key, operation.payload)
+                }
+                bytes += operation.payload.count
+                length += operation.length
+                guard length >= Self.batchLength || batch.count >= Self.batchCount else { continue }
+                _ = try engine.append(batch)
+                try engine.flush()
+                commits += 1
+                batch.removeAll()
+                length = 0
+            }
         }
         if batch.count > 0 {
             _ = try engine.append(batch)
             try engine.flush()
             commits += 1
         }
+        sweep.report.lostExtensionCount = lostExtensions
         sweep.report.keptKeyCount = keys
         sweep.report.keptPayloadBytes = bytes
         sweep.report.writtenCommitCount = commits
+    }
+
+    /// What is kept of a key, the oldest first: a put, and extensions.
+    private func state(
+        of key: UnsafeRawBufferPointer, from newest: SalvageIndex.Location,
+        _ chains: inout SalvageChains, _ lostExtensions: inout Int
+    ) -> [Operation] {
+        guard let head = operation(at: newest), head.kind != .remove else { return [] }
+        let (found, isWhole) = chains.chain(of: head, at: newest.position)
+        if isWhole { return found.reversed() }
+        lostExtensions += found.count
+        guard let foundation = sweep.index.foundation(of: key),
+            let older = operation(at: foundation), older.kind == .put
+        else { return [] }
+        return [older]
     }
 
     private func operation(at location: SalvageIndex.Location) -> Operation? {

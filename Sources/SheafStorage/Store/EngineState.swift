@@ -75,18 +75,6 @@ struct EngineState: ~Copyable {
         }
     }
 
-    /// Refuses a batch that extends a key without a payload; the keys at `ranges` need one.
-    func checkPresent(
-        _ ranges: [Range<Int>], of batch: borrowing WriteBatch
-    ) throws(StorageError) {
-        for range in ranges {
-            let isPresent = batch.bytes.withUnsafeBytes { bytes in
-                keyspace.tree.find(bytes.slice(range)) != nil
-            }
-            guard isPresent else { throw .nothingToExtend(key: Array(batch.bytes[range])) }
-        }
-    }
-
     /// Gives every operation of `batch` its place, and the commit its number.
     mutating func append(
         _ batch: borrowing WriteBatch, at now: UInt64, options: borrowing LogStoreOptions

@@ -49,6 +49,14 @@ struct Keyspace: ~Copyable {
         return removal.position
     }
 
+    /// Refuses to extend the keys at `ranges` of `bytes` if one of them has no payload.
+    func checkPresent(_ ranges: [Range<Int>], in bytes: [UInt8]) throws(StorageError) {
+        for range in ranges {
+            let isPresent = bytes.withUnsafeBytes { tree.find($0.slice(range)) != nil }
+            guard isPresent else { throw .nothingToExtend(key: Array(bytes[range])) }
+        }
+    }
+
     /// Notes that the newest operation of `key` is an extension at `place`; returns the one before.
     mutating func extend(_ key: UnsafeRawBufferPointer, at place: Place) -> LogPosition {
         live.add(place)

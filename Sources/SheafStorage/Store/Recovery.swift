@@ -187,11 +187,7 @@ struct Recovery {
             tree: loaded.snapshot(), segments: table, commit: end.commit,
             commitAt: end.commitAt, end: end.position, chain: end.chain, grownLength: end.length)
         var keyspace = loaded.takeKeyspace()
-        let orphans = keyspace.orphans
-        keyspace.orphans = []
-        let opening =
-            orphans.isEmpty
-            ? nil : UnsettledOpening(snapshot: snapshot, live: keyspace.live, orphans: orphans)
+        let opening = UnsettledOpening(takingOrphansOf: &keyspace, in: snapshot)
         let state = EngineState(
             store: store, keyspace: keyspace,
             tail: EngineState.Tail(segment: table.lastNumber), lastCommit: end.commit,

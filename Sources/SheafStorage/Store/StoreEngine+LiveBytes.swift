@@ -5,9 +5,18 @@ import Synchronization
 /// The counts come from a checkpoint, and the log behind it has superseded extensions. What those
 /// stood on is still counted, and may have been folded away since the checkpoint was written.
 struct UnsettledOpening: Sendable {
-    let snapshot: LogSnapshot
-    let live: LiveBytes
-    let orphans: [LogPosition]
+    private let snapshot: LogSnapshot
+    private let live: LiveBytes
+    private let orphans: [LogPosition]
+
+    /// Takes over what there is to look up; none where there is nothing.
+    init?(takingOrphansOf keyspace: inout Keyspace, in snapshot: LogSnapshot) {
+        guard !keyspace.orphans.isEmpty else { return nil }
+        self.snapshot = snapshot
+        live = keyspace.live
+        orphans = keyspace.orphans
+        keyspace.orphans = []
+    }
 
     /// The live bytes that are none.
     func garbage() -> LiveBytes {

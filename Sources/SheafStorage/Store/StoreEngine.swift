@@ -93,7 +93,7 @@ package final class StoreEngine: Sendable {
         let extended = batch.hasExtensions ? try batch.keysToExtend() : []
         let (commit, isDurable) = try state.withLock { state throws(StorageError) in
             try state.checkWritable()
-            try state.checkPresent(extended, of: batch)
+            try state.keyspace.checkPresent(extended, in: batch.bytes)
             let commit =
                 batch.count == 0
                 ? state.lastCommit : state.append(batch, at: now, options: options)

@@ -1,0 +1,108 @@
+/// Finds operations of damaged files by their positions, for extensions stand on others.
+struct SalvageChains {
+    private let files: [StoreDirectory.File]
+    private let store: StoreID
+    /// The files that say that they are a segment, by its number.
+    private var logs: [UInt32: [Int]] = [:]
+    private var bases: [(segments: ClosedRange<UInt32>, folds: [FoldedRecord])] = []
+    /// The records that were found to be right: the file, and where in it.
+    private var verified: Set<UInt64> = []
+
+    init(_ files: [StoreDirectory.File], store: StoreID) {
+        self.files = files
+        self.store = store
+        for (number, file) in files.enumerated() {
+            var (kind, segments) = (file.kind, file.segments)
+            if case .success(let header) = file.header {
+                guard header.store == store else { continue }
+                (kind, segments) = (header.kind, header.segments)
+            }
+            if kind == .log {
+                logs[segments.lowerBound, default: []].append(number)
+            } else {
+                bases.append((segments, folds(of: file, segments)))
+            }
+        }
+    }
+
+    /// What `head` stands on, the newest first and itself the first; not whole where some of it is
+    /// lost, and then as far as it was found.
+    mutating func chain(
+        of head: Operation, at position: LogPosition
+    ) -> (operations: [Operation], isWhole: Bool) {
+        var operations = [head]
+        var limit = position
+        while let last = operations.last, last.kind == .extend {
+            guard last.previous < limit, operations.count < Limits.maximumChainLength,
+                let next = operation(at: last.previous), next.kind != .remove,
+                next.key.elementsEqual(head.key)
+            else { return (operations, false) }
+            limit = last.previous
+            operations.append(next)
+        }
+        return (operations, true)
+    }
+
+    private mutating func operation(at position: LogPosition) -> Operation? {
+        for number in logs[position.segment] ?? [] {
+            if let found = loggedOperation(at: position, in: number) { return found }
+        }
+        for base in bases where base.segments.contains(position.segment) {
+            if let found = Self.operation(at: position, in: base.folds) { return found }
+        }
+        return nil
+    }
+
+    private static func operation(
+        at position: LogPosition, in folds: [FoldedRecord]
+    ) -> Operation? {
+        var (low, high) = (0, folds.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if folds[middle][0].position <= position { low = middle + 1 } else { high = middle }
+        }
+        guard low > 0, let entry = folds[low - 1].entry(at: position) else { return nil }
+        return try? folds[low - 1].operation(entry)
+    }
+
+    private mutating func loggedOperation(
+        at position: LogPosition, in number: Int
+    ) -> Operation? {
+        let (bytes, offset) = (files[number].bytes, position.offset)
+        guard offset <= bytes.count - Operation.headerLength else { return nil }
+        let distance = Int(bytes.loadInteger(offset + Operation.Layout.distance) as UInt32)
+        guard distance >= Record.headerLength, distance <= offset - SegmentHeader.length else {
+            return nil
+        }
+        let place = UInt64(number) << 32 | UInt64(offset - distance)
+        if !verified.contains(place) {
+            let record = try? Record(
+                decoding: bytes, at: offset - distance, segment: position.segment, store: store)
+            guard record != nil else { return nil }
+            verified.insert(place)
+        }
+        return try? Operation(decoding: bytes, at: offset)
+    }
+
+    /// The folded records of a base file that are right, in the order of their positions.
+    private func folds(
+        of file: StoreDirectory.File, _ segments: ClosedRange<UInt32>
+    ) -> [FoldedRecord] {
+        var sweep = SegmentSweep(
+            file: file.bytes, segment: segments.lowerBound, store: store, chain: nil)
+        var folds: [FoldedRecord] = []
+        while true {
+            switch sweep.next() {
+            case .record(let record, _):
+                if record.kind == .folded,
+                    let folded = try? FoldedRecord(record, of: 1...UInt32.max)
+                {
+                    folds.append(folded)
+                }
+            case .gap: continue
+            case .footer, .unused:
+                return folds.sorted { $0[0].position < $1[0].position }
+            }
+        }
+    }
+}
