@@ -62,4 +62,37 @@ extension MergeRow: CustomTestStringConvertible {
             #expect(report.states > 1_000)
         }
     }
+
+    @Test func `a comparison with the model finds what is wrong, and nothing else`() {
+        for seed in firstSeed..<firstSeed + 20 {
+            let model = ModelComparison.difference(
+                of: ModelDocument.self, seed: seed, peers: 3, steps: 40)
+            #expect(model == nil)
+        }
+        let found = (firstSeed..<firstSeed + 20).compactMap {
+            ModelComparison.difference(of: StubbornDocument.self, seed: $0, peers: 3, steps: 40)
+        }
+        #expect(!found.isEmpty)
+    }
+
+    /// Stays where others have deleted it.
+    private struct StubbornDocument: MergingDocument {
+        var model = ModelDocument()
+
+        mutating func apply(_ edits: [Edit], stamp: Stamp) { model.apply(edits, stamp: stamp) }
+        mutating func delete(stamp: Stamp) { model.delete(stamp: stamp) }
+        mutating func insert(_ object: Object, stamp: Stamp) { model.insert(object, stamp: stamp) }
+        mutating func insertDifferences(_ object: Object, stamp: Stamp) {
+            model.insertDifferences(object, stamp: stamp)
+        }
+        mutating func insertInitial(_ object: Object) { model.insertInitial(object) }
+        func joined(with other: StubbornDocument) -> StubbornDocument {
+            let joined = model.joined(with: other.model)
+            return joined.value == nil ? self : StubbornDocument(model: joined)
+        }
+        var value: Value? { model.value }
+        func value(at path: [String], as part: Part) -> Value? { model.value(at: path, as: part) }
+        var latestTime: HybridTime { model.latestTime }
+        var dump: [String] { model.dump }
+    }
 }
