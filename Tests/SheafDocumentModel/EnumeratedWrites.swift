@@ -1,4 +1,4 @@
-import SheafDocument
+package import SheafDocument
 
 /// Small sets of writes in which each kind meets each other kind, for `Enumeration`.
 package enum EnumeratedWrites {
@@ -41,5 +41,5 @@ package enum EnumeratedWrites {
 
 extension Object {
     /// An object with these fields, without the detour over a type that literals need.
-    static func of(_ fields: (String, Value)...) -> Object { Object(fields) }
+    package static func of(_ fields: (String, Value)...) -> Object { Object(fields) }
 }

@@ -32,6 +32,11 @@ extension MergeRow {
             base: [.insert(.of())], left: [set("f", to: [1])], right: [set("f", to: ["x": 1])],
             order: .rightLater, value: ["f": ["x": 1]],
             parts: [PartValue(["f"], .map, ["x": 1]), PartValue(["f"], .register, [1])]),
+        MergeRow(
+            "of a value and an object with one stamp the value shows",
+            left: [.edit([.set(path: ["f"], to: ["x": 1]), .set(path: ["f"], to: 5)])],
+            right: [.insertInitial(.of(("f", 1)))],
+            value: ["f": 5], parts: [PartValue(["f"], .map, ["x": 1])]),
     ]
 
     private static let maps = [
@@ -61,9 +66,28 @@ extension MergeRow {
             left: [.edit([.unset(path: ["items", "x"])])],
             right: [set("items", "x", "q", to: 5)],
             order: .rightLater, value: ["items": ["x": ["q": 5]]]),
+        MergeRow(
+            "a field whose value is inserted again yields to whoever changed it",
+            base: [.insert(.of(("obj", ["a": 1, "b": 1])))],
+            left: [.insertDifferences(.of(("obj", ["a": 1, "b": 2])))],
+            right: [set("obj", "a", to: 9)],
+            value: ["obj": ["a": 9, "b": 2]]),
     ]
 
     private static let counters = [
+        MergeRow(
+            "what one has added before is counted once",
+            base: [.insert(.of()), .edit([.increment(path: ["c"], by: .integer(1))])],
+            left: [.edit([.increment(path: ["c"], by: .integer(5))])],
+            right: [.edit([.increment(path: ["c"], by: .integer(7))])],
+            value: ["c": 13]),
+        MergeRow(
+            "what one has added before a restart does not count with what comes after",
+            base: [.insert(.of())],
+            left: [.edit([.increment(path: ["c"], by: .integer(5))])],
+            right: [.edit([.restart(path: ["c"], with: .integer(100))])],
+            then: [.edit([.increment(path: ["c"], by: .integer(1))])],
+            value: ["c": 101]),
         MergeRow(
             "what two add to a counter adds up",
             base: [.insert(.of())],
@@ -140,6 +164,11 @@ extension MergeRow {
             left: [.insertInitial(.of(("o", ["x": 1, "y": 1])))],
             right: [.insertInitial(.of(("o", ["x": 1]))), .edit([.unset(path: ["o"])])],
             value: [:]),
+        MergeRow(
+            "an object that is set keeps the initial values of all",
+            left: [.insertInitial(.of(("o", ["x": 1, "y": 1])))],
+            right: [.insertInitial(.of(("o", ["x": 1, "z": 1]))), set("o", to: ["w": 1])],
+            value: ["o": ["w": 1, "x": 1, "y": 1, "z": 1]]),
         MergeRow(
             "initial values do not bring back what was deleted",
             left: [.insertInitial(.of(("a", 1)))],

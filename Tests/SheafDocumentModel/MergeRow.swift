@@ -29,19 +29,22 @@ package struct MergeRow: Sendable {
     package let base: [ModelWrite]
     package let left, right: [ModelWrite]
     package let order: Order
+    /// What the one on the left does when it has seen both.
+    package let then: [ModelWrite]
     /// Nil if there is no document then.
     package let value: Value?
     package let parts: [PartValue]
 
     package init(
         _ name: String, base: [ModelWrite] = [], left: [ModelWrite], right: [ModelWrite],
-        order: Order = .any, value: Value?, parts: [PartValue] = []
+        order: Order = .any, then: [ModelWrite] = [], value: Value?, parts: [PartValue] = []
     ) {
         self.name = name
         self.base = base
         self.left = left
         self.right = right
         self.order = order
+        self.then = then
         self.value = value
         self.parts = parts
     }
@@ -72,8 +75,11 @@ package struct MergeRow: Sendable {
                 base, on: Document(), Stamp(HybridTime(rawValue: 1), setting.left.site))
             let left = written(self.left, on: base, setting.left)
             let right = written(self.right, on: base, setting.right)
+            let last = Stamp(HybridTime(rawValue: 40), setting.left.site)
+            let expected = written(then, on: left.joined(with: right), last)
             return outcomes(left, right, between: [Document(), base]).flatMap { way, outcome in
-                failures(outcome, left.joined(with: right)).map { "\(way): \($0) (\(setting))" }
+                failures(written(then, on: outcome, last), expected)
+                    .map { "\(way): \($0) (\(setting))" }
             }
         }
     }

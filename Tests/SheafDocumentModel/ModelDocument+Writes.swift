@@ -155,7 +155,7 @@ extension ModelDocument {
         for place in dropped {
             dots[place] = nil
             guard place.stamp == .initial else { continue }
-            overrides.insert(Override(path: place.path, part: place.kind.part))
+            overrides.insert(PartPlace(path: place.path, part: place.kind.part))
         }
         return !dropped.isEmpty
     }

@@ -59,7 +59,7 @@ package struct ModelDocument: Hashable, Sendable {
     }
 
     /// A part whose seeds somebody has replaced or removed.
-    package struct Override: Hashable, Sendable {
+    package struct PartPlace: Hashable, Sendable {
         package let path: Path
         package let part: Part
     }
@@ -68,7 +68,7 @@ package struct ModelDocument: Hashable, Sendable {
     package internal(set) var deletion: Stamp?
     /// Seeds are those whose stamp is the initial one.
     package internal(set) var dots: [Place: Content] = [:]
-    package internal(set) var overrides: Set<Override> = []
+    package internal(set) var overrides: Set<PartPlace> = []
 
     /// A document of which nobody has heard.
     package init() {}
@@ -106,12 +106,12 @@ package struct ModelDocument: Hashable, Sendable {
         dots = dots.filter { place, _ in
             guard place.stamp == .initial else { return true }
             return deletion == nil && !isBelowOverriddenMap(place.path)
-                && !overrides.contains(Override(path: place.path, part: place.kind.part))
+                && !overrides.contains(PartPlace(path: place.path, part: place.kind.part))
         }
     }
 
     private func isBelowOverriddenMap(_ path: Path) -> Bool {
-        path.indices.contains { overrides.contains(Override(path: Path(path[..<$0]), part: .map)) }
+        path.indices.contains { overrides.contains(PartPlace(path: Path(path[..<$0]), part: .map)) }
     }
 
     /// The latest time of all that were seen; a write comes behind it.

@@ -10,6 +10,13 @@ package struct ModelHistory: Sendable {
         /// One peer takes the state of another.
         case join(from: Int, into: Int)
 
+        /// Whose state it changes.
+        package var peer: Int {
+            switch self {
+            case .write(_, let peer, _), .join(_, into: let peer): peer
+            }
+        }
+
         /// Does it with the documents of all peers.
         package func apply<Document: MergingDocument>(to documents: inout [Document]) {
             switch self {
@@ -36,7 +43,7 @@ package struct ModelHistory: Sendable {
 
     /// What each peer has.
     package private(set) var documents: [ModelDocument]
-    /// Of each peer also what it had before.
+    /// All that peers had: nothing, and the state of the peer in question after each step.
     package private(set) var states: [ModelDocument]
 
     private var clocks: [Clock]
@@ -60,12 +67,9 @@ package struct ModelHistory: Sendable {
     package mutating func next() -> Step {
         let step = draw()
         step.apply(to: &documents)
-        switch step {
-        case .write(_, let peer, _): states.append(documents[peer])
-        case .join(_, let into):
-            states.append(documents[into])
-            clocks[into].latest = max(clocks[into].latest, documents[into].latestTime)
-        }
+        states.append(documents[step.peer])
+        let seen = documents[step.peer].latestTime
+        clocks[step.peer].latest = max(clocks[step.peer].latest, seen)
         return step
     }
 

@@ -62,4 +62,79 @@ extension MergeRow: CustomTestStringConvertible {
             #expect(report.states > 1_000)
         }
     }
+
+    @Test func `a write that changes nothing is not noted`() {
+        var document = ModelDocument()
+        document.insert(.of(("a", 1), ("o", ["x": 2])), stamp: stamp(1))
+        let before = document
+        document.apply([], stamp: stamp(2))
+        document.apply([.unset(path: ["b"]), .unset(path: ["o", "y"])], stamp: stamp(2))
+        document.apply([.unset(path: ["a"], parts: [.map, .counter])], stamp: stamp(2))
+        document.insertDifferences(.of(("a", 1), ("o", [:])), stamp: stamp(2))
+        document.insertInitial(.of(("b", 1)))
+        #expect(document == before)
+        document.apply([.set(path: ["a"], to: 1)], stamp: stamp(2))
+        #expect(document != before && document.value == before.value)
+    }
+
+    @Test func `a dump has a line for all that a document is`() {
+        var document = ModelDocument()
+        document.insertInitial(.of(("a", 1), ("o", ["x": 2])))
+        document.apply([.set(path: ["o", "x"], to: 3)], stamp: stamp(1))
+        document.apply(
+            [
+                .unset(path: ["o"]), .restart(path: ["c/|\\\u{E9}"], with: .integer(0)),
+                .increment(path: ["c/|\\\u{E9}"], by: .float(0.5)),
+                .set(path: ["a"], to: "t", as: .attachment),
+            ], stamp: stamp(2))
+        #expect(
+            document.dump == [
+                #"/a|token|2.7||407400"#,
+                #"/a|value|0.0||20bff0000000000000"#,
+                #"/c\2f\7c\5c\c3\a9|restart|2.7||208000000000000000"#,
+                #"/c\2f\7c\5c\c3\a9|sum|2.7|2.7|20bfe000000000000001"#,
+                #"/o|override|||map"#,
+                #"|mark|0.0||"#,
+                #"|vector|2.7||"#,
+            ])
+        document.delete(stamp: stamp(3))
+        #expect(document.dump == ["|deletion|3.7||", "|vector|3.7||"])
+    }
+
+    private func stamp(_ time: UInt64) -> Stamp {
+        Stamp(HybridTime(rawValue: time), Site(rawValue: 7))
+    }
+
+    @Test func `a comparison with the model finds what is wrong, and nothing else`() {
+        for seed in firstSeed..<firstSeed + 10 {
+            let model = ModelComparison.difference(
+                of: ModelDocument.self, seed: seed, peers: 3, steps: 25)
+            #expect(model == nil)
+        }
+        let found = (firstSeed..<firstSeed + 10).compactMap {
+            ModelComparison.difference(of: StubbornDocument.self, seed: $0, peers: 3, steps: 25)
+        }
+        #expect(!found.isEmpty)
+    }
+
+    /// Stays where others have deleted it.
+    private struct StubbornDocument: MergingDocument {
+        var model = ModelDocument()
+
+        mutating func apply(_ edits: [Edit], stamp: Stamp) { model.apply(edits, stamp: stamp) }
+        mutating func delete(stamp: Stamp) { model.delete(stamp: stamp) }
+        mutating func insert(_ object: Object, stamp: Stamp) { model.insert(object, stamp: stamp) }
+        mutating func insertDifferences(_ object: Object, stamp: Stamp) {
+            model.insertDifferences(object, stamp: stamp)
+        }
+        mutating func insertInitial(_ object: Object) { model.insertInitial(object) }
+        func joined(with other: StubbornDocument) -> StubbornDocument {
+            let joined = model.joined(with: other.model)
+            return joined.value == nil ? self : StubbornDocument(model: joined)
+        }
+        var value: Value? { model.value }
+        func value(at path: [String], as part: Part) -> Value? { model.value(at: path, as: part) }
+        var latestTime: HybridTime { model.latestTime }
+        var dump: [String] { model.dump }
+    }
 }

@@ -1,0 +1,60 @@
+import SheafDocument
+import SheafTestSupport
+
+/// A document beside the model, through a history and in joins of what was met in it.
+package enum ModelComparison {
+    /// The first place where the document is not what the model is; nil if there is none.
+    package static func difference<Document: MergingDocument>(
+        of type: Document.Type, seed: UInt64, peers: Int, steps: Int
+    ) -> String? {
+        var history = ModelHistory(seed: seed, peers: peers)
+        var documents = Array(repeating: Document(), count: peers)
+        var states = [Document()]
+        for index in 0..<steps {
+            let step = history.next()
+            step.apply(to: &documents)
+            states.append(documents[step.peer])
+            if let text = difference(documents[step.peer], history.documents[step.peer]) {
+                return "seed \(seed), step \(index), \(step): \(text)"
+            }
+        }
+        var random = SeededRandom(seed: seed, "joins")
+        for _ in 0..<steps {
+            let (left, right) = (random.below(states.count), random.below(states.count))
+            let joined = states[left].joined(with: states[right])
+            let model = history.states[left].joined(with: history.states[right])
+            if let text = difference(joined, model) {
+                return "seed \(seed), join of states \(left) and \(right): \(text)"
+            }
+        }
+        return nil
+    }
+
+    /// How a document differs from the model.
+    package static func difference(
+        _ document: some MergingDocument, _ model: ModelDocument
+    ) -> String? {
+        let (lines, expected) = (Set(document.dump), Set(model.dump))
+        if lines != expected || document.dump.count != model.dump.count {
+            return "has \(lines.subtracting(expected).sorted()), "
+                + "and not \(expected.subtracting(lines).sorted())"
+        }
+        if document.latestTime != model.latestTime { return "has seen \(document.latestTime)" }
+        if key(document.value) != key(model.value) { return "shows \(text(document.value))" }
+        for path in Set(model.dots.keys.map(\.path) + model.overrides.map(\.path)) {
+            let names = path.map { String(decoding: $0, as: UTF8.self) }
+            for part in Part.allCases {
+                let value = document.value(at: names, as: part)
+                if key(value) != key(model.value(at: names, as: part)) {
+                    return "\(names) as \(part) shows \(text(value))"
+                }
+            }
+        }
+        return nil
+    }
+
+    /// `==` does not tell 1 from 1.0.
+    private static func key(_ value: Value?) -> [UInt8]? { value.map(ModelDocument.key) }
+
+    private static func text(_ value: Value?) -> String { value.map { "\($0)" } ?? "nothing" }
+}
