@@ -73,6 +73,13 @@ let package = Package(
             dependencies: ["SheafDocument", "SheafDocumentModel", "SheafTestSupport"],
             swiftSettings: settings),
         .testTarget(
+            name: "SheafTests",
+            dependencies: [
+                "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafStorage",
+                "SheafTestSupport",
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "SheafStorageTests",
             dependencies: ["SheafStorage", "SheafSimulator", "SheafTestSupport"],
             swiftSettings: settings),

@@ -2,10 +2,10 @@ import SheafDocument
 import SheafTestSupport
 
 /// Draws operations over a few fields, so that peers meet, and with types that clash.
-struct RandomWrite {
+package struct RandomWrite {
     private var random: SeededRandom
 
-    init(seed: UInt64) {
+    package init(seed: UInt64) {
         random = SeededRandom(seed: seed, "writes")
     }
 
@@ -29,7 +29,7 @@ struct RandomWrite {
     ]
 
     /// One for a document that is there, or is not.
-    mutating func write(isThere: Bool) -> ModelWrite {
+    package mutating func write(isThere: Bool) -> ModelWrite {
         // Statements change documents that they find, and others may still come to it.
         let edits = isThere ? 24 : 1
         switch random.below(edits + 8) {

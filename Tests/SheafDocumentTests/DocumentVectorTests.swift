@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+import SheafDocumentModel
 import SheafTestSupport
 import Testing
 

@@ -36,10 +36,17 @@ package struct DocumentChange: Sendable {
     }
 }
 
-/// What became of changes.
+/// What became of a commit.
 package struct DocumentReceipt: Sendable {
+    /// What became of one change.
+    package struct Outcome: Equatable, Sendable {
+        package let isChanged: Bool
+        /// What it was written with; none for what others wrote, and where nothing was.
+        package let stamp: Stamp?
+    }
+
     /// The commit that has the changes; the newest there is where nothing was changed.
     package let commit: CommitID
-    /// Which of the changes changed something.
-    package let isChanged: [Bool]
+    /// In the order of the changes.
+    package let outcomes: [Outcome]
 }

@@ -99,13 +99,11 @@ package final class DocumentEngine: Sendable {
             var transaction = DocumentTransaction(
                 snapshot, state.directory, state.clock,
                 now: store.options.clock.wallMilliseconds(), state.unpublished)
-            var isChanged: [Bool] = []
-            for change in changes {
-                isChanged.append(try transaction.apply(change))
-            }
+            var outcomes: [DocumentReceipt.Outcome] = []
+            for change in changes { outcomes.append(try transaction.apply(change)) }
             guard transaction.hasChanges else {
                 let newest = max(snapshot.commit, state.unpublished.lastCommit)
-                return DocumentReceipt(commit: newest, isChanged: isChanged)
+                return DocumentReceipt(commit: newest, outcomes: outcomes)
             }
             // Names that this commit uses for the first time come with it, be it lost or not.
             state.clock = transaction.clock
@@ -118,7 +116,7 @@ package final class DocumentEngine: Sendable {
             state.registry.noteWritten(state.directory)
             state.unpublished.note(transaction.documents, of: commit)
             for bytes in transaction.spellings { state.registry.note(bytes, in: &state.directory) }
-            return DocumentReceipt(commit: commit, isChanged: isChanged)
+            return DocumentReceipt(commit: commit, outcomes: outcomes)
         }
     }
 }

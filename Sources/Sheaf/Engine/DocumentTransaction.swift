@@ -11,6 +11,8 @@ struct DocumentTransaction {
     private(set) var clock: HybridClock
     /// What documents have that are written once in this commit.
     private var stamp: Stamp?
+    /// What the change in hand was written with.
+    private var usedStamp: Stamp?
     private var working: [WorkingDocument] = []
     private var positions: [[UInt8]: Int] = [:]
     private var stored: [(key: [UInt8], document: StoredDocument?)] = []
@@ -33,12 +35,19 @@ struct DocumentTransaction {
     /// What the commit leaves of each document; known when there is a batch.
     var documents: [(key: [UInt8], document: StoredDocument?)] { stored }
 
-    /// Makes a change; false where nothing is changed.
-    mutating func apply(_ change: DocumentChange) throws(EngineError) -> Bool {
-        guard let key = try key(of: change) else { return false }
+    /// Makes a change.
+    mutating func apply(
+        _ change: DocumentChange
+    ) throws(EngineError) -> DocumentReceipt.Outcome {
+        guard let key = try key(of: change) else {
+            return DocumentReceipt.Outcome(isChanged: false, stamp: nil)
+        }
         let position = try open(key)
+        usedStamp = nil
         do throws(EngineError) {
-            return try apply(change, to: position)
+            let isChanged = try apply(change, to: position)
+            return DocumentReceipt.Outcome(
+                isChanged: isChanged, stamp: isChanged ? usedStamp : nil)
         } catch {
             throw Self.naming(error, change, key)
         }
@@ -59,6 +68,7 @@ struct DocumentTransaction {
                 try translating { () throws(EditError) in
                     try Insertion.initial(object, directory.names)
                 }, directory.names)
+            usedStamp = .initial
             return true
         case .delete:
             guard let state = working[position].state, try working[position].exists() else {
@@ -173,10 +183,14 @@ struct DocumentTransaction {
 
     /// The stamp of the next write: no document is written twice with the same.
     private mutating func nextStamp(for position: Int) throws(EngineError) -> Stamp {
-        if let stamp, !working[position].isChanged { return stamp }
+        if let stamp, !working[position].isChanged {
+            usedStamp = stamp
+            return stamp
+        }
         do throws(HybridClock.Refusal) {
             let next = try clock.next(at: now)
             if stamp == nil { stamp = next }
+            usedStamp = next
             return next
         } catch {
             throw .clock(error)

@@ -67,8 +67,11 @@ struct WorkingDocument {
 
     /// Joins what came from somebody else; false where all of it was here.
     mutating func takeIfNew(_ other: [UInt8], _ names: NameTable) throws(EngineError) -> Bool {
-        // Joined with itself a document gets the numbers that names have here.
-        let other = try joined(other, other, names)
+        let other = try onDocument(key) { () throws(Malformed) in
+            try other.span.withUnsafeBytes { bytes throws(Malformed) in
+                try EncodedDocument(bytes).renamed(from: NameTable(), to: names)
+            }
+        }
         guard let state else {
             let isPartial = try onDocument(key) { () throws(Malformed) in
                 try other.span.withUnsafeBytes { bytes throws(Malformed) in

@@ -1,26 +1,25 @@
 import SheafBytes
-import SheafDocument
-import SheafDocumentModel
+package import SheafDocument
 
 /// A document in bytes, as tests want it: what cannot happen traps.
-struct BytesDocument: MergingDocument, Hashable {
+package struct BytesDocument: MergingDocument, Hashable {
     /// The state; none as long as nobody has heard of the document.
-    private(set) var bytes: [UInt8]?
+    package private(set) var bytes: [UInt8]?
     /// The numbers that names have while it is written.
-    var names = NameTable()
+    package var names = NameTable()
 
-    static func == (left: Self, right: Self) -> Bool { left.bytes == right.bytes }
-    func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+    package static func == (left: Self, right: Self) -> Bool { left.bytes == right.bytes }
+    package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 
-    init() {}
+    package init() {}
 
-    init(_ bytes: [UInt8]?, _ names: NameTable = NameTable()) {
+    package init(_ bytes: [UInt8]?, _ names: NameTable = NameTable()) {
         self.bytes = bytes
         self.names = names
     }
 
     /// What edits change; none where that is nothing.
-    func delta(_ edits: [Edit], stamp: Stamp) -> [UInt8]? {
+    package func delta(_ edits: [Edit], stamp: Stamp) -> [UInt8]? {
         read { document in
             let editor = try DocumentEditor(document, at: stamp, names)
             for edit in edits { try editor.apply(edit) }
@@ -28,7 +27,7 @@ struct BytesDocument: MergingDocument, Hashable {
         }
     }
 
-    mutating func join(_ other: [UInt8]?) {
+    package mutating func join(_ other: [UInt8]?) {
         guard let other else { return }
         guard let bytes else {
             self.bytes = other
@@ -37,7 +36,7 @@ struct BytesDocument: MergingDocument, Hashable {
         self.bytes = Self.joined(bytes, other, names)
     }
 
-    static func joined(_ left: [UInt8], _ right: [UInt8], _ names: NameTable) -> [UInt8] {
+    package static func joined(_ left: [UInt8], _ right: [UInt8], _ names: NameTable) -> [UInt8] {
         left.withUnsafeBytes { left in
             right.withUnsafeBytes { right in
                 do {
@@ -49,18 +48,18 @@ struct BytesDocument: MergingDocument, Hashable {
         }
     }
 
-    mutating func apply(_ edits: [Edit], stamp: Stamp) {
+    package mutating func apply(_ edits: [Edit], stamp: Stamp) {
         join(delta(edits, stamp: stamp))
     }
 
-    mutating func delete(stamp: Stamp) {
+    package mutating func delete(stamp: Stamp) {
         join(
             read { document in
                 try document.flatMap { try Insertion.deletion(of: $0, at: stamp) }
             })
     }
 
-    mutating func insert(_ object: Object, stamp: Stamp) {
+    package mutating func insert(_ object: Object, stamp: Stamp) {
         guard bytes == nil else {
             return apply([.set(path: [], to: .object(object))], stamp: stamp)
         }
@@ -69,7 +68,7 @@ struct BytesDocument: MergingDocument, Hashable {
         precondition(edited == bytes, "An insertion is what its edits make.")
     }
 
-    mutating func insertDifferences(_ object: Object, stamp: Stamp) {
+    package mutating func insertDifferences(_ object: Object, stamp: Stamp) {
         guard value != nil else { return insert(object, stamp: stamp) }
         let edits = read { document in
             try document.map { try Insertion.differences(between: $0, and: object, names) } ?? []
@@ -77,40 +76,40 @@ struct BytesDocument: MergingDocument, Hashable {
         if !edits.isEmpty { apply(edits, stamp: stamp) }
     }
 
-    mutating func insertInitial(_ object: Object) {
+    package mutating func insertInitial(_ object: Object) {
         guard bytes == nil else { return }
         bytes = read { _ in try Insertion.initial(object, names) }
     }
 
-    func joined(with other: BytesDocument) -> BytesDocument {
+    package func joined(with other: BytesDocument) -> BytesDocument {
         var joined = self
         joined.join(other.bytes)
         return joined
     }
 
-    var value: Value? {
+    package var value: Value? {
         read { try $0?.value(names).map(Value.object) }
     }
 
-    func value(at path: [String], as part: Part) -> Value? {
+    package func value(at path: [String], as part: Part) -> Value? {
         read { document in
             try document?.entry(at: path, names)?.value(as: part, names)
         }
     }
 
     /// Traps where the bytes are not the form that the format gives the document.
-    func validate() {
+    package func validate() {
         read { try $0?.validate(names) }
     }
 
-    var latestTime: HybridTime { read { try $0?.vector().latest ?? .initial } }
+    package var latestTime: HybridTime { read { try $0?.vector().latest ?? .initial } }
 
-    var dump: [String] {
+    package var dump: [String] {
         read { document in try document.map { try DocumentDump.lines(of: $0, names) } ?? [] }
     }
 
     /// Reads the document; what is wrong with it is a mistake of the test.
-    func read<Result>(_ body: (EncodedDocument?) throws -> Result) -> Result {
+    package func read<Result>(_ body: (EncodedDocument?) throws -> Result) -> Result {
         do {
             guard let bytes else { return try body(nil) }
             return try bytes.withUnsafeBytes { try body(try EncodedDocument($0)) }
@@ -121,8 +120,8 @@ struct BytesDocument: MergingDocument, Hashable {
 }
 
 /// All that a document is, in the lines that `ModelDocument.dump` describes.
-enum DocumentDump {
-    static func lines(of document: EncodedDocument, _ names: NameTable) throws -> [String] {
+package enum DocumentDump {
+    package static func lines(of document: EncodedDocument, _ names: NameTable) throws -> [String] {
         var lines = try document.vector().entries.map {
             line([], "vector", Stamp($0.time, $0.site))
         }

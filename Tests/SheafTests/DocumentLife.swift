@@ -1,0 +1,115 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafDocumentModel
+import SheafStorage
+import SheafTestSupport
+
+/// A store of documents on a simulated disk, beside what a model says of them.
+final class DocumentLife {
+    /// Which document of a few.
+    struct Name: Hashable {
+        let collection: String
+        let id: Value
+    }
+
+    static let names = [
+        Name(collection: "cars", id: "a"), Name(collection: "cars", id: ["x": 1, "y": [true]]),
+        Name(collection: "people", id: 7),
+    ]
+
+    let volume: SimulatedVolume
+    let clock: FakeClock
+    private(set) var store: StoreEngine
+    private(set) var engine: DocumentEngine
+    private(set) var models: [Name: ModelDocument] = [:]
+    /// The models after each commit, by their number.
+    private(set) var past: [CommitID: [Name: ModelDocument]] = [0: [:]]
+    private(set) var lastCommit: CommitID = 0
+
+    init(seed: UInt64, clock: FakeClock) throws {
+        self.clock = clock
+        volume = SimulatedVolume(seed: seed)
+        store = try StoreEngine(opening: volume, options: Self.options(seed, clock))
+        engine = try DocumentEngine(store)
+    }
+
+    private static func options(_ seed: UInt64, _ clock: FakeClock) -> LogStoreOptions {
+        var options = LogStoreOptions()
+        options.segmentLength = 4_000
+        options.history = HistoryHorizon(commits: 20, bytes: .max)
+        options.clock = clock.clock
+        let random = SeededSource(seed: seed)
+        options.random = { random.next() }
+        return options
+    }
+
+    /// Makes one change in a commit of its own, here and in the model.
+    @discardableResult
+    func apply(_ write: ModelWrite, to name: Name) throws -> DocumentReceipt {
+        let action: DocumentChange.Action =
+            switch write {
+            case .edit(let edits): .edit(edits)
+            case .delete: .delete
+            case .insert(let object): .insert(object, onConflict: .merge)
+            case .insertDifferences(let object): .insert(object, onConflict: .mergeDifferences)
+            case .insertInitial(let object): .insertInitial(object)
+            }
+        let receipt = try commit([DocumentChange(name.collection, name.id, action)])
+        if let stamp = receipt.outcomes[0].stamp {
+            models[name, default: ModelDocument()].apply(write, stamp: stamp)
+        }
+        note(receipt)
+        return receipt
+    }
+
+    /// Takes what another store has of a document, as its change since a commit or as a whole.
+    func join(_ bytes: [UInt8], _ name: Name, _ other: ModelDocument) throws {
+        let receipt = try commit([DocumentChange(name.collection, name.id, .join(bytes))])
+        if receipt.outcomes[0].isChanged {
+            models[name] = (models[name] ?? ModelDocument()).joined(with: other)
+        }
+        note(receipt)
+    }
+
+    private func commit(_ changes: [DocumentChange]) throws -> DocumentReceipt {
+        try engine.commit(changes) { batch throws(StorageError) in try store.append(batch) }
+    }
+
+    private func note(_ receipt: DocumentReceipt) {
+        lastCommit = receipt.commit
+        past[lastCommit] = models
+    }
+
+    func flush() throws { try store.flush() }
+
+    func compact() throws {
+        store.compactEverything()
+        while try store.compactionStep() {}
+    }
+
+    /// Closes the store and opens it again.
+    func reopen(seed: UInt64) throws {
+        try store.close()
+        store = try StoreEngine(opening: volume, options: Self.options(seed, clock))
+        engine = try DocumentEngine(store)
+    }
+
+    /// The bytes of a document; none where nobody has heard of it.
+    func bytes(_ name: Name) throws -> [UInt8]? {
+        let snapshot = engine.snapshot()
+        guard let key = try snapshot.key(collection: name.collection, id: name.id) else {
+            return nil
+        }
+        return try snapshot.document(key)?.bytes
+    }
+
+    /// All that a document is, as the model says it.
+    func dump(_ bytes: [UInt8]?) throws -> [String] {
+        try bytes?.withUnsafeBytes {
+            let document = try EncodedDocument($0)
+            try document.validate(engine.snapshot().names)
+            return try DocumentDump.lines(of: document, engine.snapshot().names)
+        } ?? []
+    }
+}
