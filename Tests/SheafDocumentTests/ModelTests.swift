@@ -63,6 +63,32 @@ extension MergeRow: CustomTestStringConvertible {
         }
     }
 
+    @Test func `a delta comes to the same as the state that it leads to`() {
+        var appliedCount = 0
+        for seed in firstSeed..<firstSeed + 6 {
+            var history = ModelHistory(seed: seed, peers: 3)
+            // Of each peer what it had since it last took something from another.
+            var runs = [[ModelDocument]](repeating: [ModelDocument()], count: 3)
+            for _ in 0..<30 {
+                let step = history.next()
+                let document = history.documents[step.peer]
+                guard case .write = step else {
+                    runs[step.peer] = [document]
+                    continue
+                }
+                runs[step.peer].append(document)
+                let run = runs[step.peer]
+                let delta = ModelDelta(run[0], Array(run.dropFirst()))
+                for target in history.states where target.joined(with: run[0]) == target {
+                    let joined = target.joined(with: document)
+                    #expect(delta.applied(to: target) == joined, "seed \(seed)")
+                    appliedCount += 1
+                }
+            }
+        }
+        #expect(appliedCount > 200)
+    }
+
     @Test func `a write that changes nothing is not noted`() {
         var document = ModelDocument()
         document.insert(.of(("a", 1), ("o", ["x": 2])), stamp: stamp(1))
