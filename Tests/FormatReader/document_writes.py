@@ -2,7 +2,8 @@
 from sheaf_dots import (
     ATTACHMENT, COUNTER, INITIAL, MAP, MARK, MARKS, OLDER, PARTS, REGISTER, RESTART, SUM, TOKEN,
     VALUE, Content, Document, Place, joined, normalized, plain_number)
-from sheaf_values import name_of, value_of
+from sheaf_bytes import xxh3
+from sheaf_values import name_of, value_bytes, value_of
 
 
 def path_of(text):
@@ -135,5 +136,7 @@ class Peer:
         kept, self.stamp = self.stamp, INITIAL
         self.set((), plain)
         self.stamp = kept
+        site = max(xxh3(value_bytes(value_of(plain))), 1)
+        self.document.vector[site] = max(self.document.vector.get(site, 0), 1)
         self.touched.add(((), MAP))
         return self

@@ -19,6 +19,7 @@ extension ModelDocument {
     package mutating func insertInitial(_ object: Object) {
         guard deletion == nil, !isThere(.map, at: []) else { return }
         seed(.object(object), at: [])
+        note(Insertion.initialStamp(object))
     }
 
     /// Sets each field of the root, also those that have the value already.

@@ -66,6 +66,15 @@ import Testing
         #expect(count >= 87)
     }
 
+    @Test func `seeds have the bytes that the specification gives them`() throws {
+        guard case .object(let object) = try Value(jsonBytes: vectors.bytes("seeds.json")) else {
+            Issue.record("seeds are no object")
+            return
+        }
+        #expect(
+            try Insertion.initial(object, NameTable()) == (try vectors.bytes("seeds.document")))
+    }
+
     @Test func `documents join as the specification says, in either order`() throws {
         var count = 0
         for name in vectors.cases where vectors.has("\(name).joined") {

@@ -100,7 +100,7 @@ extension SortKey {
 
 extension EntryWriter {
     /// A value as it stands in a document without numbers for names.
-    fileprivate static func bytes(of value: Value) -> [UInt8] {
+    static func bytes(of value: Value) -> [UInt8] {
         var writer = EntryWriter(
             stamps: StampTable(VersionVector()), referenceWidth: 1, capacity: 16)
         writer.write(value, NameTable())

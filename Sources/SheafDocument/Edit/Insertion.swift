@@ -9,7 +9,8 @@ package enum Insertion {
         guard Value.object(object).depth <= Value.maximumDepth else {
             throw .tooDeep(limit: Value.maximumDepth)
         }
-        return try document(at: stamp, capacity: 256) { (writer) throws(Malformed) in
+        let noted = stamp == .initial ? initialStamp(object) : stamp
+        return try document(at: stamp, noting: noted, capacity: 256) { (writer) throws(Malformed) in
             writer.writeFields(object, at: stamp, names)
         }
     }
@@ -21,13 +22,21 @@ package enum Insertion {
         try document(object, at: .initial, names)
     }
 
+    /// What the vectors of documents note for seeds: as they have no stamp, the site is made from
+    /// what was inserted, and so is the same wherever the same is inserted.
+    package static func initialStamp(_ object: Object) -> Stamp {
+        let bytes = EntryWriter.bytes(of: .object(object))
+        let hash = bytes.withUnsafeBytes { XXH3.hash64($0) }
+        return Stamp(HybridTime(rawValue: 1), Site(rawValue: max(hash, 1)))
+    }
+
     /// The state of a new document; `writeFields` writes its fields.
     static func document(
-        at stamp: Stamp, capacity: Int,
+        at stamp: Stamp, noting noted: Stamp, capacity: Int,
         _ writeFields: (inout EntryWriter) throws(Malformed) -> Void
     ) throws(EditError) -> [UInt8] {
         var vector = VersionVector()
-        if stamp != .initial { vector.note(stamp) }
+        vector.note(noted)
         do throws(Malformed) {
             return try DocumentWriter.write(
                 vector: vector, base: nil, deletion: nil, isPartial: false, capacity: capacity

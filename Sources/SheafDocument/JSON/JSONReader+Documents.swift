@@ -3,12 +3,12 @@ import SheafBytes
 /// Reading a JSON text into the bytes of a document, without values in between.
 extension JSONReader {
     /// The state of a new document with the fields of the object that all of `text` is; objects in
-    /// it are maps.
+    /// it are maps. Seeds are made from values.
     package static func readDocument(
         _ text: UnsafeRawBufferPointer, at stamp: Stamp, _ names: NameTable
     ) throws(JSONError) -> [UInt8] {
         if let document = try? Insertion.document(
-            at: stamp, capacity: text.count + 64,
+            at: stamp, noting: stamp, capacity: text.count + 64,
             { (writer) throws(Malformed) in
                 guard write(text, into: &writer, at: stamp, names) else {
                     throw .invalid("what is no object", at: 0)
