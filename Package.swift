@@ -86,7 +86,9 @@ let package = Package(
         // They run the tool as it was built, and so depend on it.
         .testTarget(
             name: "SheafToolTests",
-            dependencies: ["SheafTool", "SheafStorage", "SheafTestSupport"],
+            dependencies: [
+                "SheafTool", "Sheaf", "SheafDocument", "SheafStorage", "SheafTestSupport",
+            ],
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -11,7 +11,7 @@ struct Command: Sendable {
     let run: @Sendable (Arguments, Output) throws(ToolError) -> ExitCode
 
     /// All commands, in the order of the help.
-    static let all: [Command] = [.log, .show, .verify, .salvage, .stats, .compact]
+    static let all: [Command] = [.log, .show, .blame, .verify, .salvage, .stats, .compact]
 
     /// How the command is written.
     var usage: String {

@@ -14,8 +14,8 @@ extension Command {
             .json,
         ],
         details: """
-            A line has the commit, its time, its operations, its bytes, and the segment and
-            offset where it begins. Of a folded commit, compaction has kept the operations that
+            A line has the commit, its time, its operations, its bytes, the segment and offset
+            where it begins, and the first of its documents. Of a folded commit, compaction has kept the operations that
             are still needed, and not the time.
 
             JSON keys: commit, time, timeMilliseconds, operations, bytes, position, folded. A time
@@ -40,14 +40,15 @@ enum LogCommand {
             try LogReader.open(at: path)
         }
         defer { reader.close() }
+        let reading = DocumentReading(reader)
         var commits = reader.commits(since: since)
         if arguments.has("reverse") {
-            try writeReversed(&commits, at: path, limit: limit, output, format)
+            try writeReversed(&commits, at: path, limit: limit, output, format, reading)
         } else {
             var count = 0
             while count < limit, !output.isClosed {
                 guard let commit = try next(&commits, at: path) else { break }
-                output.write(text(of: commit, format))
+                output.write(text(of: commit, format, reading))
                 count += 1
             }
         }
@@ -57,11 +58,13 @@ enum LogCommand {
         return .ok
     }
 
-    private static func text(of commit: LoggedCommit, _ format: Format) -> String {
+    private static func text(
+        of commit: LoggedCommit, _ format: Format, _ reading: DocumentReading
+    ) -> String {
         switch format {
         case .json: json(commit)
         case .short: short(commit)
-        case .full: line(commit)
+        case .full: line(commit, reading)
         }
     }
 
@@ -77,20 +80,21 @@ enum LogCommand {
 
     private static func writeReversed(
         _ commits: inout CommitReader, at path: String, limit: Int, _ output: Output,
-        _ format: Format
+        _ format: Format, _ reading: DocumentReading
     ) throws(ToolError) {
         var lines: [String] = []
         while let commit = try next(&commits, at: path) {
-            lines.append(text(of: commit, format))
+            lines.append(text(of: commit, format, reading))
             // Cut now and then, so that a short answer from a long log takes little memory.
             if lines.count / 2 > max(limit, 1_024) { lines.removeFirst(lines.count - limit) }
         }
         for line in lines.suffix(limit).reversed() { output.write(line) }
     }
 
-    private static func line(_ commit: LoggedCommit) -> String {
+    private static func line(_ commit: LoggedCommit, _ reading: DocumentReading) -> String {
         let time = commit.time.map(Timestamp.text) ?? "folded                  "
         return "\(commit.id)  \(time)  \(size(commit))  at \(commit.position)"
+            + DocumentLines.summary((try? commit.operations()) ?? [], reading)
     }
 
     private static func short(_ commit: LoggedCommit) -> String {

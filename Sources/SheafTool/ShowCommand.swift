@@ -6,15 +6,23 @@ extension Command {
         name: "show", summary: "show the operations of a commit", operands: ["PATH", "COMMIT"],
         options: [
             Option(name: "payload", value: "KEY", summary: "print the payload of one key as it is"),
+            Option(name: "bytes", summary: "show keys and payloads as bytes, whatever they mean"),
             .json,
         ],
         details: """
+            Of a document the line has the collection, the id, and whether the commit wrote all of
+            it or a delta; then come what is seen of it, and the paths that the commit changed and
+            removed. What is no document is shown as bytes.
+
             A key is shown as text; a backslash is doubled, and a byte that is no printable text
             is \\xNN. --payload takes a key written like that.
 
             JSON keys: commit, operation (put, remove or extend), key, keyHex, payloadBytes, preview,
             position, previous (null where there is none), folded. There is one line for each
-            operation.
+            operation. That of a document also has collection, id, form (state, tombstone, delta or
+            evict), value (null in a delta), changed and removed; that of the commit's information
+            site, stamp, and peer and peerCommit where it came from a peer; those of names name
+            or collection, and number.
             """,
         run: ShowCommand.run)
 }
@@ -42,9 +50,16 @@ enum ShowCommand {
             return .ok
         }
         if !arguments.has("json") { output.write(headline(commit)) }
+        let reading = arguments.has("bytes") ? nil : DocumentReading(reader)
         for operation in operations {
-            output.write(
-                arguments.has("json") ? json(operation, of: commit) : line(operation))
+            let meaning = reading?.meaning(of: operation.operation)
+            if arguments.has("json") {
+                output.write(json(operation, of: commit, meaning))
+            } else if let meaning {
+                for line in DocumentLines.lines(meaning, operation) { output.write(line) }
+            } else {
+                output.write(line(operation))
+            }
         }
         return .ok
     }
@@ -112,7 +127,9 @@ enum ShowCommand {
         return operation.payload.count > previewLength ? text + "..." : text
     }
 
-    private static func json(_ logged: LoggedOperation, of commit: LoggedCommit) -> String {
+    private static func json(
+        _ logged: LoggedOperation, of commit: LoggedCommit, _ meaning: DocumentReading.Meaning?
+    ) -> String {
         let operation = logged.operation
         var line = JSONLine()
         line.add("commit", commit.id)
@@ -124,6 +141,7 @@ enum ShowCommand {
         line.add("position", logged.position.description)
         line.add("previous", operation.previous == .none ? nil : operation.previous.description)
         line.add("folded", commit.isFolded)
+        if let meaning { DocumentLines.add(meaning, to: &line) }
         return line.closed
     }
 }

@@ -54,6 +54,14 @@ package struct DotWalk {
                         path: path, kind: kind, stamp: nil, epoch: nil, value: nil, part: .map,
                         isInPartialMap: isPartial))
             }
+            if let kind = Dot.Kind(tag) {
+                let dot = try Dot(entry, kind, header, root: root)
+                body(
+                    Item(
+                        path: path, kind: Item.Kind(kind), stamp: dot.stamp,
+                        epoch: kind == .sum ? dot.epoch : nil, value: try dot.value(names),
+                        part: kind.part, isInPartialMap: isPartial))
+            }
             switch tag {
             case .overrides: note(.overrides(try entry.partSet()))
             case .empty: note(.empty(try entry.partSet()))
@@ -70,13 +78,6 @@ package struct DotWalk {
                 }
             default: break
             }
-            guard let kind = Dot.Kind(tag) else { return }
-            let dot = try Dot(entry, kind, header, root: root)
-            body(
-                Item(
-                    path: path, kind: Item.Kind(kind), stamp: dot.stamp,
-                    epoch: kind == .sum ? dot.epoch : nil, value: try dot.value(names),
-                    part: kind.part, isInPartialMap: isPartial))
         }
     }
 }

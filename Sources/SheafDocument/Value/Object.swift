@@ -88,6 +88,13 @@ public struct Object: Sendable {
     }
 }
 
+extension Object: ExpressibleByDictionaryLiteral {
+    /// Of two fields with one name the later stays.
+    public init(dictionaryLiteral elements: (String, Value)...) {
+        self.init(elements)
+    }
+}
+
 extension Object: RandomAccessCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { fields.count }

@@ -41,6 +41,11 @@ package final class LogReader: Sendable {
         contents.files.last { $0.header.kind == .base }?.footer?.lastCommit ?? 0
     }
 
+    /// The newest state, as an opening would find it.
+    package func snapshot() throws(StorageError) -> LogSnapshot {
+        try Recovery.read(volume: volume).snapshot
+    }
+
     /// The commits behind commit `since`, in order.
     package func commits(since: CommitID = 0) -> CommitReader {
         CommitReader(contents.files, since: since)

@@ -1,0 +1,100 @@
+import Sheaf
+import SheafDocument
+import SheafStorage
+
+extension Command {
+    /// Shows who set the fields of a document.
+    static let blame = Command(
+        name: "blame", summary: "show which site and commit set each field of a document",
+        operands: ["PATH", "COLLECTION", "ID"],
+        options: [.json],
+        details: """
+            ID is JSON; what is no JSON is taken for a string. A line has the path of a field, what
+            stands there, the commit that brought it, and the time and the site of the write. A
+            field has several lines where sites wrote without having seen each other, and the
+            parts of a counter. A commit with <= before it is the oldest that is known to have it:
+            what came before was folded.
+
+            JSON keys: path (a list of names), kind (value, token, mark, restart, sum or olderSum),
+            value, commit, isExact, time, timeMilliseconds, stamp, site. What INSERT INITIAL has
+            written has no time, and the site "initial".
+            """,
+        run: BlameCommand.run)
+}
+
+/// `sheaf blame`.
+enum BlameCommand {
+    @Sendable static func run(
+        _ arguments: Arguments, _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        let path = arguments.operands[0]
+        let (collection, id) = (arguments.operands[1], arguments.operands[2])
+        let reader = try onStore(at: path) { () throws(StorageError) in
+            try LogReader.open(at: path)
+        }
+        defer { reader.close() }
+        let log = try onStore(at: path) { () throws(StorageError) in try reader.snapshot() }
+        let reading = DocumentReading(reader)
+        let snapshot = DocumentSnapshot(log, try reading.namesAndCollections())
+        guard let key = try reading.key(collection: collection, id: id),
+            let blame = try blame(key, in: snapshot, at: path)
+        else { throw .failed("there is no document \(id) in \(collection)") }
+        if !arguments.has("json"), !blame.exists {
+            let time = blame.deletion.map { Timestamp.text($0.time.milliseconds) } ?? ""
+            let site = blame.deletion.map { DocumentReading.text($0.site) } ?? ""
+            output.write("the document was deleted at \(time) by \(site)")
+        }
+        let width = blame.lines.map { DocumentReading.text($0.path).utf8.count }.max() ?? 0
+        for line in blame.lines {
+            output.write(arguments.has("json") ? json(line) : text(line, width: width))
+        }
+        return .ok
+    }
+
+    private static func blame(
+        _ key: [UInt8], in snapshot: DocumentSnapshot, at path: String
+    ) throws(ToolError) -> Blame? {
+        do throws(EngineError) {
+            return try snapshot.blame(key)
+        } catch {
+            if case .storage(let error) = error { throw .storage(error, at: path) }
+            throw .failed("\(path): \(error)")
+        }
+    }
+
+    private static func text(_ line: Blame.Line, width: Int) -> String {
+        let path = DocumentReading.text(line.path)
+        let gap = String(repeating: " ", count: max(0, width - path.utf8.count))
+        let commit = (line.isExact ? "" : "<= ") + "\(line.commit)"
+        let time =
+            line.stamp == .initial
+            ? "initial" : "\(Timestamp.text(line.stamp.time.milliseconds))"
+                + "  \(DocumentReading.text(line.stamp.site))"
+        return "\(path)\(gap)  commit \(commit)  \(time)  \(content(line))"
+    }
+
+    private static func content(_ line: Blame.Line) -> String {
+        let value = line.value.map { ReadableBytes.text(Array($0.json.utf8)) } ?? ""
+        switch line.kind {
+        case .value: return value
+        case .mark: return "(object)"
+        case .token: return "attachment \(value)"
+        case .restart: return "restart \(value)"
+        case .sum, .olderSum: return "+ \(value)"
+        case .overrides, .empty, .named: return ""
+        }
+    }
+
+    private static func json(_ blame: Blame.Line) -> String {
+        var line = JSONLine()
+        line.add("path", blame.path)
+        line.add("kind", "\(blame.kind)")
+        line.add("value", raw: blame.value?.json ?? "null")
+        line.add("commit", blame.commit)
+        line.add("isExact", blame.isExact)
+        line.add("time", at: blame.stamp == .initial ? nil : blame.stamp.time.milliseconds)
+        line.add("stamp", blame.stamp.time.rawValue)
+        line.add("site", DocumentReading.text(blame.stamp.site))
+        return line.closed
+    }
+}

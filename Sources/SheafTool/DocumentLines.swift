@@ -1,0 +1,104 @@
+import Sheaf
+import SheafDocument
+import SheafStorage
+
+/// Operations on documents as lines for people and for programs.
+enum DocumentLines {
+    /// So much of a document is shown.
+    private static let valueLength = 160
+    /// So many documents of a commit are named in the log.
+    private static let namedCount = 3
+
+    /// What an operation means, in one line and perhaps some more for what it changes.
+    static func lines(
+        _ meaning: DocumentReading.Meaning, _ logged: LoggedOperation
+    ) -> [String] {
+        let operation = logged.operation
+        let length = Quantity.count(operation.payload.count, "byte")
+        let previous = operation.previous == .none ? "" : ", after \(operation.previous)"
+        switch meaning {
+        case .information(let information):
+            return ["written " + text(information)]
+        case .name(let number, let name):
+            return ["name \(number)  \(Value.string(name))"]
+        case .collection(let number, let name):
+            return ["collection \(number)  \(Value.string(name))"]
+        case .site(let site):
+            return ["site  \(DocumentReading.text(site))"]
+        case .document(let document):
+            let title = "\(document.collection) \(document.id)"
+            guard let form = document.form else { return ["evict  \(title)\(previous)"] }
+            var lines = ["\(form.rawValue)  \(title)  \(length)\(previous)"]
+            if let value = document.value {
+                lines.append("    " + cut(Value.object(value).json))
+            }
+            if !document.changed.isEmpty {
+                lines.append("    changed  " + cut(document.changed.joined(separator: "  ")))
+            }
+            if !document.removed.isEmpty {
+                lines.append("    removed  " + cut(document.removed.joined(separator: "  ")))
+            }
+            return lines
+        }
+    }
+
+    /// Adds what an operation means to a line of JSON.
+    static func add(_ meaning: DocumentReading.Meaning, to line: inout JSONLine) {
+        switch meaning {
+        case .information(let information):
+            line.add("site", DocumentReading.text(information.stamp.site))
+            line.add("stamp", information.stamp.time.rawValue)
+            if case .peer(let peer, let commit) = information.origin {
+                line.add("peer", DocumentReading.text(peer))
+                line.add("peerCommit", commit)
+            }
+        case .name(let number, let name):
+            line.add("name", name)
+            line.add("number", number)
+        case .collection(let number, let name):
+            line.add("collection", name)
+            line.add("number", number)
+        case .site(let site):
+            line.add("site", DocumentReading.text(site))
+        case .document(let document):
+            line.add("collection", document.collection)
+            line.add("id", raw: document.id.json)
+            line.add("form", document.form?.rawValue ?? "evict")
+            line.add("value", raw: document.value.map { Value.object($0).json } ?? "null")
+            line.add("changed", document.changed)
+            line.add("removed", document.removed)
+        }
+    }
+
+    /// The documents of a commit, as far as they go into a line.
+    static func summary(_ operations: [LoggedOperation], _ reading: DocumentReading) -> String {
+        var titles: [String] = []
+        var count = 0
+        for logged in operations {
+            guard case .document = StoreKey(logged.operation.key) else { continue }
+            count += 1
+            guard titles.count < namedCount,
+                case .document(let document) = reading.meaning(of: logged.operation)
+            else { continue }
+            titles.append("\(document.collection) \(document.id)")
+        }
+        guard !titles.isEmpty else { return "" }
+        let rest = count > titles.count ? ", \(count - titles.count) more" : ""
+        return "  " + titles.joined(separator: ", ") + rest
+    }
+
+    private static func text(_ information: CommitInformation) -> String {
+        let time = Timestamp.text(information.stamp.time.milliseconds)
+        switch information.origin {
+        case .local: return "here, by \(DocumentReading.text(information.stamp.site)) at \(time)"
+        case .peer(let peer, let commit):
+            return "by \(DocumentReading.text(information.stamp.site)) at \(time), "
+                + "and came from \(DocumentReading.text(peer)) as its commit \(commit)"
+        }
+    }
+
+    private static func cut(_ text: String) -> String {
+        let text = ReadableBytes.text(Array(text.utf8))
+        return text.utf8.count > valueLength ? text.prefix(valueLength) + "..." : text
+    }
+}

@@ -1,0 +1,163 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafStorage
+
+/// What keys and payloads mean in a store of documents, as far as they can be made out.
+///
+/// A store may hold something else, or be damaged: what makes no sense is left to who shows bytes.
+final class DocumentReading {
+    /// What an operation is about.
+    enum Meaning {
+        case information(CommitInformation)
+        case name(number: Int, String)
+        case collection(number: Int, String)
+        case site(Site)
+        case document(DocumentMeaning)
+    }
+
+    /// What an operation does to a document.
+    struct DocumentMeaning {
+        let collection: String
+        let id: Value
+        /// Nothing where the document is taken away.
+        var form: Form?
+        /// What is seen of it; only where the operation has all of it.
+        var value: Object?
+        /// The paths that were written, and those of which something was removed.
+        var changed: [String] = []
+        var removed: [String] = []
+    }
+
+    enum Form: String {
+        case state, tombstone, delta
+    }
+
+    private let reader: LogReader
+    private lazy var directory: Directory? = {
+        guard let snapshot = try? reader.snapshot() else { return nil }
+        return try? Directory(snapshot)
+    }()
+
+    init(_ reader: LogReader) {
+        self.reader = reader
+    }
+
+    /// What an operation means; nothing where it is none of a store of documents.
+    func meaning(of operation: Operation) -> Meaning? {
+        guard let key = StoreKey(operation.key) else { return nil }
+        let payload = operation.payload
+        switch key {
+        case .information:
+            return (try? CommitInformation(decoding: payload)).map(Meaning.information)
+        case .name(let number):
+            return .name(number: Int(number), String(decoding: payload, as: UTF8.self))
+        case .collection(let number):
+            return .collection(number: Int(number), String(decoding: payload, as: UTF8.self))
+        case .site:
+            guard payload.count == 8 else { return nil }
+            return .site(
+                Site(rawValue: payload.reversed().reduce(0) { $0 << 8 | UInt64($1) }))
+        case .document(let number, let id):
+            guard let directory, directory.collections.indices.contains(Int(number)),
+                let id = try? DocumentID.id(of: id)
+            else { return nil }
+            var meaning = DocumentMeaning(
+                collection: directory.collections[Int(number)], id: id)
+            guard operation.kind != .remove else { return .document(meaning) }
+            guard (try? read(payload, directory.names, into: &meaning)) != nil else { return nil }
+            return .document(meaning)
+        }
+    }
+
+    private func read(
+        _ bytes: UnsafeRawBufferPointer, _ names: NameTable, into meaning: inout DocumentMeaning
+    ) throws(Malformed) {
+        let payload = try DocumentPayload(bytes)
+        let base = try payload.baseVector()
+        if let state = payload.state {
+            meaning.form = try state.exists() ? .state : .tombstone
+            meaning.value = try state.value(names)
+        } else {
+            meaning.form = .delta
+        }
+        var changed: [String] = []
+        var removed: [String] = []
+        for document in [payload.state, payload.delta] {
+            guard let document else { continue }
+            try DotWalk.visit(document, names) { item in
+                let path = Self.text(item.path)
+                switch item.kind {
+                case .empty: removed.append(path)
+                case .named, .overrides, .mark: break
+                default:
+                    guard let stamp = item.stamp, !base.covers(stamp) else { return }
+                    changed.append(path)
+                }
+            }
+            if let delta = payload.delta, !delta.isPartial, meaning.form == .tombstone {
+                removed = ["/"]
+            }
+        }
+        meaning.changed = Self.unique(changed)
+        meaning.removed = Self.unique(removed)
+    }
+
+    private static func unique(_ paths: [String]) -> [String] {
+        var seen = Set<[UInt8]>()
+        return paths.filter { seen.insert(Array($0.utf8)).inserted }
+    }
+
+    /// The key of a document; an id that is no JSON is taken for a string.
+    func key(collection: String, id: String) throws(ToolError) -> [UInt8]? {
+        guard let directory else { return nil }
+        guard let number = directory.number(ofCollection: collection) else {
+            throw .failed("there is no collection '\(collection)'" + suggestion(collection))
+        }
+        let value = (try? Value(json: id)) ?? .string(id)
+        do throws(DocumentID.Refusal) {
+            return StoreKey.document(
+                collection: number, id: try DocumentID.key(of: value)).bytes
+        } catch {
+            throw .failed("\(error)")
+        }
+    }
+
+    private func suggestion(_ collection: String) -> String {
+        Suggestion.text(for: collection, among: directory?.collections ?? [])
+    }
+
+    /// The names of the store as they are now.
+    func namesAndCollections() throws(ToolError) -> Directory {
+        guard let directory else {
+            throw .failed("the store's names cannot be read; 'sheaf verify' tells why")
+        }
+        return directory
+    }
+
+    /// A path as text: names behind slashes, and what would be taken for something else escaped.
+    static func text(_ path: [String]) -> String {
+        path.isEmpty
+            ? "/"
+            : path.map { name in
+                "/" + ReadableBytes.text(Array(name.utf8)).replacing("/", with: #"\x2f"#)
+            }.joined()
+    }
+
+    /// A site, as stamps show it.
+    static func text(_ site: Site) -> String {
+        if site == .initial { return "initial" }
+        let digits = String(site.rawValue, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+extension String {
+    fileprivate func replacing(_ text: Character, with other: String) -> String {
+        var result = ""
+        for character in self {
+            if character == text { result += other } else { result.append(character) }
+        }
+        return result
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Sheaf
+import SheafDocument
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// What the tool says of documents.
+@Suite struct DocumentCommandTests {
+    private let directory = TemporaryDirectory()
+    private var path: String { directory.path("store") }
+
+    /// Two cars: one is changed, the other deleted, and a person that comes from elsewhere.
+    private func fill() throws {
+        var options = LogStoreOptions()
+        options.clock = FakeClock().clock
+        options.random = { 0x0123_4567_89AB_CDEF }
+        let store = try StoreEngine(
+            opening: try PosixVolume(path: path, creatingDirectory: true), options: options)
+        let engine = try DocumentEngine(store)
+        func commit(_ changes: [DocumentChange], from: CommitInformation.Origin = .local) throws {
+            _ = try engine.commit(changes, from: from) { batch throws(StorageError) in
+                try store.append(batch)
+            }
+            try store.flush()
+        }
+        try commit([
+            DocumentChange("cars", "a", .insert(["color": "red", "seats": ["front": 2]])),
+            DocumentChange("cars", ["vin": 7], .insert(["color": "blue"])),
+        ])
+        try commit([
+            DocumentChange(
+                "cars", "a",
+                .edit([
+                    .set(path: ["color"], to: "green"), .unset(path: ["seats", "front"]),
+                    .increment(path: ["drives"], by: .integer(3)),
+                ]))
+        ])
+        try commit([DocumentChange("cars", ["vin": 7], .delete)])
+        let person = try Insertion.document(
+            ["name": "Ann"],
+            at: Stamp(
+                HybridTime(milliseconds: 1_779_999_999_000), Site(rawValue: 0xFEDC)), NameTable())
+        try commit(
+            [DocumentChange("people", 1, .join(person))],
+            from: .peer(Site(rawValue: 0xFEDC), commit: 9))
+        try commit([DocumentChange("people", 1, .evict)])
+        try store.close()
+    }
+
+    @Test func `commits are shown with their documents`() throws {
+        try fill()
+        let first = try ToolRun(["show", path, "1"]).lines
+        #expect(first[1].hasPrefix("written here, by 0123456789abcdef at 2026-05-28T20:26:40.000Z"))
+        #expect(first.contains(#"collection 0  "cars""#))
+        #expect(first.contains { $0.hasPrefix(#"state  cars "a"  "#) })
+        #expect(first.contains(#"    {"color":"red","seats":{"front":2}}"#))
+        #expect(first.contains("    changed  /color  /seats/front"))
+        let second = try ToolRun(["show", path, "2"]).lines
+        #expect(second.contains(#"    {"color":"green","drives":3,"seats":{}}"#))
+        #expect(second.contains("    changed  /color  /drives"))
+        #expect(second.contains("    removed  /seats/front"))
+        let third = try ToolRun(["show", path, "3"]).lines
+        #expect(third.contains { $0.hasPrefix(#"tombstone  cars {"vin":7}  "#) })
+        let fourth = try ToolRun(["show", path, "4"]).lines
+        #expect(fourth[1].contains("came from 000000000000fedc as its commit 9"))
+        let fifth = try ToolRun(["show", path, "5"]).lines
+        #expect(fifth.contains { $0.hasPrefix("evict  people 1, after ") })
+        let bytes = try ToolRun(["show", path, "5", "--bytes"]).lines
+        #expect(bytes.last?.hasPrefix(#"remove  \x10\x00\x01"#) == true)
+    }
+
+    @Test func `commits are shown with their documents as JSON`() throws {
+        try fill()
+        let objects = try ToolRun(["show", path, "2", "--json"]).objects()
+        let document = try #require(objects.first { $0["form"] != nil })
+        #expect(document["collection"] as? String == "cars")
+        #expect(document["id"] as? String == "a")
+        #expect(document["form"] as? String == "state")
+        #expect((document["value"] as? [String: Any])?["drives"] as? Int == 3)
+        #expect(document["changed"] as? [String] == ["/color", "/drives"])
+        #expect(document["removed"] as? [String] == ["/seats/front"])
+        #expect(objects[0]["site"] as? String == "0123456789abcdef")
+    }
+
+    @Test func `the log names the documents of each commit`() throws {
+        try fill()
+        let lines = try ToolRun(["log", path]).lines
+        #expect(lines[0].hasSuffix(#"  cars "a", cars {"vin":7}"#))
+        #expect(lines[4].hasSuffix("  people 1"))
+    }
+
+    @Test func `blame tells who has set each field, and with which commit`() throws {
+        try fill()
+        let lines = try ToolRun(["blame", path, "cars", "a"]).lines
+        #expect(lines.count == 4)
+        let writer = "2026-05-28T20:26:40.000Z  0123456789abcdef"
+        #expect(
+            lines == [
+                "/        commit 1  \(writer)  (object)", #"/color   commit 2  \#(writer)  "green""#,
+                "/drives  commit 2  \(writer)  + 3", "/seats   commit 1  \(writer)  (object)",
+            ])
+        let objects = try ToolRun(["blame", path, "cars", #"{"vin":7}"#, "--json"]).objects()
+        #expect(objects.isEmpty)
+        let deleted = try ToolRun(["blame", path, "cars", #"{"vin":7}"#])
+        #expect(deleted.text.hasPrefix("the document was deleted at 2026-"))
+        for (words, complaint) in [
+            (["cats", "a"], "there is no collection 'cats'; did you mean 'cars'?"),
+            (["cars", "b"], "there is no document b in cars"),
+            (["cars", "1.5"], "an _id is no float"),
+        ] {
+            let run = try ToolRun(["blame", path] + words)
+            #expect(run.status == 1 && run.errors.contains(complaint), "\(run.errors)")
+        }
+    }
+}
