@@ -64,6 +64,16 @@ import Testing
         #expect(payload.text == "payload 18 " + String(repeating: "x", count: 21))
     }
 
+    @Test func `an extension is shown as what it is`() throws {
+        let store = try StoreOnDisk()
+        let run = try ToolRun(["show", store.path, "16"])
+        #expect(run.lines.last?.hasPrefix("extend  key6  3 bytes, after ") == true)
+        let objects = try ToolRun(["show", store.path, "16", "--json"]).objects()
+        #expect(objects.map { $0["operation"] as? String } == ["put", "put", "extend"])
+        let payload = try ToolRun(["show", store.path, "16", "--payload", "key6"])
+        #expect(payload.text == "+16")
+    }
+
     @Test func `what cannot be shown is explained`() throws {
         let store = try StoreOnDisk()
         let cases: [(words: [String], status: Int32, complaint: String)] = [

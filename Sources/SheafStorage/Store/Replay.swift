@@ -144,29 +144,32 @@ struct BulkLoader: LogVisitor {
     /// stands on are counted.
     private mutating func keepNewest(countingOthersIn live: inout LiveBytes) {
         var kept = 0
-        var foundation = 0
         for index in entries.indices {
-            // Where a removal comes before an extension, its put was folded away.
-            switch entries[index].kind {
-            case .put: foundation = index
-            case .remove: foundation = index + 1
-            case .extend: break
-            }
             let next = index + 1
             if next < entries.count, entries[next].head == entries[index].head,
                 entries[next].keyBytes.compare(entries[index].keyBytes) == 0
             {
                 continue
             }
-            while foundation < index {
-                live.add(entries[foundation].place)
-                foundation += 1
-            }
-            foundation = next
+            if entries[index].kind == .extend { countFoundation(of: index, in: &live) }
             entries[kept] = entries[index]
             kept += 1
         }
         entries.removeSubrange(kept...)
+    }
+
+    /// Counts what the extension at `index` stands on, which comes right before it.
+    private func countFoundation(of index: Int, in live: inout LiveBytes) {
+        let key = entries[index].keyBytes
+        var foundation = index - 1
+        // Where there is no put, it was folded away.
+        while foundation >= 0, entries[foundation].kind != .remove,
+            entries[foundation].keyBytes.compare(key) == 0
+        {
+            live.add(entries[foundation].place)
+            if entries[foundation].kind == .put { return }
+            foundation -= 1
+        }
     }
 
     private func build(_ others: LiveBytes) -> Keyspace {
