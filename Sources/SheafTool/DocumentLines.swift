@@ -17,8 +17,12 @@ enum DocumentLines {
         let length = Quantity.count(operation.payload.count, "byte")
         let previous = operation.previous == .none ? "" : ", after \(operation.previous)"
         switch meaning {
-        case .information(let information):
-            return ["written " + text(information)]
+        case .origin(let origin):
+            let time = Timestamp.text(origin.stamp.time.milliseconds)
+            return [
+                "written by \(DocumentReading.text(origin.stamp.site)) at \(time), came from "
+                    + "\(DocumentReading.text(origin.peer)) as its commit \(origin.commit)"
+            ]
         case .name(let number, let name):
             return ["name \(number)  \(Value.string(name))"]
         case .collection(let number, let name):
@@ -45,13 +49,11 @@ enum DocumentLines {
     /// Adds what an operation means to a line of JSON.
     static func add(_ meaning: DocumentReading.Meaning, to line: inout JSONLine) {
         switch meaning {
-        case .information(let information):
-            line.add("site", DocumentReading.text(information.stamp.site))
-            line.add("stamp", information.stamp.time.rawValue)
-            if case .peer(let peer, let commit) = information.origin {
-                line.add("peer", DocumentReading.text(peer))
-                line.add("peerCommit", commit)
-            }
+        case .origin(let origin):
+            line.add("site", DocumentReading.text(origin.stamp.site))
+            line.add("stamp", origin.stamp.time.rawValue)
+            line.add("peer", DocumentReading.text(origin.peer))
+            line.add("peerCommit", origin.commit)
         case .name(let number, let name):
             line.add("name", name)
             line.add("number", number)
@@ -85,16 +87,6 @@ enum DocumentLines {
         guard !titles.isEmpty else { return "" }
         let rest = count > titles.count ? ", \(count - titles.count) more" : ""
         return "  " + titles.joined(separator: ", ") + rest
-    }
-
-    private static func text(_ information: CommitInformation) -> String {
-        let time = Timestamp.text(information.stamp.time.milliseconds)
-        switch information.origin {
-        case .local: return "here, by \(DocumentReading.text(information.stamp.site)) at \(time)"
-        case .peer(let peer, let commit):
-            return "by \(DocumentReading.text(information.stamp.site)) at \(time), "
-                + "and came from \(DocumentReading.text(peer)) as its commit \(commit)"
-        }
     }
 
     private static func cut(_ text: String) -> String {

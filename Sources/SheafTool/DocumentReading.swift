@@ -9,7 +9,7 @@ import SheafStorage
 final class DocumentReading {
     /// What an operation is about.
     enum Meaning {
-        case information(CommitInformation)
+        case origin(CommitOrigin)
         case name(number: Int, String)
         case collection(number: Int, String)
         case site(Site)
@@ -48,8 +48,8 @@ final class DocumentReading {
         guard let key = StoreKey(operation.key) else { return nil }
         let payload = operation.payload
         switch key {
-        case .information:
-            return (try? CommitInformation(decoding: payload)).map(Meaning.information)
+        case .origin:
+            return (try? CommitOrigin(decoding: payload)).map(Meaning.origin)
         case .name(let number):
             return .name(number: Int(number), String(decoding: payload, as: UTF8.self))
         case .collection(let number):

@@ -20,9 +20,9 @@ extension Command {
             JSON keys: commit, operation (put, remove or extend), key, keyHex, payloadBytes, preview,
             position, previous (null where there is none), folded. There is one line for each
             operation. That of a document also has collection, id, form (state, tombstone, delta or
-            evict), value (null in a delta), changed and removed; that of the commit's information
-            site, stamp, and peer and peerCommit where it came from a peer; those of names name
-            or collection, and number.
+            evict), value (null in a delta), changed and removed; that of the origin of
+            what came from a peer site, stamp, peer and peerCommit; those of names name or
+            collection, and number.
             """,
         run: ShowCommand.run)
 }

@@ -7,10 +7,10 @@ from sheaf_dots import can_join, joined
 from sheaf_values import (
     KeyReader, NULL, Refused, check, check_utf8, json_of, json_string, read_varint)
 
-INFORMATION, NAME, COLLECTION, SITE, DOCUMENT = 1, 2, 3, 4, 0x10
+ORIGIN, NAME, COLLECTION, SITE, DOCUMENT = 1, 2, 3, 4, 0x10
 STATE, DELTA, BOTH = 1, 2, 3
-KEY_LENGTHS = {INFORMATION: 1, NAME: 3, COLLECTION: 3, SITE: 1}
-Information = namedtuple("Information", "origin clock site time peer commit")
+KEY_LENGTHS = {ORIGIN: 1, NAME: 3, COLLECTION: 3, SITE: 1}
+Origin = namedtuple("Origin", "site time peer commit")
 
 
 class Mistake(Exception):
@@ -36,24 +36,18 @@ class Explaining:
 
 def check_key(key):
     """Table 1."""
-    check(key[0] in (INFORMATION, NAME, COLLECTION, SITE, DOCUMENT), 0, "no such key")
+    check(key[0] in (ORIGIN, NAME, COLLECTION, SITE, DOCUMENT), 0, "no such key")
     length = KEY_LENGTHS.get(key[0])
     check(len(key) == length if length else len(key) > 3, 0, "the key has another length")
 
 
-def read_information(payload):
+def read_origin(payload):
     """Table 2."""
-    check(len(payload) >= 17, 0, "no room for the information")
-    origin, clock, site = struct.unpack_from("<BQQ", payload)
-    check(origin in (0, 1), 0, "no such origin")
-    if origin == 0:
-        check(len(payload) == 17, 17, "bytes behind the information")
-        return Information(origin, clock, site, clock, None, None)
-    check(len(payload) > 33, 0, "no room for the information")
-    time, peer = struct.unpack_from("<QQ", payload, 17)
-    commit, end = read_varint(payload, 33, len(payload))
-    check(end == len(payload), end, "bytes behind the information")
-    return Information(origin, clock, site, time, peer, commit)
+    check(len(payload) > 24, 0, "no room for the origin")
+    site, time, peer = struct.unpack_from("<QQQ", payload)
+    commit, end = read_varint(payload, 24, len(payload))
+    check(end == len(payload), end, "bytes behind the origin")
+    return Origin(site, time, peer, commit)
 
 
 def has_floats_or_null(value):
@@ -103,30 +97,24 @@ class Commits:
     """Follows the commits of a store, and then shows its documents."""
 
     def __init__(self):
-        self.clock, self.named = 0, {}
+        self.named = {}
 
     def commit(self, number, operations):
-        """Checks a commit, and tells its information; `operations` are (is_put, key, payload)."""
-        information = None
+        """Checks a commit, and tells its origin; `operations` are (is_put, key, payload)."""
+        origin = None
         for index, (is_put, key, payload) in enumerate(operations):
             with Explaining(key):
                 check_key(key)
-                check((key[0] == INFORMATION) == (index == 0), 0,
-                      "the information is not the first operation")
                 if key[0] in (NAME, COLLECTION):
                     check(is_put, 0, "a name is removed")
                     check(self.named.setdefault(key, payload) == payload, 0, "a name is changed")
-                if index == 0:
-                    check(is_put, 0, "the information is removed")
-                    information = read_information(payload)
-                    check(information.clock >= self.clock, 1, "the clock goes back")
-                    self.clock = information.clock
-        line = (f"information {number} origin {information.origin} clock {information.clock}"
-                f" site {information.site}")
-        if information.origin:
-            line += (f" time {information.time} peer {information.peer}"
-                     f" commit {information.commit}")
-        return line
+                if key[0] == ORIGIN:
+                    check(is_put and index == 0, 0, "the origin is not the first operation")
+                    origin = read_origin(payload)
+        if origin is None:
+            return f"origin {number} here"
+        return (f"origin {number} site {origin.site} time {origin.time} peer {origin.peer}"
+                f" commit {origin.commit}")
 
     @staticmethod
     def names(contents, kind):

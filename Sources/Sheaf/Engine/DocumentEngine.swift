@@ -30,9 +30,13 @@ package final class DocumentEngine: Sendable {
         let directory = try Directory(snapshot)
         self.directory = Mutex(directory)
         let site = try Self.site(of: snapshot)
-        let latest = try Self.information(of: snapshot)?.clock ?? .initial
+        // Each record is at least as late as the times in it.
+        let latest = HybridTime(
+            milliseconds: min(snapshot.commitAt, HybridTime.maximumMilliseconds),
+            counter: HybridTime.maximumCounter)
         let clock = HybridClock(
-            site: site ?? Self.drawSite(store.options.random), latest: latest)
+            site: site ?? Self.drawSite(store.options.random),
+            latest: snapshot.commit == 0 ? .initial : latest)
         state = Mutex(
             WriterState(
                 directory: directory, registry: NameRegistry(directory), clock: clock,
@@ -45,18 +49,6 @@ package final class DocumentEngine: Sendable {
             throw .damaged(key: StoreKey.site.bytes, .invalid("no site", at: 0))
         }
         return Site(rawValue: payload.reversed().reduce(0) { $0 << 8 | UInt64($1) })
-    }
-
-    /// What the newest commit says of itself.
-    package static func information(
-        of snapshot: LogSnapshot
-    ) throws(EngineError) -> CommitInformation? {
-        guard let payload = try payload(of: .information, in: snapshot) else { return nil }
-        return try onDocument(StoreKey.information.bytes) { () throws(Malformed) in
-            try payload.span.withUnsafeBytes { bytes throws(Malformed) in
-                try CommitInformation(decoding: bytes)
-            }
-        }
     }
 
     private static func payload(
@@ -90,7 +82,7 @@ package final class DocumentEngine: Sendable {
     /// `append` gives the batch to the log, under the lock of those who write.
     package func commit(
         _ changes: [DocumentChange],
-        from origin: CommitInformation.Origin = .local,
+        from origin: CommitOrigin? = nil,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> DocumentReceipt {
         try state.withLock { state throws(EngineError) in
@@ -110,7 +102,7 @@ package final class DocumentEngine: Sendable {
             state.directory = transaction.directory
             directory.withLock { $0 = state.directory }
             let batch = try transaction.batch(
-                from: origin, writtenSite: !state.isSiteWritten, state.registry)
+                from: origin, writingSite: !state.isSiteWritten, state.registry)
             let commit = try onStorage { () throws(StorageError) in try append(batch) }
             state.isSiteWritten = true
             state.registry.noteWritten(state.directory)

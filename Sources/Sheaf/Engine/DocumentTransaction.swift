@@ -201,18 +201,15 @@ struct DocumentTransaction {
 
     /// The operations of the commit.
     mutating func batch(
-        from origin: CommitInformation.Origin, writtenSite: Bool, _ registry: NameRegistry
+        from origin: CommitOrigin?, writingSite: Bool, _ registry: NameRegistry
     ) throws(EngineError) -> WriteBatch {
         var batch = WriteBatch()
-        var information = CommitInformation(local: Stamp(clock.latest, clock.site))
-        if case .peer(let peer, let commit) = origin {
-            information = CommitInformation(
-                clock: clock.latest, stamp: Stamp(clock.latest, peer), from: peer, commit: commit)
-        }
+        // An opening goes on behind the time of the last record.
+        batch.earliestTime = clock.latest.milliseconds
         try onStorage { () throws(StorageError) in
-            try batch.put(StoreKey.information.bytes, information.bytes)
+            if let origin { try batch.put(StoreKey.origin.bytes, origin.bytes) }
             try registry.write(directory, into: &batch)
-            if writtenSite {
+            if writingSite {
                 var site = ByteWriter(capacity: 8)
                 site.write(clock.site.rawValue)
                 try batch.put(StoreKey.site.bytes, site.bytes)

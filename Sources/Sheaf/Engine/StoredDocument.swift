@@ -40,30 +40,35 @@ package struct StoredDocument {
             source = .log(state.bytes, snapshot)
             return
         }
-        var joined = Array(state.bytes)
+        // The deltas are joined first: they are small, and the state is read and written once.
+        var joined: [UInt8]?
         for logged in operations.dropLast().reversed() {
             guard let delta = try DocumentPayload(logged.operation.payload).delta else {
                 throw .invalid("an extension that is no delta", at: 0)
             }
-            joined = try joined.span.withUnsafeBytes { bytes throws(Malformed) in
-                do throws(JoinError) {
-                    return try Join.join(try Self.document(bytes), delta, names)
-                } catch {
-                    switch error {
-                    case .gap: throw .invalid("a delta that does not fit", at: 0)
-                    case .malformed(let error): throw error
-                    }
+            joined = try joined.map { (joined) throws(Malformed) in
+                try joined.span.withUnsafeBytes { joined throws(Malformed) in
+                    try Self.join(try EncodedDocument(joined), delta, names)
                 }
-            }
+            } ?? Array(delta.bytes)
         }
-        source = .memory(joined)
+        let deltas = joined ?? []
+        source = .memory(
+            try deltas.span.withUnsafeBytes { deltas throws(Malformed) in
+                try Self.join(state, try EncodedDocument(deltas), names)
+            })
     }
 
-    private static func document(
-        _ bytes: UnsafeRawBufferPointer
-    ) throws(JoinError) -> EncodedDocument {
-        do throws(Malformed) { return try EncodedDocument(bytes) } catch {
-            throw .malformed(error)
+    private static func join(
+        _ state: EncodedDocument, _ delta: EncodedDocument, _ names: NameTable
+    ) throws(Malformed) -> [UInt8] {
+        do throws(JoinError) {
+            return try Join.join(state, delta, names)
+        } catch {
+            switch error {
+            case .gap: throw .invalid("a delta that does not fit", at: 0)
+            case .malformed(let error): throw error
+            }
         }
     }
 
@@ -85,5 +90,15 @@ package struct StoredDocument {
         case .log(let bytes, _): Array(bytes)
         case .memory(let bytes): bytes
         }
+    }
+}
+
+extension Optional {
+    /// As `map`, which loses the type of the error.
+    fileprivate func map<Result>(
+        _ transform: (Wrapped) throws(Malformed) -> Result
+    ) throws(Malformed) -> Result? {
+        guard let self else { return nil }
+        return try transform(self)
     }
 }

@@ -82,8 +82,25 @@ struct WorkingDocument {
             try take(other, names)
             return true
         }
-        guard try joined(state, other, names) != state else { return false }
-        try take(other, names)
+        let next = try joined(state, other, names)
+        guard next != (try joined(state, state, names)) else { return false }
+        // The deltas of a chain each build on the one before, which that of somebody else does not.
+        let change = try onDocument(key) { () throws(Malformed) in
+            let seen = try state.span.withUnsafeBytes { bytes throws(Malformed) in
+                try EncodedDocument(bytes).vector()
+            }
+            return try next.span.withUnsafeBytes { next throws(Malformed) in
+                try other.span.withUnsafeBytes { other throws(Malformed) in
+                    try Changes.extract(
+                        from: try EncodedDocument(next), since: seen,
+                        touched: [try EncodedDocument(other)], names)
+                }
+            }
+        }
+        self.state = next
+        touched = try touched.map { (touched) throws(EngineError) in
+            try joined(touched, change, names)
+        } ?? change
         return true
     }
 

@@ -5,7 +5,7 @@ package struct HybridTime: Hashable, Comparable, Sendable {
     package let rawValue: UInt64
 
     package static let maximumMilliseconds: UInt64 = 1 << 48 - 1
-    static let maximumCounter: UInt64 = 1 << 16 - 1
+    package static let maximumCounter: UInt64 = 1 << 16 - 1
 
     /// Before everything: what INSERT INITIAL writes.
     package static let initial = HybridTime(rawValue: 0)

@@ -2,8 +2,8 @@ package import SheafBytes
 
 /// What a key of the log means (`format-spec/commits.md`, table 1).
 package enum StoreKey: Hashable, Sendable {
-    /// What there is to know of a commit besides its documents.
-    case information
+    /// Where the commit came from; only if it was not written here.
+    case origin
     /// The name of fields that has this number.
     case name(UInt16)
     /// The name of the collection that has this number.
@@ -14,7 +14,7 @@ package enum StoreKey: Hashable, Sendable {
     case document(collection: UInt16, id: [UInt8])
 
     private enum First {
-        static let information: UInt8 = 0x01
+        static let origin: UInt8 = 0x01
         static let name: UInt8 = 0x02
         static let collection: UInt8 = 0x03
         static let site: UInt8 = 0x04
@@ -39,7 +39,7 @@ package enum StoreKey: Hashable, Sendable {
         guard let first = bytes.first else { return nil }
         let number = bytes.count >= 3 ? UInt16(bytes[1]) << 8 | UInt16(bytes[2]) : 0
         switch (first, bytes.count) {
-        case (First.information, 1): self = .information
+        case (First.origin, 1): self = .origin
         case (First.site, 1): self = .site
         case (First.name, 3): self = .name(number)
         case (First.collection, 3): self = .collection(number)
@@ -52,7 +52,7 @@ package enum StoreKey: Hashable, Sendable {
     /// The key as the log has it.
     package var bytes: [UInt8] {
         switch self {
-        case .information: [First.information]
+        case .origin: [First.origin]
         case .site: [First.site]
         case .name(let number): Self.bytes(First.name, number)
         case .collection(let number): Self.bytes(First.collection, number)

@@ -8,6 +8,9 @@ package struct WriteBatch: Sendable {
     /// Whether an operation extends its key, which then has to have a payload.
     private(set) var hasExtensions = false
 
+    /// The commit is to be at least as late, in milliseconds since 1970, whatever the clock says.
+    package var earliestTime: UInt64 = 0
+
     package init() {}
 
     /// Makes room for `byteCount` bytes of operations.

@@ -89,7 +89,7 @@ package final class StoreEngine: Sendable {
         _ batch: borrowing WriteBatch,
         onDurable: (@Sendable (Result<CommitID, StorageError>) -> Void)? = nil
     ) throws(StorageError) -> CommitID {
-        let now = options.clock.wallMilliseconds()
+        let now = max(options.clock.wallMilliseconds(), batch.earliestTime)
         let extended = batch.hasExtensions ? try batch.keysToExtend() : []
         let (commit, isDurable) = try state.withLock { state throws(StorageError) in
             try state.checkWritable()
