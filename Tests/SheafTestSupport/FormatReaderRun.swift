@@ -1,20 +1,19 @@
 import Foundation
 import SheafStorage
-import SheafTestSupport
 
 /// One run of `Tests/FormatReader/sheaf_log.py`, which knows the format from `format-spec` alone.
-struct FormatReaderRun {
-    let status: Int32
-    let lines: [String]
-    let errors: String
+package struct FormatReaderRun {
+    package let status: Int32
+    package let lines: [String]
+    package let errors: String
 
     /// Reads the store in a directory.
-    init(_ path: String, script: String = Self.script()) throws {
+    package init(_ path: String, options: [String] = [], script: String? = nil) throws {
         let directory = TemporaryDirectory()
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         // Nothing is compiled into the directory of the sources.
-        process.arguments = ["python3", "-B", script, path]
+        process.arguments = ["python3", "-B", script ?? Self.script()] + options + [path]
         // Files instead of pipes: nobody has to read both at the same time.
         let paths = [directory.path("output"), directory.path("errors")]
         for path in paths { _ = FileManager.default.createFile(atPath: path, contents: nil) }
@@ -32,14 +31,14 @@ struct FormatReaderRun {
     }
 
     /// Reads files that are put into a directory for it.
-    init(_ files: [String: [UInt8]]) throws {
+    package init(_ files: [String: [UInt8]]) throws {
         let directory = TemporaryDirectory()
         try SimulatedVolume(files: files).export(to: directory.path("store"))
         try self.init(directory.path("store"))
     }
 
     /// The lines of base files and commits, without the time.
-    var commits: [String] {
+    package var commits: [String] {
         lines.filter { $0.hasPrefix("commit ") }.map { line in
             var words = line.split(separator: " ")
             words.remove(at: 2)
@@ -48,7 +47,7 @@ struct FormatReaderRun {
     }
 
     /// The live keys, each with the length and the hash of its payload.
-    var keys: [String] {
+    package var keys: [String] {
         let start = lines.firstIndex { $0.hasPrefix("keys ") } ?? lines.count
         return Array(lines[min(start + 1, lines.count)...])
     }

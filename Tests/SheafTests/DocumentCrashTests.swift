@@ -1,0 +1,161 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafDocumentModel
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Stores of documents that lose their power at every call that changes the disk.
+@Suite struct DocumentCrashTests {
+    private let firstSeed: UInt64 = 11_000
+
+    /// One life, which the seed decides but for its end.
+    private final class Life {
+        let volume: SimulatedVolume
+        private let seed: UInt64
+        private(set) var store: StoreEngine?
+        private(set) var engine: DocumentEngine?
+        /// The last commit that was reported as durable, and the last that was begun.
+        private(set) var durable: CommitID = 0
+        private(set) var begun: CommitID = 0
+
+        init(seed: UInt64, crashAtCall call: Int?) {
+            self.seed = seed
+            volume = SimulatedVolume(seed: seed)
+            if let call { volume.crashAtCall(call) }
+        }
+
+        static func options(_ seed: UInt64, _ clock: FakeClock) -> LogStoreOptions {
+            var options = LogStoreOptions()
+            options.segmentLength = 6_000
+            options.history = HistoryHorizon(commits: .max, bytes: .max)
+            options.clock = clock.clock
+            let random = SeededSource(seed: seed)
+            options.random = { random.next() }
+            return options
+        }
+
+        /// Lives on until the disk does not.
+        func run(steps: Int) throws {
+            let clock = FakeClock()
+            let store = try StoreEngine(opening: volume, options: Self.options(seed, clock))
+            self.store = store
+            let engine = try DocumentEngine(store)
+            self.engine = engine
+            var random = SeededRandom(seed: seed, "crashes")
+            var writes = RandomWrite(seed: seed)
+            for _ in 0..<steps {
+                clock.advance(milliseconds: UInt64(random.below(3)))
+                switch random.below(12) {
+                case 0: _ = try store.compactionStep()
+                case 1: try store.writeCheckpoint()
+                default:
+                    let changes = (0...random.below(3)).map { _ in
+                        change(&random, &writes)
+                    }
+                    begun = try engine.commit(changes) { batch throws(StorageError) in
+                        try store.append(batch)
+                    }.commit
+                }
+                guard random.chance(1, in: 2) else { continue }
+                try store.flush()
+                durable = store.snapshot().commit
+            }
+            try store.flush()
+            durable = store.snapshot().commit
+        }
+
+        private func change(
+            _ random: inout SeededRandom, _ writes: inout RandomWrite
+        ) -> DocumentChange {
+            let name = DocumentLife.names[random.below(DocumentLife.names.count)]
+            let action: DocumentChange.Action =
+                switch writes.write(isThere: random.chance(9, in: 10)) {
+                case .edit(let edits): .edit(edits)
+                case .delete: random.chance(1, in: 4) ? .evict : .delete
+                case .insert(let object): .insert(object, onConflict: .merge)
+                case .insertDifferences: .insert(Self.large, onConflict: .mergeDifferences)
+                case .insertInitial(let object): .insertInitial(object)
+                }
+            return DocumentChange(name.collection, name.id, action)
+        }
+
+        /// A document that is large enough for deltas.
+        private static let large = Object([
+            ("a", .object(Object((0..<60).map { ("key\($0)", .string("value \($0) of many")) })))
+        ])
+    }
+
+    /// The bytes of all documents as they were after a commit, in the form that they have without
+    /// numbers for names: which names have numbers when a chain is read depends on when that is.
+    private func documents(
+        _ engine: DocumentEngine, asOf commit: CommitID
+    ) throws -> [[UInt8]: [UInt8]] {
+        let snapshot = engine.snapshot()
+        var documents: [[UInt8]: [UInt8]] = [:]
+        for name in DocumentLife.names {
+            guard let key = try snapshot.key(collection: name.collection, id: name.id),
+                let document = try #require(try snapshot.document(key, asOf: commit))
+            else { continue }
+            documents[key] = try document.read { bytes in
+                try EncodedDocument(bytes).renamed(from: snapshot.names, to: NameTable())
+            }
+        }
+        return documents
+    }
+
+    @Test func `what survives a power cut is what was written, byte by byte`() throws {
+        var images = 0
+        for seed in firstSeed..<firstSeed + 6 {
+            let whole = Life(seed: seed, crashAtCall: nil)
+            try whole.run(steps: 40)
+            let engine = try #require(whole.engine)
+            var expected: [CommitID: [[UInt8]: [UInt8]]] = [:]
+            for commit in 0...whole.durable {
+                expected[commit] = try documents(engine, asOf: commit)
+            }
+            var random = SeededRandom(seed: seed, "cuts")
+            var call = 1 + random.below(4)
+            while true {
+                let life = Life(seed: seed, crashAtCall: call)
+                do {
+                    try life.run(steps: 40)
+                    break
+                } catch {}
+                for _ in 0..<3 {
+                    images += 1
+                    try check(
+                        life.volume.powerCut(seed: random.next()), life, expected,
+                        "seed \(seed), call \(call)")
+                }
+                call += 1 + random.below(4)
+            }
+        }
+        #expect(images > 400, "\(images)")
+    }
+
+    private func check(
+        _ volume: SimulatedVolume, _ life: Life, _ expected: [CommitID: [[UInt8]: [UInt8]]],
+        _ comment: Comment
+    ) throws {
+        let clock = FakeClock(wallMilliseconds: 1_770_000_000_000)
+        let store = try StoreEngine(opening: volume, options: Life.options(7, clock))
+        let engine = try DocumentEngine(store)
+        let commit = store.snapshot().commit
+        #expect(commit >= life.durable && commit <= life.begun + 1, comment)
+        #expect(try documents(engine, asOf: commit) == expected[commit], comment)
+        // The clock was set back meanwhile; times go on all the same.
+        let latest = try expected[commit]?.values.map { bytes in
+            try bytes.withUnsafeBytes { try EncodedDocument($0).vector().latest }
+        }.max()
+        let receipt = try engine.commit([
+            DocumentChange("cars", "after", .insert(["x": 1], onConflict: .merge))
+        ]) { batch throws(StorageError) in try store.append(batch) }
+        if let latest, let stamp = receipt.outcomes[0].stamp {
+            #expect(stamp.time > latest, comment)
+        }
+        try store.flush()
+        #expect(store.snapshot().commit == commit + 1, comment)
+    }
+}
