@@ -109,6 +109,7 @@ extension StoreModel {
         for index in 0..<keyCount {
             var rest = writes[index].filter { $0.commit <= snapshot.commit }
             let shown = try follow(index, in: snapshot, &rest)
+            try checkPast(index, in: snapshot, asOf: horizon)
             guard let missing = rest.last else { continue }
             // A removal need not be there when nothing is left that it would hide.
             let isReadable =
@@ -120,6 +121,24 @@ extension StoreModel {
                     "the chain of key \(index) lacks commit \(missing.commit) of "
                         + "\(snapshot.commit), \(kept) are to be kept")
             }
+        }
+    }
+
+    /// Compares a key with what it stood on after an older commit.
+    private func checkPast(
+        _ index: Int, in snapshot: LogSnapshot, asOf commit: CommitID
+    ) throws {
+        let key = Self.key(index)
+        let found = try key.span.withUnsafeBytes { key in
+            try snapshot.operations(of: key, asOf: commit)?.reversed().map {
+                XXH3.hash64($0.operation.payload)
+            }
+        }
+        let expected = states[Int(commit)][index]
+        guard found == expected, snapshot.foldedThrough <= commit else {
+            throw Violation(
+                "of \(snapshot.commit), key \(index) after commit \(commit) is "
+                    + "\(found.map(describe) ?? "not known"), not \(describe(expected))")
         }
     }
 

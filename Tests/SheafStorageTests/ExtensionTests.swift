@@ -35,15 +35,16 @@ import Testing
         try engine.flush()
     }
 
+    /// None where the past is not known so far back.
     private func payloads(
         _ key: String, in snapshot: LogSnapshot, asOf commit: CommitID? = nil
     ) throws -> [String]? {
         let key = Array(key.utf8)
-        let found = try key.span.withUnsafeBytes { key throws(StorageError) in
+        let found: [LoggedOperation]? = try key.span.withUnsafeBytes { key throws(StorageError) in
             guard let commit else { return try snapshot.operations(of: key) }
-            return try snapshot.operations(of: key, asOf: commit) ?? []
+            return try snapshot.operations(of: key, asOf: commit)
         }
-        return found.map { String(decoding: $0.operation.payload, as: UTF8.self) }
+        return found?.map { String(decoding: $0.operation.payload, as: UTF8.self) }
     }
 
     private func expectRefused(_ key: String, _ changes: Change...) throws {
@@ -123,5 +124,20 @@ import Testing
         #expect(
             found == ["5 extend 5", "4 extend 4", "4 put 3", "3 remove ", "2 extend 2", "1 put 1"])
         #expect(!history.isFoldedAway)
+    }
+
+    @Test func `what was folded away is not known, and no damage`() throws {
+        try commit(.put("a", String(repeating: "1", count: 800)))
+        try commit(.extend("a", String(repeating: "2", count: 800)))
+        let segments = engine.snapshot().segments.files.count
+        try commit(.put("a", String(repeating: "3", count: 800)))
+        try commit(.put("b", String(repeating: "4", count: 800)))
+        try #require(segments == 2)
+        engine.compactEverything()
+        while try engine.compactionStep() {}
+        let snapshot = engine.snapshot()
+        #expect(snapshot.foldedThrough >= 3)
+        #expect(try payloads("a", in: snapshot, asOf: 2) == nil)
+        #expect(try payloads("a", in: snapshot, asOf: snapshot.foldedThrough)?.count == 1)
     }
 }

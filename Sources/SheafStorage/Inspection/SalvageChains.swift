@@ -4,7 +4,10 @@ struct SalvageChains {
     private let store: StoreID
     /// The files that say that they are a segment, by its number.
     private var logs: [UInt32: [Int]] = [:]
-    private var bases: [(segments: ClosedRange<UInt32>, folds: [FoldedRecord])] = []
+    private var bases: [(segments: ClosedRange<UInt32>, file: Int)] = []
+    /// The folded records of a base file that are right, in the order of their positions; as soon
+    /// as somebody asks.
+    private var folds: [Int: [FoldedRecord]] = [:]
     /// The records that were found to be right: the file, and where in it.
     private var verified: Set<UInt64> = []
 
@@ -20,7 +23,7 @@ struct SalvageChains {
             if kind == .log {
                 logs[segments.lowerBound, default: []].append(number)
             } else {
-                bases.append((segments, folds(of: file, segments)))
+                bases.append((segments, number))
             }
         }
     }
@@ -48,7 +51,9 @@ struct SalvageChains {
             if let found = loggedOperation(at: position, in: number) { return found }
         }
         for base in bases where base.segments.contains(position.segment) {
-            if let found = Self.operation(at: position, in: base.folds) { return found }
+            let known = folds[base.file] ?? foldedRecords(of: base.file, base.segments)
+            folds[base.file] = known
+            if let found = Self.operation(at: position, in: known) { return found }
         }
         return nil
     }
@@ -84,12 +89,11 @@ struct SalvageChains {
         return try? Operation(decoding: bytes, at: offset)
     }
 
-    /// The folded records of a base file that are right, in the order of their positions.
-    private func folds(
-        of file: StoreDirectory.File, _ segments: ClosedRange<UInt32>
+    private func foldedRecords(
+        of number: Int, _ segments: ClosedRange<UInt32>
     ) -> [FoldedRecord] {
         var sweep = SegmentSweep(
-            file: file.bytes, segment: segments.lowerBound, store: store, chain: nil)
+            file: files[number].bytes, segment: segments.lowerBound, store: store, chain: nil)
         var folds: [FoldedRecord] = []
         while true {
             switch sweep.next() {

@@ -4,9 +4,7 @@ extension LogSnapshot {
     package func operations(
         of key: UnsafeRawBufferPointer
     ) throws(StorageError) -> [LoggedOperation] {
-        guard let first = key.first, first != 0, key.count <= Limits.maximumKeyLength,
-            let place = place(of: key)
-        else { return [] }
+        guard Self.isKey(key), let place = place(of: key) else { return [] }
         return try operations(of: key, at: place)
     }
 
@@ -36,10 +34,7 @@ extension LogSnapshot {
         var last = place.position
         while let found = try history.next(), found.operation.kind != .remove {
             count += 1
-            guard count <= Limits.maximumChainLength else {
-                throw .limit(
-                    name: "maximumChainLength", value: count, limit: Limits.maximumChainLength)
-            }
+            try checkLength(count)
             body(found)
             if found.operation.kind == .put { return }
             last = found.position
@@ -49,28 +44,42 @@ extension LogSnapshot {
 
     /// Everything that the log still knows of `key`, be it live or removed.
     package func history(of key: UnsafeRawBufferPointer) -> KeyHistory {
-        let newest = place(of: key) ?? removal(of: key)
-        return KeyHistory(
-            of: key, from: newest?.position ?? .none, before: end, in: self)
+        let newest = Self.isKey(key) ? place(of: key) ?? removal(of: key) : nil
+        return KeyHistory(of: key, from: newest?.position ?? .none, before: end, in: self)
     }
 
     /// What `key` stood on after `commit`, the newest first: nothing where it had no payload, and
     /// none where the past is not known so far back.
     ///
-    /// Only from commit `foldedThrough` on every key is known.
+    /// From commit `foldedThrough` on everything is known. Before it, a key may seem to have had no
+    /// payload whose removal was forgotten.
     package func operations(
         of key: UnsafeRawBufferPointer, asOf commit: CommitID
     ) throws(StorageError) -> [LoggedOperation]? {
         var history = history(of: key)
+        var operations: [LoggedOperation] = []
         while let found = try history.next() {
             guard found.commit <= commit else { continue }
-            guard found.operation.kind != .remove else { return [] }
-            let place = Place(
-                position: found.position, length: found.operation.length,
-                isExtension: found.operation.kind == .extend)
-            return try operations(of: key, at: place)
+            guard found.operation.kind != .remove else { break }
+            operations.append(found)
+            try checkLength(operations.count)
+            if found.operation.kind == .put { return operations }
         }
-        return history.isFoldedAway ? nil : []
+        // From `foldedThrough` on, only a removal can be missing: then the key was not there.
+        if history.isFoldedAway, commit < foldedThrough { return nil }
+        guard let last = operations.last else { return [] }
+        throw disagreement(at: last.position, "the operation extends what is not there")
+    }
+
+    private func checkLength(_ count: Int) throws(StorageError) {
+        guard count <= Limits.maximumChainLength else {
+            throw .limit(
+                name: "maximumChainLength", value: count, limit: Limits.maximumChainLength)
+        }
+    }
+
+    private static func isKey(_ key: UnsafeRawBufferPointer) -> Bool {
+        key.first ?? 0 != 0 && key.count <= Limits.maximumKeyLength
     }
 
     /// The last commit of which compaction may have dropped something.
