@@ -141,7 +141,14 @@ package final class Segment: Sendable {
         }
         let start = offset - distance
         if !isVerified(start) { _ = try verifiedRecord(at: start) }
-        return try Operation(decoding: bytes, at: offset)
+        let operation = try Operation(decoding: bytes, at: offset)
+        // A damaged distance may lead to a right record, which is not the one that was meant.
+        let length = Int(bytes.loadInteger(start + Record.Layout.length) as UInt32)
+        guard distance + operation.length <= length else {
+            throw FormatError(
+                at: offset + Operation.Layout.distance, "the operation misplaces its record")
+        }
+        return operation
     }
 
     @inline(__always)
