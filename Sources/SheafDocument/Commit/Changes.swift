@@ -172,15 +172,14 @@ private struct Extraction {
             contents.named.insert(PartSet(part))
             contents.dots += dots
         }
-        // Overrides only grow, so there is no harm in saying them again.
-        contents.overrides = field.overrides
         let isMapNamed = touched.contains { $0.0.named.contains(.map) }
         let marks = field.dots.filter { $0.kind == .mark }
         if isMapNamed || areMarksTouched(field, touched) { contents.dots += marks }
         if isMapNamed { contents.named.insert(.map) }
+        // Those of parts that were not touched are known.
+        contents.overrides = field.overrides.intersection(contents.named)
         contents.hasMap = field.map.object != nil || touched.contains { $0.0.map.object != nil }
-        var isThere = false
-        let isWritten = try contents.write(into: &writer, names, depth: depth) {
+        return try contents.write(into: &writer, names, depth: depth) {
             (writer) throws(Malformed) in
             if isMapNamed {
                 return try copyFields(field.map.object, depth: depth + 1, into: &writer)
@@ -190,14 +189,6 @@ private struct Extraction {
                 touched.compactMap { (field, side) in field.map.object.map { ($0, side) } },
                 depth: depth + 1, into: &writer)
         }
-        isThere = isWritten
-        // Overrides alone are worth saying only where something was touched.
-        if isThere, contents.dots.isEmpty, contents.named.isEmpty, !contents.hasMap,
-            !touched.contains(where: { !$0.0.overrides.isEmpty })
-        {
-            return false
-        }
-        return isThere
     }
 
     private func copyFields(

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Writes format-spec/vectors/commits.txt anew; everything in it follows from commits.md.
+
+    make_commit_vectors.py [--check]
+
+With --check nothing is written, and the exit code is 1 if the file would change.
+"""
+import os
+import struct
+import sys
+
+from document_joins import both
+from document_writes import Peer
+from make_document_vectors import Output
+from sheaf_commits import DELTA, STATE, BOTH, read_document, read_id, read_origin
+from sheaf_dots import Document, MAP, normalized
+from sheaf_encoder import encode
+from sheaf_values import json_of, sort_key, value_of, varint
+
+FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                    "../../format-spec/vectors/commits.txt")
+HEAD = """\
+# Commits (commits.md, "Vectors"), made from that page with an encoder of its own:
+# Tests/FormatReader/make_commit_vectors.py.
+"""
+PUT, EXTEND = 1, 3
+IDS = [("id-string", "abc"), ("id-empty", ""), ("id-integer", -7), ("id-bool", True),
+       ("id-array", [1, "x", []]), ("id-object", {"b": 1, "a": {"c": "d"}})]
+BIG = {f"key{number:03}": number for number in range(100)}
+CHAINS = [
+    ("insert", "a document that was inserted", [(STATE, (10, "set", "", {"a": 1}))]),
+    ("told", "what is new tells what was touched", [
+        (STATE, (10, "set", "", {"a": 1, "b": {"x": 1, "y": 2}})),
+        (STATE, (20, "set", "b.x", 2)), (STATE, (30, "increment", "n", 5))]),
+    ("untold", "what was removed must be said", [
+        (STATE, (10, "set", "", {"a": 1, "b": {"x": 1, "y": 2}, "c": 1})),
+        (BOTH, (20, "unset", "b.x")), (STATE, (30, "set", "a", 2)), (BOTH, (40, "unset", "c"))]),
+    ("deltas", "deltas on a state, and a state behind them", [
+        (STATE, (10, "set", "", {"m": BIG})), (DELTA, (20, "set", "m.key050", "x")),
+        (DELTA, (30, "unset", "m.key051")), (DELTA, (40, "set", "m.new", 1), (40, "set", "o", 2)),
+        (BOTH, (50, "unset", "m.new")), (DELTA, (60, "restart", "n", 3))]),
+    ("whole-map", "a map that was removed, and written into again", [
+        (STATE, (10, "set", "", {"m": {"x": 1, "y": 2}})),
+        (BOTH, (20, "unset", "m")), (STATE, (30, "set", "m.z", 3))]),
+    ("deleted", "a tombstone, and what was inserted behind it", [
+        (STATE, (10, "set", "", {"a": 1})), (BOTH, (20, "delete")),
+        (STATE, (30, "set", "", {"b": 2}))]),
+    ("seeds", "INITIAL, and what replaces seeds", [
+        (STATE, (0, "insert_initial", {"a": 1, "b": 2, "o": {"p": 3}})),
+        (STATE, (20, "set", "a", 5)), (BOTH, (30, "unset", "o")), (BOTH, (40, "unset", "b"))]),
+]
+
+
+def state_of(peer, base):
+    whole = peer.document
+    return Document(whole.vector, base, whole.deletion, whole.dots, whole.overrides)
+
+
+def changes(peer, base, touched):
+    """What was touched, as it stands now."""
+    whole = peer.document
+    if ((), MAP) in touched:
+        return state_of(peer, {})
+    delta = Document(whole.vector, base, whole.deletion, named=touched)
+    delta.dots = {place: content for place, content in whole.dots.items()
+                  if delta.names_dot(place)}
+    delta.overrides = {pair for pair in whole.overrides if delta.names(*pair)}
+    return normalized(delta)
+
+
+def write_chain(output, case, comment, steps):
+    peer, payloads, stages, operations = Peer(1), [], [], b""
+    for kind, *writes in steps:
+        peer.begin()
+        for time, name, *arguments in writes:
+            if time:
+                both((time, name, *arguments))(peer)
+            else:
+                getattr(peer, name)(*arguments)
+        base, touched = dict(peer.base), set(peer.touched)
+        delta = encode(changes(peer, base, touched))
+        state = encode(state_of(peer, base if payloads else {}))
+        payload = {STATE: bytes([STATE]) + state, DELTA: bytes([DELTA]) + delta,
+                   BOTH: bytes([BOTH]) + varint(len(state)) + state + delta}[kind]
+        if kind != DELTA:
+            payloads = []
+        payloads.append(payload)
+        assert encode(read_document(payloads, ()).__class__(
+            peer.document.vector, {}, peer.document.deletion, peer.document.dots,
+            peer.document.overrides)) == encode(state_of(peer, {})), case
+        operations += bytes([EXTEND if kind == DELTA else PUT]) + varint(len(payload)) + payload
+        stages.append((dict(peer.document.vector), touched))
+    output.begin(case, comment)
+    output.bytes(f"{case}.operations", operations)
+    output.bytes(f"{case}.state", encode(state_of(peer, {})))
+    for index in range(1, len(stages)):
+        touched = set().union(*(touched for _, touched in stages[index:]))
+        output.bytes(f"{case}.since{index}", encode(changes(peer, stages[index - 1][0], touched)))
+    shown = peer.document.visible()
+    if shown is not None:
+        output.text(f"{case}.json", json_of(shown).encode())
+
+
+def main(is_check):
+    output = Output()
+    output.lines[:] = [HEAD.rstrip()]
+    for case, plain in IDS:
+        value = value_of(plain)
+        key = b"\x10" + struct.pack(">H", 258) + sort_key(value)
+        assert read_id(key) == value
+        output.begin(case, "the key of a document in the collection with the number 258")
+        output.text(f"{case}.id", json_of(value).encode())
+        output.bytes(f"{case}.key", key)
+    for case, key in (("key-origin", b"\x01"), ("key-name", b"\x02\x00\x07"),
+                      ("key-collection", b"\x03\x01\x02"), ("key-site", b"\x04")):
+        output.begin(case, "the key of something else")
+        output.bytes(f"{case}.key", key)
+        if len(key) == 3:
+            output.lines.append(f"{case}.number = {int.from_bytes(key[1:], 'big')}")
+    origin = struct.pack("<QQQ", 0x8BADF00DDEADBEEF, 1_700_000_000_000 << 16 | 3, 7) + varint(300)
+    found = read_origin(origin)
+    output.begin("origin", "where a commit came from")
+    output.bytes("origin.origin", origin)
+    output.lines += [f"origin.{name} = {value}" for name, value in found._asdict().items()]
+    for chain in CHAINS:
+        write_chain(output, *chain)
+    if is_check:
+        with open(FILE, encoding="ascii") as file:
+            return 0 if file.read() == output.finish() else 1
+    with open(FILE, "w", encoding="ascii") as file:
+        file.write(output.finish())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:] == ["--check"]))
