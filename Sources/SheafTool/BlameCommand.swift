@@ -68,7 +68,8 @@ enum BlameCommand {
         let commit = (line.isExact ? "" : "<= ") + "\(line.commit)"
         let time =
             line.stamp == .initial
-            ? "initial" : "\(Timestamp.text(line.stamp.time.milliseconds))"
+            ? "initial"
+            : "\(Timestamp.text(line.stamp.time.milliseconds))"
                 + "  \(DocumentReading.text(line.stamp.site))"
         return "\(path)\(gap)  commit \(commit)  \(time)  \(content(line))"
     }

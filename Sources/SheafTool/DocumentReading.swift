@@ -117,7 +117,8 @@ final class DocumentReading {
         let value = (try? Value(json: id)) ?? .string(id)
         do throws(DocumentID.Refusal) {
             return StoreKey.document(
-                collection: number, id: try DocumentID.key(of: value)).bytes
+                collection: number, id: try DocumentID.key(of: value)
+            ).bytes
         } catch {
             throw .failed("\(error)")
         }

@@ -181,7 +181,8 @@ private struct DocumentText {
         case .bool(let value): "\(value)"
         case .integer(let value): "\(value)"
         case .float(let value):
-            "f" + (0..<8).reversed().map { hexadecimal(UInt8(value.bitPattern >> ($0 * 8) & 0xFF)) }
+            "f"
+                + (0..<8).reversed().map { hexadecimal(UInt8(value.bitPattern >> ($0 * 8) & 0xFF)) }
                 .joined()
         case .string(let value): "s" + escaped(value)
         case .bytes(let value): "b" + value.map(hexadecimal).joined()

@@ -46,11 +46,12 @@ package struct StoredDocument {
             guard let delta = try DocumentPayload(logged.operation.payload).delta else {
                 throw .invalid("an extension that is no delta", at: 0)
             }
-            joined = try joined.map { (joined) throws(Malformed) in
-                try joined.span.withUnsafeBytes { joined throws(Malformed) in
-                    try Self.join(try EncodedDocument(joined), delta, names)
-                }
-            } ?? Array(delta.bytes)
+            joined =
+                try joined.map { (joined) throws(Malformed) in
+                    try joined.span.withUnsafeBytes { joined throws(Malformed) in
+                        try Self.join(try EncodedDocument(joined), delta, names)
+                    }
+                } ?? Array(delta.bytes)
         }
         let deltas = joined ?? []
         source = .memory(

@@ -20,7 +20,9 @@ struct UnpublishedDocuments {
     }
 
     /// Notes what a commit did.
-    mutating func note(_ documents: [(key: [UInt8], document: StoredDocument?)], of commit: CommitID) {
+    mutating func note(
+        _ documents: [(key: [UInt8], document: StoredDocument?)], of commit: CommitID
+    ) {
         lastCommit = commit
         for (key, document) in documents {
             entries[key] = Entry(document: document, commit: commit)

@@ -57,12 +57,14 @@ struct WorkingDocument {
 
     /// Joins what was changed.
     mutating func take(_ change: [UInt8], _ names: NameTable) throws(EngineError) {
-        state = try state.map { (state) throws(EngineError) in
-            try joined(state, change, names)
-        } ?? change
-        touched = try touched.map { (touched) throws(EngineError) in
-            try joined(touched, change, names)
-        } ?? change
+        state =
+            try state.map { (state) throws(EngineError) in
+                try joined(state, change, names)
+            } ?? change
+        touched =
+            try touched.map { (touched) throws(EngineError) in
+                try joined(touched, change, names)
+            } ?? change
     }
 
     /// Joins what came from somebody else; false where all of it was here.
@@ -98,9 +100,10 @@ struct WorkingDocument {
             }
         }
         self.state = next
-        touched = try touched.map { (touched) throws(EngineError) in
-            try joined(touched, change, names)
-        } ?? change
+        touched =
+            try touched.map { (touched) throws(EngineError) in
+                try joined(touched, change, names)
+            } ?? change
         return true
     }
 

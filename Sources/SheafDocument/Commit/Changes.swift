@@ -39,7 +39,8 @@ package enum Changes {
                 kind($0.kind) && $0.stamp != .initial && !base.covers($0.stamp)
             }
         }
-        for part in Part.allCases where part != .map && field.dots.contains(where: { $0.kind.part == part })
+        for part in Part.allCases
+        where part != .map && field.dots.contains(where: { $0.kind.part == part })
             && !hasNew({ $0.part == part })
         {
             return false
@@ -86,7 +87,8 @@ private struct Extraction {
             capacity: 256
         ) { (writer) throws(Malformed) in
             let namesMarks = try areMarksTouched(
-                field, touched.map { (side) throws(Malformed) in
+                field,
+                touched.map { (side) throws(Malformed) in
                     (try side.document.root.content(side, isWhole: false), side)
                 })
             try writer.writeRoot(
