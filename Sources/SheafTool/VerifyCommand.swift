@@ -1,3 +1,4 @@
+import Sheaf
 import SheafStorage
 
 extension Command {
@@ -7,7 +8,8 @@ extension Command {
         options: [.json],
         details: """
             Checks every checksum, chain, link and footer, the order of the commits, and the
-            keys of each checkpoint against the whole log. Nothing is written.
+            keys of each checkpoint against the whole log. Where that is in order, every document,
+            too. Nothing is written.
 
             A finding is a line FILE:OFFSET: SEVERITY: REASON. Damage ends the command with exit
             code 3. A warning is a thing that the log makes good by itself; a note is what a crash
@@ -15,8 +17,9 @@ extension Command {
 
             JSON: a finding has the keys type ("finding"), severity, file, offset, reason. The
             last line has type ("summary"), damaged, findings, store, segments, bases,
-            checkpoints, usableCheckpoints, bytes, records, commits, operations, lastCommit and
-            keys, which is null when damage keeps it from being known.
+            checkpoints, usableCheckpoints, bytes, records, commits, operations, lastCommit, keys,
+            documents and tombstones. Keys are null when damage keeps them from being known, the
+            last two also where the store holds something else.
             """,
         run: VerifyCommand.run)
 }
@@ -30,24 +33,56 @@ enum VerifyCommand {
         let result = try onStore(at: path) { () throws(StorageError) in
             try Verifier.verify(try ReadOnlyVolume.open(at: path))
         }
+        let documents = result.isDamaged ? nil : try verifyDocuments(at: path)
         let isJSON = arguments.has("json")
-        for finding in result.findings {
+        for finding in result.findings + (documents?.findings.map(finding) ?? []) {
             output.write(isJSON ? json(finding) : line(finding))
         }
-        output.write(isJSON ? json(result) : summary(result))
+        output.write(isJSON ? json(result, documents) : summary(result, documents))
         if result.omittedCount > 0 {
             output.tell("\(result.omittedCount) more findings are not listed")
         }
-        return result.isDamaged ? .damaged : .ok
+        return isDamaged(result, documents) ? .damaged : .ok
+    }
+
+    private static func verifyDocuments(at path: String) throws(ToolError) -> DocumentVerifier? {
+        let reader = try onStore(at: path) { () throws(StorageError) in
+            try LogReader.open(at: path)
+        }
+        defer { reader.close() }
+        let snapshot = try onStore(at: path) { () throws(StorageError) in
+            try reader.snapshot()
+        }
+        do throws(EngineError) {
+            return try DocumentVerifier.verify(snapshot)
+        } catch {
+            if case .storage(let error) = error { throw .storage(error, at: path) }
+            throw .failed("\(path): \(error)")
+        }
+    }
+
+    private static func finding(_ document: DocumentVerifier.Finding) -> Finding {
+        Finding(
+            .damage, FileName.name(ofSegment: document.position.segment),
+            at: document.position.offset, document.reason)
+    }
+
+    private static func isDamaged(
+        _ result: Verification, _ documents: DocumentVerifier?
+    ) -> Bool {
+        result.isDamaged || documents?.findings.isEmpty == false
     }
 
     private static func line(_ finding: Finding) -> String {
         "\(finding.file):\(finding.offset): \(finding.severity.rawValue): \(finding.reason)"
     }
 
-    private static func summary(_ result: Verification) -> String {
+    private static func summary(
+        _ result: Verification, _ documents: DocumentVerifier?
+    ) -> String {
         let keys = result.keyCount.map { Quantity.count($0, "key") + ", " } ?? ""
-        return (result.isDamaged ? "damaged: " : "ok: ") + keys
+        let count = documents.map { Quantity.count($0.documentCount, "document") + ", " } ?? ""
+        return (isDamaged(result, documents) ? "damaged: " : "ok: ") + keys + count
             + "last commit \(result.lastCommit), "
             + "\(Quantity.count(result.segmentCount, "segment")), "
             + "\(Quantity.count(result.baseCount, "base file")), "
@@ -66,11 +101,15 @@ enum VerifyCommand {
         return line.closed
     }
 
-    private static func json(_ result: Verification) -> String {
+    private static func json(
+        _ result: Verification, _ documents: DocumentVerifier?
+    ) -> String {
         var line = JSONLine()
         line.add("type", "summary")
-        line.add("damaged", result.isDamaged)
-        line.add("findings", result.findings.count + result.omittedCount)
+        line.add("damaged", isDamaged(result, documents))
+        line.add(
+            "findings",
+            result.findings.count + result.omittedCount + (documents?.findings.count ?? 0))
         line.add("store", result.store?.description)
         line.add("segments", result.segmentCount)
         line.add("bases", result.baseCount)
@@ -82,6 +121,8 @@ enum VerifyCommand {
         line.add("operations", result.operationCount)
         line.add("lastCommit", result.lastCommit)
         line.add("keys", result.keyCount.map { UInt64($0) })
+        line.add("documents", documents.map { UInt64($0.documentCount) })
+        line.add("tombstones", documents.map { UInt64($0.tombstoneCount) })
         return line.closed
     }
 }

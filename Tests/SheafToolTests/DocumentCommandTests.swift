@@ -86,6 +86,24 @@ import Testing
         #expect(origin["peerCommit"] as? Int == 9)
     }
 
+    @Test func `documents are verified where checksums cannot tell`() throws {
+        try fill()
+        let right = try ToolRun(["verify", path])
+        #expect(right.status == 0 && right.text.hasPrefix("ok: "))
+        #expect(right.text.contains("1 document,"))
+        let store = try StoreEngine(opening: try PosixVolume(path: path, creatingDirectory: false))
+        var batch = WriteBatch()
+        let key = StoreKey.document(collection: 0, id: try DocumentID.key(of: "b"))
+        try batch.put(key.bytes, [1, 2, 3, 4, 5, 6])
+        _ = try store.append(batch)
+        try store.close()
+        let wrong = try ToolRun(["verify", path])
+        #expect(wrong.status == 3)
+        #expect(wrong.lines.first?.contains("holds no document: ") == true, "\(wrong.text)")
+        let shown = try ToolRun(["show", path, "6"])
+        #expect(shown.lines.last?.hasPrefix(#"put     \x10\x00\x00@b\x00  6 bytes"#) == true)
+    }
+
     @Test func `the log names the documents of each commit`() throws {
         try fill()
         let lines = try ToolRun(["log", path]).lines

@@ -144,10 +144,10 @@ struct WorkingDocument {
 
     /// Adds the operation to a batch; returns what the log has of the document afterwards.
     func write(into batch: inout WriteBatch) throws(EngineError) -> StoredDocument? {
-        guard let state, let touched else {
+        if isEvicted, original != nil {
             try onStorage { () throws(StorageError) in try batch.remove(key) }
-            return nil
         }
+        guard let state, let touched else { return nil }
         guard let original, let base, !isEvicted else {
             return try put(DocumentPayload.encode(state: state), state, into: &batch)
         }

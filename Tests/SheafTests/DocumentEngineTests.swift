@@ -1,0 +1,176 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// The engine of documents, change by change.
+@Suite struct DocumentEngineTests {
+    private let clock = FakeClock()
+    private let store: StoreEngine
+    private let engine: DocumentEngine
+
+    init() throws {
+        var options = LogStoreOptions()
+        options.clock = clock.clock
+        store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
+        engine = try DocumentEngine(store)
+    }
+
+    @discardableResult
+    private func commit(_ changes: DocumentChange...) throws(EngineError) -> DocumentReceipt {
+        try engine.commit(changes) { batch throws(StorageError) in try store.append(batch) }
+    }
+
+    private func insert(
+        _ id: Value, _ object: Object, onConflict: DocumentChange.Conflict = .fail
+    ) -> DocumentChange {
+        DocumentChange("cars", id, .insert(object, onConflict: onConflict))
+    }
+
+    private func value(_ id: Value) throws -> Value? {
+        try store.flush()
+        let snapshot = engine.snapshot()
+        guard let key = try snapshot.key(collection: "cars", id: id) else { return nil }
+        return try snapshot.document(key)?.read { bytes in
+            try EncodedDocument(bytes).value(snapshot.names).map(Value.object)
+        }
+    }
+
+    @Test func `changes see those before them, durable or not, in one commit or several`() throws {
+        try commit(insert("a", ["x": 1]))
+        try commit(DocumentChange("cars", "a", .edit([.set(path: ["y"], to: 2)])))
+        try commit(
+            DocumentChange("cars", "a", .edit([.set(path: ["x"], to: 3)])),
+            DocumentChange("cars", "a", .edit([.set(path: ["x"], to: 2)])),
+            DocumentChange("cars", "a", .edit([.increment(path: ["n"], by: .integer(5))])),
+            DocumentChange("cars", "a", .edit([.increment(path: ["n"], by: .integer(-7))])))
+        #expect(try value("a") == ["x": 2, "y": 2, "n": -2])
+        #expect(store.snapshot().commit == 3)
+    }
+
+    @Test func `a document that is deleted or evicted can come back in the same commit`() throws {
+        try commit(insert("a", ["x": 1, "z": 1]), insert("b", ["x": 1, "z": 1]))
+        try commit(
+            DocumentChange("cars", "a", .delete), insert("a", ["y": 2]),
+            DocumentChange("cars", "b", .evict), insert("b", ["y": 2]))
+        #expect(try value("a") == ["y": 2])
+        #expect(try value("b") == ["y": 2])
+        try commit(
+            DocumentChange("cars", "a", .delete), DocumentChange("cars", "b", .evict),
+            DocumentChange("cars", "b", .evict))
+        #expect(try value("a") == nil)
+        #expect(try value("b") == nil)
+    }
+
+    @Test func `a commit in which something fails leaves nothing behind`() throws {
+        try commit(insert("a", ["x": 1]))
+        #expect(throws: EngineError.exists(collection: "cars", id: "a")) {
+            try commit(insert("b", ["x": 1]), insert("a", ["x": 2]))
+        }
+        #expect(try value("b") == nil)
+        #expect(store.snapshot().commit == 1)
+        try commit(insert("c", ["x": 1]))
+        #expect(try value("c") == ["x": 1])
+    }
+
+    @Test func `conflicts of insertions end as asked for`() throws {
+        try commit(insert("a", ["x": 1, "y": 1]))
+        let nothing = try commit(insert("a", ["x": 2], onConflict: .doNothing))
+        #expect(!nothing.outcomes[0].isChanged && nothing.commit == 1)
+        let same = try commit(insert("a", ["x": 1], onConflict: .mergeDifferences))
+        #expect(!same.outcomes[0].isChanged && same.commit == 1)
+        let merged = try commit(insert("a", ["x": 1], onConflict: .merge))
+        #expect(merged.outcomes[0].isChanged && merged.commit == 2)
+        try commit(insert("a", ["x": 1.0, "z": 3], onConflict: .mergeDifferences))
+        #expect(try value("a") == ["x": 1.0, "y": 1, "z": 3])
+        let seeds = try commit(
+            DocumentChange("cars", "a", .insertInitial(["x": 9])),
+            DocumentChange("cars", "s", .insertInitial(["x": 9])))
+        #expect(seeds.outcomes.map(\.isChanged) == [false, true])
+        #expect(try value("s") == ["x": 9])
+    }
+
+    @Test func `what cannot be is refused, and says why`() throws {
+        try commit(insert("a", ["x": 1]))
+        for (id, refusal) in [
+            (1.5, DocumentID.Refusal.float), (.null, .null), ([1, [2.0]], .float),
+        ] as [(Value, DocumentID.Refusal)] {
+            #expect(throws: EngineError.id(refusal)) { try commit(insert(id, [:])) }
+        }
+        #expect(throws: EngineError.self) {
+            try commit(insert(.string(String(repeating: "x", count: 2_000)), [:]))
+        }
+        #expect(throws: EngineError.invalidCollection("")) {
+            try commit(DocumentChange("", 1, .insert([:])))
+        }
+        var deep: Value = 1
+        for _ in 0..<64 { deep = ["x": deep] }
+        #expect(throws: EngineError.edit(.tooDeep(limit: 64))) {
+            try commit(insert("b", ["x": deep]))
+        }
+        #expect(throws: EngineError.edit(.tooDeep(limit: 64))) {
+            try commit(DocumentChange("cars", "a", .edit([.set(path: ["x"], to: deep)])))
+        }
+        #expect(throws: EngineError.edit(.emptyPath)) {
+            try commit(DocumentChange("cars", "a", .edit([.unset(path: [])])))
+        }
+        let large = Value.bytes([UInt8](repeating: 0, count: EncodedDocument.maximumLength))
+        do {
+            try commit(insert("c", ["x": large]))
+            Issue.record("a document has a limit")
+        } catch EngineError.limit(let name, _, let limit) {
+            #expect(name == "maximumDocumentLength" && limit == EncodedDocument.maximumLength)
+        }
+        #expect(store.snapshot().commit == 0)
+    }
+
+    @Test func `what others send is checked before it counts`() throws {
+        let future = Stamp(
+            HybridTime(milliseconds: 1_780_000_000_000 + 301_000), Site(rawValue: 5))
+        let early = try Insertion.document(["x": 1], at: future, NameTable())
+        do {
+            try commit(DocumentChange("cars", "a", .join(early)))
+            Issue.record("a time that is far ahead is refused")
+        } catch EngineError.clock(let refusal) {
+            #expect(refusal == .ahead(milliseconds: 301_000, limit: 300_000))
+        }
+        let stamp = Stamp(HybridTime(milliseconds: 1_780_000_000_000), Site(rawValue: 5))
+        let right = try Insertion.document(["x": 1], at: stamp, NameTable())
+        for length in 0..<right.count {
+            #expect(throws: EngineError.self) {
+                try commit(DocumentChange("cars", "a", .join(Array(right.prefix(length)))))
+            }
+        }
+        let delta = try right.withUnsafeBytes { bytes in
+            let editor = try DocumentEditor(
+                EncodedDocument(bytes),
+                at: Stamp(HybridTime(rawValue: stamp.time.rawValue + 1), Site(rawValue: 5)),
+                NameTable())
+            try editor.apply(.set(path: ["y"], to: 2))
+            return try #require(try editor.finish())
+        }
+        #expect(throws: EngineError.gap(collection: "cars", id: "a")) {
+            try commit(DocumentChange("cars", "a", .join(delta)))
+        }
+        #expect(try commit(DocumentChange("cars", "a", .join(right))).outcomes[0].isChanged)
+        #expect(try commit(DocumentChange("cars", "a", .join(delta))).outcomes[0].isChanged)
+        #expect(try !commit(DocumentChange("cars", "a", .join(delta))).outcomes[0].isChanged)
+        #expect(try value("a") == ["x": 1, "y": 2])
+    }
+
+    @Test func `names get numbers when they are met again, and keep them`() throws {
+        for number in 0..<5 {
+            try commit(insert(.integer(Int64(number)), ["color": 1, "only\(number)": 2]))
+        }
+        try store.flush()
+        let names = engine.snapshot().names
+        #expect((0..<names.count).map { names.name($0) } == ["color"])
+        let again = try DocumentEngine(store).snapshot()
+        #expect(again.names.count <= 1)
+        try commit(insert(9, ["color": 7, "x": 1]))
+        #expect(try value(9) == ["color": 7, "x": 1])
+        #expect(try DocumentEngine(store).snapshot().names.name(0) == "color")
+    }
+}
