@@ -95,10 +95,8 @@ final class DocumentReading {
                     changed.append(path)
                 }
             }
-            if let delta = payload.delta, !delta.isPartial, meaning.form == .tombstone {
-                removed = ["/"]
-            }
         }
+        if payload.isWhole { removed.append("/") }
         meaning.changed = Self.unique(changed)
         meaning.removed = Self.unique(removed)
     }

@@ -12,7 +12,7 @@ import sys
 from document_joins import both
 from document_writes import Peer
 from make_document_vectors import Output
-from sheaf_commits import DELTA, STATE, BOTH, read_document, read_id, read_origin
+from sheaf_commits import DELTA, STATE, BOTH, WHOLE, read_document, read_id, read_origin
 from sheaf_dots import Document, MAP, normalized
 from sheaf_encoder import encode
 from sheaf_values import json_of, sort_key, value_of, varint
@@ -43,7 +43,7 @@ CHAINS = [
         (STATE, (10, "set", "", {"m": {"x": 1, "y": 2}})),
         (BOTH, (20, "unset", "m")), (STATE, (30, "set", "m.z", 3))]),
     ("deleted", "a tombstone, and what was inserted behind it", [
-        (STATE, (10, "set", "", {"a": 1})), (BOTH, (20, "delete")),
+        (STATE, (10, "set", "", {"a": 1})), (WHOLE, (20, "delete")),
         (STATE, (30, "set", "", {"b": 2}))]),
     ("seeds", "INITIAL, and what replaces seeds", [
         (STATE, (0, "insert_initial", {"a": 1, "b": 2, "o": {"p": 3}})),
@@ -80,7 +80,7 @@ def write_chain(output, case, comment, steps):
         base, touched = dict(peer.base), set(peer.touched)
         delta = encode(changes(peer, base, touched))
         state = encode(state_of(peer, base if payloads else {}))
-        payload = {STATE: bytes([STATE]) + state, DELTA: bytes([DELTA]) + delta,
+        payload = {STATE: bytes([STATE]) + state, WHOLE: bytes([WHOLE]) + state, DELTA: bytes([DELTA]) + delta,
                    BOTH: bytes([BOTH]) + varint(len(state)) + state + delta}[kind]
         if kind != DELTA:
             payloads = []

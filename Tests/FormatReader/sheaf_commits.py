@@ -8,7 +8,7 @@ from sheaf_values import (
     KeyReader, NULL, Refused, check, check_utf8, json_of, json_string, read_varint)
 
 ORIGIN, NAME, COLLECTION, SITE, DOCUMENT = 1, 2, 3, 4, 0x10
-STATE, DELTA, BOTH = 1, 2, 3
+STATE, DELTA, BOTH, WHOLE = 1, 2, 3, 4
 KEY_LENGTHS = {ORIGIN: 1, NAME: 3, COLLECTION: 3, SITE: 1}
 Origin = namedtuple("Origin", "site time peer commit")
 
@@ -74,12 +74,12 @@ def read_document(payloads, names):
     """Table 3: the state of a document, from its put and the extensions behind it, oldest first."""
     for index, payload in enumerate(payloads):
         check(payload, 0, "no byte that says what it is")
-        check(payload[0] in ((DELTA,) if index else (STATE, BOTH)), 0, "no such payload here")
+        check(payload[0] in ((DELTA,) if index else (STATE, BOTH, WHOLE)), 0, "no such payload here")
         if index:
             delta = part_of(payload, 1, len(payload), names)
             check(can_join(state, delta), 1, "the delta does not belong to the state")
             state = joined(state, delta)
-        elif payload[0] == STATE:
+        elif payload[0] in (STATE, WHOLE):
             state = part_of(payload, 1, len(payload), names)
             check(state.is_state, 1, "no state")
         else:
@@ -88,6 +88,7 @@ def read_document(payloads, names):
             state = part_of(payload, start, start + length, names)
             check(state.is_state, start, "no state")
             delta = part_of(payload, start + length, len(payload), names)
+            check(not delta.is_state, start + length, "no delta")
             check(can_join(state, delta) and joined(state, delta) == joined(state, state),
                   start + length, "the delta has what the state has not")
     return state

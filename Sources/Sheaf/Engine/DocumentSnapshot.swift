@@ -97,16 +97,18 @@ package struct DocumentSnapshot: Sendable {
             }
             let base = try DocumentPayload(before.operation.payload).vector()
             var deltas: [EncodedDocument] = []
+            var isWhole = false
             for logged in touched {
-                if let delta = try DocumentPayload(logged.operation.payload).delta {
-                    deltas.append(delta)
-                }
+                let payload = try DocumentPayload(logged.operation.payload)
+                if let delta = payload.delta { deltas.append(delta) }
+                if payload.isWhole { isWhole = true }
             }
             return try document.read { bytes throws(Malformed) in
-                let extracted = try Changes.extract(
-                    from: try EncodedDocument(bytes), since: base, touched: deltas, names)
-                let isWhole = deltas.contains { !$0.isPartial }
-                return isWhole ? .state(extracted) : .delta(extracted)
+                let document = try EncodedDocument(bytes)
+                if isWhole { return .state(try document.settingBase(nil)) }
+                return .delta(
+                    try Changes.extract(
+                        from: document, since: base, touched: deltas, names))
             }
         }
     }

@@ -173,9 +173,11 @@ struct WorkingDocument {
             }
         }
         let payload =
-            isTold
-            ? DocumentPayload.encode(state: based)
-            : DocumentPayload.encode(state: based, delta: touched)
+            !isPartial
+            ? DocumentPayload.encode(whole: based)
+            : isTold
+                ? DocumentPayload.encode(state: based)
+                : DocumentPayload.encode(state: based, delta: touched)
         return try put(payload, based, into: &batch)
     }
 

@@ -8,18 +8,21 @@ package struct DocumentPayload {
         static let state: UInt8 = 1
         static let delta: UInt8 = 2
         static let both: UInt8 = 3
+        static let whole: UInt8 = 4
     }
 
     /// The whole document; only a delta has none.
     package let state: EncodedDocument?
     /// What was touched, where the base of the state does not tell.
     package let delta: EncodedDocument?
+    /// Whether all of the document was touched, also what is not in it any more.
+    package let isWhole: Bool
 
     package init(_ bytes: UnsafeRawBufferPointer) throws(Malformed) {
         guard let kind = bytes.first else { throw .truncated(at: 0) }
         let rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
         switch kind {
-        case Kind.state:
+        case Kind.state, Kind.whole:
             state = try EncodedDocument(rest)
             delta = nil
         case Kind.delta:
@@ -32,7 +35,9 @@ package struct DocumentPayload {
             delta = try EncodedDocument(try reader.readBytes(reader.remaining))
         default: throw .unexpected(kind, at: 0)
         }
+        isWhole = kind == Kind.whole
         if let state, state.isPartial { throw .invalid("a state that is partial", at: 1) }
+        if let delta, !delta.isPartial { throw .invalid("a delta that is whole", at: 1) }
     }
 
     /// What the document had seen when the operation was written.
@@ -49,6 +54,9 @@ package struct DocumentPayload {
 
     /// An operation with a whole document, whose base tells what was touched.
     package static func encode(state: [UInt8]) -> [UInt8] { [Kind.state] + state }
+
+    /// An operation with a whole document, all of which was touched.
+    package static func encode(whole state: [UInt8]) -> [UInt8] { [Kind.whole] + state }
 
     /// An operation with what was touched alone.
     package static func encode(delta: [UInt8]) -> [UInt8] { [Kind.delta] + delta }
