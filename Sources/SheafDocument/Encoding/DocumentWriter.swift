@@ -25,7 +25,7 @@ enum DocumentWriter {
                 continue
             }
             let document = assemble(
-                writer, base: base, deletion: deletion, isPartial: isPartial)
+                &writer, base: base, deletion: deletion, isPartial: isPartial)
             guard document.count <= EncodedDocument.maximumLength else {
                 throw .tooLong(
                     at: 0, length: UInt64(document.count),
@@ -36,7 +36,7 @@ enum DocumentWriter {
     }
 
     private static func assemble(
-        _ writer: borrowing EntryWriter, base: VersionVector?, deletion: Stamp?, isPartial: Bool
+        _ writer: inout EntryWriter, base: VersionVector?, deletion: Stamp?, isPartial: Bool
     ) -> [UInt8] {
         let sites = writer.stamps.vector.entries
         let bases = base.map { differences(from: $0, in: sites) } ?? []
@@ -54,36 +54,28 @@ enum DocumentWriter {
         if isWide { flags |= HeaderBits.wideNumbers }
         flags |= UInt8(writer.referenceWidth.trailingZeroBitCount) << 4
 
-        var header = ByteWriter(capacity: length + writer.count)
-        func writeNumber(_ number: Int) {
-            if isWide {
-                header.write(UInt32(number))
-            } else {
-                header.write(UInt8(number))
-            }
-        }
-        func write(index: Int, _ time: HybridTime) {
-            header.write(UInt16(index))
-            header.write(time.rawValue)
-        }
-        func write(_ stamp: Stamp) {
-            write(index: sites.firstIndex { $0.site == stamp.site } ?? 0, stamp.time)
-        }
-        header.write(flags)
-        writeNumber(length)
-        writeNumber(sites.count)
+        // The header is known last: it is written behind the entries, and copied before them.
+        let bodyLength = writer.count
+        writer.buffer.reserve(length)
+        writer.buffer.append(flags)
+        writer.append(number: length, isWide: isWide)
+        writer.append(number: sites.count, isWide: isWide)
         for entry in sites {
-            header.write(entry.site.rawValue)
-            header.write(entry.time.rawValue)
+            writer.append(entry.site.rawValue)
+            writer.append(entry.time.rawValue)
         }
         if base != nil {
-            writeNumber(bases.count)
-            for (index, time) in bases { write(index: index, time) }
+            writer.append(number: bases.count, isWide: isWide)
+            for (index, time) in bases { writer.append(index: index, time) }
         }
-        if let deletion { write(deletion) }
-        for stamp in older { write(stamp) }
-        header.write(writer.bytes)
-        return header.bytes
+        if let deletion { writer.append(deletion, in: sites) }
+        for stamp in older { writer.append(stamp, in: sites) }
+        let written = writer.bytes
+        var document: [UInt8] = []
+        document.reserveCapacity(written.count)
+        document.append(contentsOf: UnsafeRawBufferPointer(rebasing: written[bodyLength...]))
+        document.append(contentsOf: UnsafeRawBufferPointer(rebasing: written[..<bodyLength]))
+        return document
     }
 
     /// The sites of which a base has seen less, and how much.
@@ -99,32 +91,61 @@ enum DocumentWriter {
     }
 }
 
+/// What a header has.
+extension EntryWriter {
+    fileprivate mutating func append(number: Int, isWide: Bool) {
+        if isWide {
+            buffer.append(UInt32(number))
+        } else {
+            buffer.append(UInt8(number))
+        }
+    }
+
+    fileprivate mutating func append(index: Int, _ time: HybridTime) {
+        buffer.append(UInt16(index))
+        buffer.append(time.rawValue)
+    }
+
+    fileprivate mutating func append(_ stamp: Stamp, in sites: [VersionVector.Entry]) {
+        append(index: sites.firstIndex { $0.site == stamp.site } ?? 0, stamp.time)
+    }
+}
+
 extension EntryWriter {
     /// Writes the root entry, with its marks and its fields; `writeFields` tells how many they are.
     mutating func writeRoot(
         marks: [Dot], isPartial: Bool,
         _ writeFields: (inout EntryWriter) throws(Malformed) -> Int
     ) throws(Malformed) {
-        let marks = marks.sorted { $0.stamp > $1.stamp }
-        rootStamp = marks.first?.stamp
+        let stamps = marks.map(\.stamp).sorted(by: >)
+        try writeRoot(
+            mark: stamps.first, others: stamps.dropFirst(), isPartial: isPartial, writeFields)
+    }
+
+    /// Writes the root entry, with its latest mark, the others and its fields.
+    mutating func writeRoot(
+        mark: Stamp?, others: ArraySlice<Stamp> = [], isPartial: Bool,
+        _ writeFields: (inout EntryWriter) throws(Malformed) -> Int
+    ) throws(Malformed) {
+        rootStamp = mark
         let start = count
-        if marks.count > 1 { write(.several) }
+        if !others.isEmpty { write(.several) }
         let entryStart = count
-        if let mark = marks.first {
-            writeReferring(.map, to: mark.stamp)
+        if let mark {
+            writeReferring(.map, to: mark)
         } else {
             write(.bareMap)
         }
         let fieldCount = try writeFields(&self)
-        if marks.isEmpty, fieldCount == 0, !isPartial {
+        if mark == nil, fieldCount == 0, !isPartial {
             truncate(to: start)
             return write(.noRoot)
         }
-        guard marks.count > 1 else { return }
+        guard !others.isEmpty else { return }
         prependLength(at: entryStart)
-        for mark in marks.dropFirst() {
+        for mark in others {
             let start = count
-            writeReferring(.mark, to: mark.stamp)
+            writeReferring(.mark, to: mark)
             prependLength(at: start)
         }
     }
