@@ -17,14 +17,14 @@ struct CarLot {
     /// How many cars there are.
     var count: Int { ends.count - 1 }
 
-    /// How many of them pass a predicate.
-    func count(where predicate: Predicate) throws -> Int {
+    /// Of how many of them a test is true.
+    func count(where test: FieldTest) throws -> Int {
         var found = 0
         try bytes.withUnsafeBytes { bytes in
             for index in 0..<count {
                 let document = UnsafeRawBufferPointer(
                     rebasing: bytes[ends[index]..<ends[index + 1]])
-                if try predicate.holds(EncodedDocument(document)) { found += 1 }
+                if try test.holds(document) { found += 1 }
             }
         }
         return found

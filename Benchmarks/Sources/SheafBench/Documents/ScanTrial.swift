@@ -20,10 +20,10 @@ final class ScanTrial: Trial {
             if scansWords {
                 sink(lot.sum())
             } else {
-                let predicate =
-                    Predicate.equal(FieldName("color", in: Cars.names), "blue")
-                    && .above(FieldName("mileage", in: Cars.names), 5_000)
-                sink(UInt64(try lot.count(where: predicate)))
+                let test = FieldTest.both(
+                    .equal(FieldName("color", in: Cars.names), "blue"),
+                    .above(FieldName("mileage", in: Cars.names), 5_000))
+                sink(UInt64(try lot.count(where: test)))
             }
         }
         return Sample(Double(lot.count * repetitions) / seconds(since: start) / 1e6)
