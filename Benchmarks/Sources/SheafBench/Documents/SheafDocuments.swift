@@ -36,8 +36,8 @@ enum SheafDocuments {
         let documents = try documents()
         return CarTrial(stage, repetitions: 50) { index in
             try documents[index].withUnsafeBytes { bytes in
-                let object = try EncodedDocument(bytes).value(Cars.names) ?? Object()
-                return try ValueDecoder().decode(Car.self, from: .object(object)).mileage
+                let decoder = DocumentDecoder(Cars.names)
+                return try decoder.decode(Car.self, from: EncodedDocument(bytes)).mileage
             }
         }
     }
