@@ -52,6 +52,7 @@ let package = Package(
             dependencies: [
                 "BenchHarness", "CSQLite", "CLMDB", "CRocksDB",
                 .product(name: "SheafStorage", package: "sheaf"),
+                .product(name: "SheafDocument", package: "sheaf"),
             ] + (hasLevelDB ? ["CLevelDB"] : []),
             packageAccess: false, swiftSettings: settings),
 

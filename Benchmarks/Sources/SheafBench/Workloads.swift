@@ -3,6 +3,9 @@ import BenchHarness
 /// Every workload; a new one is a file of its own and a line here.
 enum Workloads {
     static var all: [Workload] {
-        [StorageWorkload.workload, TreeWorkload.workload, OpenWorkload.workload]
+        [
+            StorageWorkload.workload, TreeWorkload.workload, OpenWorkload.workload,
+            DocumentsWorkload.workload,
+        ]
     }
 }

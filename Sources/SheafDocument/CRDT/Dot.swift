@@ -104,7 +104,7 @@ extension EntryWriter {
         var writer = EntryWriter(
             stamps: StampTable(VersionVector()), referenceWidth: 1, capacity: 16)
         writer.write(value, NameTable())
-        return writer.bytes
+        return Array(writer.bytes)
     }
 
     /// Writes a dot as an entry of its own.

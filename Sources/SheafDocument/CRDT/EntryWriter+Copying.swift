@@ -9,13 +9,42 @@ struct CopySource<Stamps: StampSource> {
 
 /// Copying entries of another document: references are others there.
 extension EntryWriter {
+    /// Whether plain entries are the same bytes here and there: they are as old as the root.
+    func copiesPlainly(from source: CopySource<some StampSource>) -> Bool {
+        rootStamp != nil && source.root == rootStamp
+    }
+
+    /// Copies numbered fields from `index` on that are plain and have numbers below `limit`, from
+    /// where they are the same bytes; returns how many.
+    mutating func copyPlainFields(
+        _ index: Int, of object: EncodedObject, below limit: Int
+    ) throws(Malformed) -> Int {
+        let (base, end, count) = (object.base, object.endsAt, object.numberedCount)
+        let first = index == 0 ? object.start : object.start &+ object.end(index &- 1)
+        let shift = self.count &- first
+        var (next, lower) = (index, first)
+        fields.reserve(count &- index)
+        while next < count {
+            let number = object.nameNumber(next)
+            guard Int(number) < limit else { break }
+            let upper = object.start &+ object.end(next)
+            guard lower < upper, upper <= end else { throw .truncated(at: lower) }
+            guard EncodedEntry.isPlain(base, lower, upper) else { break }
+            fields.appendReserved(
+                FieldList.Field(number: number, start: lower &+ shift, end: upper &+ shift))
+            lower = upper
+            next &+= 1
+        }
+        write(UnsafeRawBufferPointer(start: base + first, count: lower &- first))
+        return next &- index
+    }
+
     /// Copies an entry with everything in it.
-    @inline(__always)
     mutating func copy(
         _ entry: EncodedEntry, from source: CopySource<some StampSource>, depth: Int
     ) throws(Malformed) {
         // Most fields are as old as the root, and then their bytes are the same everywhere.
-        if entry.rawTag <= Tag.token.rawValue, source.root == rootStamp, rootStamp != nil {
+        if entry.isPlain, copiesPlainly(from: source) {
             return write(
                 UnsafeRawBufferPointer(
                     start: entry.base + entry.start, count: entry.end &- entry.start))
@@ -27,6 +56,16 @@ extension EntryWriter {
         _ entry: EncodedEntry, from source: CopySource<some StampSource>, depth: Int
     ) throws(Malformed) {
         let tag = try entry.tag()
+        if tag.rawValue <= Tag.token.rawValue {
+            write(tag, at: try entry.stamp(source.stamps, root: source.root))
+            return write(try entry.payloadBytes())
+        }
+        try copyUnusual(entry, tag, from: source, depth: depth)
+    }
+
+    private mutating func copyUnusual(
+        _ entry: EncodedEntry, _ tag: Tag, from source: CopySource<some StampSource>, depth: Int
+    ) throws(Malformed) {
         switch tag {
         case .bareMap, .map:
             guard depth < Value.maximumDepth else {
@@ -68,7 +107,9 @@ extension EntryWriter {
             write(tag, at: try entry.stamp(source.stamps, root: source.root))
             writeReference(to: try source.stamps.stamp(try entry.epochReference()))
             let number = try entry.inner(skipping: entry.referenceWidth)
-            write(UnsafeRawBufferPointer(start: number.base + number.start, count: number.end - number.start))
+            write(
+                UnsafeRawBufferPointer(
+                    start: number.base + number.start, count: number.end - number.start))
         default:
             write(tag, at: try entry.stamp(source.stamps, root: source.root))
             write(try entry.payloadBytes())
@@ -86,6 +127,18 @@ extension EntryWriter {
 }
 
 extension EncodedEntry {
+    /// Whether this is as old as the root, as most are, with all that is in it.
+    var isPlain: Bool { Self.isPlain(base, start, end) }
+
+    @inline(__always)
+    static func isPlain(_ base: UnsafeRawPointer, _ start: Int, _ end: Int) -> Bool {
+        let tag = base.load(fromByteOffset: start, as: UInt8.self)
+        if tag <= Tag.token.rawValue { return true }
+        // The last byte of a map tells whether anything in it has a reference.
+        return tag <= Tag.bareMap.rawValue && end &- start > 2
+            && base.load(fromByteOffset: end &- 1, as: UInt8.self) & ShapeBits.references == 0
+    }
+
     /// The latest stamp of anything in an entry; none where there are only notes.
     func latestStamp(
         _ source: CopySource<some StampSource>, depth: Int

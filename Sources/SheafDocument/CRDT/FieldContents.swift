@@ -28,7 +28,7 @@ struct FieldContents {
         if isAlone, hasFields, overrides.isEmpty, named.subtracting(.map).isEmpty { return true }
 
         // The parts are written by their age, and that of a map is known only now.
-        let bytes = Array(writer.bytes[start...])
+        let bytes = Array(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
         let source = CopySource(stamps: writer.stamps, root: writer.rootStamp)
         writer.truncate(to: start)
         writer.stamps.truncate(olderCount: stamps)

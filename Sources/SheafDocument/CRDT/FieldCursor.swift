@@ -7,13 +7,28 @@ struct FieldCursor {
     private let object: EncodedObject?
     private let count: Int
     /// The fields in order with the numbers of their names, where that is not how they stand.
-    private var order: [(number: UInt32, index: Int)]?
+    private let order: [(number: UInt32, index: Int)]?
     private var position = 0
+    /// The number of the next field's name; beyond all numbers at the end.
+    private(set) var number = 0
 
-    init(_ object: EncodedObject?, _ names: NameTable) throws(Malformed) {
+    private static let end = Int.max
+    private static let noNumber = Int(FieldName.noNumber)
+
+    init(_ object: EncodedObject?, _ names: borrowing NameTable) throws(Malformed) {
         self.object = object
         count = object?.count ?? 0
-        guard let object, object.count > object.numberedCount, names.count > 0 else { return }
+        if let object, object.count > object.numberedCount, names.count > 0 {
+            order = try Self.order(object, names)
+        } else {
+            order = nil
+        }
+        number = nextNumber
+    }
+
+    private static func order(
+        _ object: EncodedObject, _ names: borrowing NameTable
+    ) throws(Malformed) -> [(number: UInt32, index: Int)]? {
         var order: [(number: UInt32, index: Int)] = []
         var hasChanged = false
         for index in 0..<object.count {
@@ -25,54 +40,74 @@ struct FieldCursor {
             if number != nil { hasChanged = true }
             order.append((number.map(UInt32.init) ?? FieldName.noNumber, index))
         }
-        guard hasChanged else { return }
+        guard hasChanged else { return nil }
         // The sort is stable, and spelled names are in order already.
         order.sort { $0.number < $1.number }
-        self.order = order
+        return order
     }
 
-    /// The field that is next.
+    /// Whether there is no field left.
+    var isAtEnd: Bool { number == Self.end }
+
+    /// Where the next field is in the map; only where there is one.
     @inline(__always)
-    var index: Int? {
-        guard position < count else { return nil }
-        return order.map { $0[position].index } ?? position
+    var index: Int {
+        guard let order else { return position }
+        return order[position].index
     }
 
+    @inline(__always)
     mutating func advance() {
-        position += 1
+        position &+= 1
+        number = nextNumber
     }
 
     @inline(__always)
-    private var number: UInt32 {
-        guard let object else { return FieldName.noNumber }
-        if let order { return order[position].number }
+    private var nextNumber: Int {
+        guard position < count, let object else { return Self.end }
+        if let order { return Int(order[position].number) }
         return position < object.numberedCount
-            ? object.nameNumber(position) : FieldName.noNumber
+            ? Int(object.nameNumber(position)) : Self.noNumber
     }
 
     /// Which of two comes first: negative if this one does; nil at the end of both.
     @inline(__always)
-    func compare(_ other: FieldCursor) throws(Malformed) -> Int? {
-        guard let index else { return other.index == nil ? nil : 1 }
-        guard let otherIndex = other.index else { return -1 }
-        let (mine, theirs) = (number, other.number)
-        if mine != theirs { return mine < theirs ? -1 : 1 }
-        guard mine == FieldName.noNumber, let object, let otherObject = other.object else {
-            return 0
+    func compare(_ other: borrowing FieldCursor) throws(Malformed) -> Int? {
+        if number != other.number { return number < other.number ? -1 : 1 }
+        if number < Self.noNumber { return 0 }
+        guard number == Self.noNumber, let object, let otherObject = other.object else {
+            return nil
         }
         return UTF8Order.compare(
-            try object.spellingBytes(index), try otherObject.spellingBytes(otherIndex))
+            try object.spellingBytes(index), try otherObject.spellingBytes(other.index))
     }
 
-    /// Begins the field in a document that is being written.
+    /// Begins the next field in a document that is being written; returns what stands there.
     @inline(__always)
-    func beginField(_ index: Int, in writer: inout EntryWriter) throws(Malformed) {
-        guard let object else { return }
-        let number = number
-        if number != FieldName.noNumber {
-            writer.beginField(number: number)
+    func beginField(in writer: inout EntryWriter) throws(Malformed) -> EncodedEntry? {
+        guard let object else { return nil }
+        let index = index
+        if number < Self.noNumber {
+            writer.beginField(number: UInt32(truncatingIfNeeded: number))
         } else {
             writer.beginField(spelling: try object.spellingBytes(index))
         }
+        return try object.entry(index)
     }
+
+    /// Copies the fields with numbers below `limit` as they are, as far as that is possible; false
+    /// if it is not even for one.
+    @inline(__always)
+    mutating func copyPlain(
+        below limit: Int, into writer: inout EntryWriter
+    ) throws(Malformed) -> Bool {
+        guard let object, order == nil else { return false }
+        let count = try writer.copyPlainFields(position, of: object, below: limit)
+        position += count
+        number = nextNumber
+        return count > 0
+    }
+
+    /// What stands at the next field.
+    func entry() throws(Malformed) -> EncodedEntry? { try object?.entry(index) }
 }

@@ -18,27 +18,29 @@ package enum Join {
         do throws(Malformed) { joiner = try Joiner(left, right, names) } catch {
             throw .malformed(error)
         }
-        guard joiner.fits else { throw .gap }
-        do throws(Malformed) { return try joiner.join() } catch { throw .malformed(error) }
+        do throws(Malformed) {
+            if try joiner.fits() { return try joiner.join() }
+        } catch {
+            throw .malformed(error)
+        }
+        throw .gap
     }
 }
 
-/// One of the two documents that are joined.
+/// One of the two documents that are joined; nothing in it needs memory of its own.
 struct JoinSide {
     let document: EncodedDocument
-    let header: EncodedHeader
-    let vector: VersionVector
-    let base: VersionVector
     let source: CopySource<EncodedHeader>
 
     init(_ document: EncodedDocument) throws(Malformed) {
         self.document = document
-        header = try document.header()
-        vector = try header.vector()
-        base = document.isPartial ? try header.baseVector() : VersionVector()
+        let header = try document.header()
+        try header.checkSites()
         source = CopySource(
             stamps: header, root: try header.rootStamp(readingTo: document.bytes.count))
     }
+
+    var header: EncodedHeader { source.stamps }
 }
 
 /// Joins two documents, field by field.
@@ -46,7 +48,6 @@ final class Joiner {
     let left: JoinSide
     let right: JoinSide
     let names: NameTable
-    private let vector: VersionVector
     private let deletion: Stamp?
 
     init(
@@ -55,20 +56,27 @@ final class Joiner {
         self.left = try JoinSide(left)
         self.right = try JoinSide(right)
         self.names = names
-        vector = self.left.vector.joined(with: self.right.vector)
-        deletion = switch (try left.deletion(), try right.deletion()) {
-        case (let left?, let right?): max(left, right)
-        case (let left, let right): left ?? right
-        }
+        deletion =
+            switch (try left.deletion(), try right.deletion()) {
+            case (let left?, let right?): max(left, right)
+            case (let left, let right): left ?? right
+            }
     }
 
     /// Whether each has seen what the other builds on.
-    var fits: Bool { left.vector.covers(right.base) && right.vector.covers(left.base) }
+    func fits() throws(Malformed) -> Bool {
+        if right.document.isPartial, try !left.header.covers(baseOf: right.header) {
+            return false
+        }
+        guard left.document.isPartial else { return true }
+        return try right.header.covers(baseOf: left.header)
+    }
 
     func join() throws(Malformed) -> [UInt8] {
         let isPartial = left.document.isPartial && right.document.isPartial
         return try DocumentWriter.write(
-            vector: vector, base: isPartial ? left.base.met(by: right.base) : nil,
+            vector: VersionVector(joining: left.header, right.header),
+            base: isPartial ? left.header.baseVector().met(by: right.header.baseVector()) : nil,
             deletion: deletion, isPartial: isPartial,
             capacity: left.document.bytes.count + right.document.bytes.count
         ) { (writer) throws(Malformed) in
@@ -79,6 +87,7 @@ final class Joiner {
     private func joinRoots(
         _ isPartial: Bool, into writer: inout EntryWriter
     ) throws(Malformed) {
+        if deletion == nil, try joinDeltaRoot(isPartial, into: &writer) { return }
         let contents = try joined(
             try content(of: left.document.root, left, isWhole: !left.document.isPartial),
             try content(of: right.document.root, right, isWhole: !right.document.isPartial),
@@ -94,6 +103,33 @@ final class Joiner {
         }
     }
 
+    /// Joins two roots of which one has a mark and the other says nothing of marks; false for all
+    /// others.
+    private func joinDeltaRoot(
+        _ isPartial: Bool, into writer: inout EntryWriter
+    ) throws(Malformed) -> Bool {
+        let (leftRoot, rightRoot) = (left.document.root, right.document.root)
+        let marked = Tag.map.rawValue | Tag.referenceBit
+        let bare = Tag.bareMap.rawValue
+        let isLeftMarked: Bool
+        switch (leftRoot.rawTag, rightRoot.rawTag) {
+        case (marked, bare): isLeftMarked = true
+        case (bare, marked): isLeftMarked = false
+        default: return false
+        }
+        let (leftObject, rightObject) = (try leftRoot.object(), try rightRoot.object())
+        // A map that is whole says that it has no marks.
+        guard isLeftMarked ? rightObject.isPartial : leftObject.isPartial else { return false }
+        let mark = isLeftMarked ? left.source.root : right.source.root
+        try writer.writeRoot(mark: mark, isPartial: isPartial) { (writer) throws(Malformed) in
+            try joinFields(
+                MapContent(object: leftObject, isWhole: !leftObject.isPartial),
+                MapContent(object: rightObject, isWhole: !rightObject.isPartial),
+                dropsSeeds: false, depth: 1, into: &writer)
+        }
+        return true
+    }
+
     // MARK: Maps
 
     /// Writes the fields that two maps have together; returns how many there are.
@@ -105,30 +141,48 @@ final class Joiner {
             throw .tooDeep(at: left.object?.start ?? 0, limit: Value.maximumDepth)
         }
         let frame = writer.beginObject()
+        let copiesLeft = writer.copiesPlainly(from: self.left.source)
+        let copiesRight = writer.copiesPlainly(from: self.right.source)
         var leftFields = try FieldCursor(left.object, names)
         var rightFields = try FieldCursor(right.object, names)
-        while true {
-            let order = try leftFields.compare(rightFields)
-            guard let order else { break }
-            let leftIndex = order <= 0 ? leftFields.index : nil
-            let rightIndex = order >= 0 ? rightFields.index : nil
-            if let leftIndex {
-                try leftFields.beginField(leftIndex, in: &writer)
-            } else if let rightIndex {
-                try rightFields.beginField(rightIndex, in: &writer)
+        while let order = try leftFields.compare(rightFields) {
+            // What only one side names stands as it does there.
+            if order < 0, !right.isWhole, !dropsSeeds {
+                if copiesLeft, try leftFields.copyPlain(below: rightFields.number, into: &writer) {
+                    continue
+                }
+                if let entry = try leftFields.beginField(in: &writer) {
+                    try writer.copy(entry, from: self.left.source, depth: depth)
+                }
+                writer.endField()
+                leftFields.advance()
+                continue
+            }
+            if order > 0, !left.isWhole, !dropsSeeds {
+                if copiesRight, try rightFields.copyPlain(below: leftFields.number, into: &writer) {
+                    continue
+                }
+                if let entry = try rightFields.beginField(in: &writer) {
+                    try writer.copy(entry, from: self.right.source, depth: depth)
+                }
+                writer.endField()
+                rightFields.advance()
+                continue
+            }
+            var leftEntry: EncodedEntry?
+            var rightEntry: EncodedEntry?
+            if order <= 0 {
+                leftEntry = try leftFields.beginField(in: &writer)
+                rightEntry = order == 0 ? try rightFields.entry() : nil
+            } else {
+                rightEntry = try rightFields.beginField(in: &writer)
             }
             let isThere = try joinEntries(
-                try leftIndex.flatMap { (index) throws(Malformed) in
-                    try left.object?.entry(index)
-                },
-                try rightIndex.flatMap { (index) throws(Malformed) in
-                    try right.object?.entry(index)
-                },
-                leftIsWhole: left.isWhole, rightIsWhole: right.isWhole, dropsSeeds: dropsSeeds,
-                depth: depth, into: &writer)
+                leftEntry, rightEntry, leftIsWhole: left.isWhole, rightIsWhole: right.isWhole,
+                dropsSeeds: dropsSeeds, depth: depth, into: &writer)
             if isThere { writer.endField() } else { writer.dropField() }
-            if leftIndex != nil { leftFields.advance() }
-            if rightIndex != nil { rightFields.advance() }
+            if order <= 0 { leftFields.advance() }
+            if order >= 0 { rightFields.advance() }
         }
         let count = writer.fieldCount(frame)
         _ = writer.endObject(frame, isPartial: !left.isWhole && !right.isWhole)
@@ -138,26 +192,15 @@ final class Joiner {
     // MARK: Fields
 
     /// Writes what two fields have together; false where nothing is left.
-    @inline(__always)
+    @inline(never)
     private func joinEntries(
         _ leftEntry: EncodedEntry?, _ rightEntry: EncodedEntry?, leftIsWhole: Bool,
         rightIsWhole: Bool, dropsSeeds: Bool, depth: Int, into writer: inout EntryWriter
     ) throws(Malformed) -> Bool {
-        // What only one side names stands as it does there.
-        if !dropsSeeds {
-            if let leftEntry, rightEntry == nil, !rightIsWhole {
-                try writer.copy(leftEntry, from: left.source, depth: depth)
-                return true
-            }
-            if let rightEntry, leftEntry == nil, !leftIsWhole {
-                try writer.copy(rightEntry, from: right.source, depth: depth)
-                return true
-            }
-            if let leftEntry, let rightEntry,
-                let isThere = try joinRegisters(leftEntry, rightEntry, depth, &writer)
-            {
-                return isThere
-            }
+        if !dropsSeeds, let leftEntry, let rightEntry,
+            let isThere = try joinRegisters(leftEntry, rightEntry, depth, &writer)
+        {
+            return isThere
         }
         return try joinParts(
             leftEntry, rightEntry, leftIsWhole: leftIsWhole, rightIsWhole: rightIsWhole,
@@ -173,7 +216,7 @@ final class Joiner {
         let leftStamp = try leftEntry.stamp(left.header, root: left.source.root)
         let rightStamp = try rightEntry.stamp(right.header, root: right.source.root)
         guard leftStamp != rightStamp else { return nil }
-        switch (right.vector.covers(leftStamp), left.vector.covers(rightStamp)) {
+        switch (right.header.covers(leftStamp), left.header.covers(rightStamp)) {
         case (true, false): try writer.copy(rightEntry, from: right.source, depth: depth)
         case (false, true): try writer.copy(leftEntry, from: left.source, depth: depth)
         default: return nil
@@ -181,6 +224,7 @@ final class Joiner {
         return true
     }
 
+    @inline(never)
     private func joinParts(
         _ leftEntry: EncodedEntry?, _ rightEntry: EncodedEntry?, leftIsWhole: Bool,
         rightIsWhole: Bool, dropsSeeds: Bool, depth: Int, into writer: inout EntryWriter
@@ -196,16 +240,5 @@ final class Joiner {
                 contents.left, contents.right, dropsSeeds: dropsSeeds, depth: depth + 1,
                 into: &writer)
         }
-    }
-}
-
-extension Optional {
-    /// As `flatMap`, which loses the type of the error.
-    @inline(__always)
-    fileprivate func flatMap<Result>(
-        _ transform: (Wrapped) throws(Malformed) -> Result?
-    ) throws(Malformed) -> Result? {
-        guard let self else { return nil }
-        return try transform(self)
     }
 }

@@ -16,13 +16,13 @@ struct FieldSide {
     /// Whether the marks of the map are among it.
     var namesMarks: Bool
     var map: MapContent
-    let vector: VersionVector
+    private let header: EncodedHeader
 
     init(_ side: JoinSide, isWhole: Bool) {
         named = isWhole ? .all : []
         namesMarks = isWhole
         map = MapContent(object: nil, isWhole: isWhole)
-        vector = side.vector
+        header = side.header
     }
 
     /// Whether all is said of what is of this kind.
@@ -32,7 +32,7 @@ struct FieldSide {
 
     /// Whether a dot is known here and not there any more.
     func hasSeenGo(_ dot: Dot) -> Bool {
-        names(dot.kind) && vector.covers(dot.stamp)
+        names(dot.kind) && header.covers(dot.stamp)
             && !dots.contains { $0.kind == dot.kind && $0.stamp == dot.stamp }
     }
 }

@@ -27,24 +27,27 @@ final class CodingPath: Sendable {
 
 /// A key without the type that it came from.
 struct PathKey: CodingKey {
-    let stringValue: String
+    private let name: String?
     let intValue: Int?
+
+    /// Elements have no name, and are seldom asked for one.
+    var stringValue: String { name ?? "Index \(intValue ?? 0)" }
 
     /// The key under which a class keeps what its superclass encodes.
     static let superclass = PathKey("super")
 
     init(_ key: some CodingKey) {
-        stringValue = key.stringValue
+        name = key.stringValue
         intValue = key.intValue
     }
 
     init(_ name: String) {
-        stringValue = name
+        self.name = name
         intValue = nil
     }
 
     init(index: Int) {
-        stringValue = "Index \(index)"
+        name = nil
         intValue = index
     }
 

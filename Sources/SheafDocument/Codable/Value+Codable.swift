@@ -7,6 +7,10 @@ extension Value: Codable {
             self = decoding.value
             return
         }
+        if let decoding = decoder as? EntryDecoding {
+            self = try decoding.value()
+            return
+        }
         if let container = try? decoder.container(keyedBy: PathKey.self) {
             self = .object(
                 Object(

@@ -64,13 +64,20 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     private func decoding(named key: some CodingKey) throws -> Decoding {
         guard let value = object[key.stringValue] else {
-            throw DecodingError.keyNotFound(
-                key,
-                DecodingError.Context(
-                    codingPath: codingPath,
-                    debugDescription: "the object has no field \"\(key.stringValue)\""))
+            throw DecodingError.missing(key, at: path)
         }
         return Decoding(value, CodingPath(path, key))
+    }
+}
+
+extension DecodingError {
+    /// An object has no field with the name that a key has.
+    static func missing(_ key: some CodingKey, at path: CodingPath?) -> DecodingError {
+        .keyNotFound(
+            key,
+            Context(
+                codingPath: CodingPath.keys(path),
+                debugDescription: "the object has no field \"\(key.stringValue)\""))
     }
 }
 

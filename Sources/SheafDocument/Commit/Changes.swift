@@ -83,7 +83,8 @@ private struct Extraction {
     func write(_ touched: [JoinSide]) throws(Malformed) -> [UInt8] {
         let field = try state.root.content(side, isWhole: true)
         return try DocumentWriter.write(
-            vector: side.vector, base: base, deletion: try state.deletion(), isPartial: true,
+            vector: try side.header.vector(), base: base, deletion: try state.deletion(),
+            isPartial: true,
             capacity: 256
         ) { (writer) throws(Malformed) in
             let namesMarks = try areMarksTouched(
@@ -126,18 +127,18 @@ private struct Extraction {
         var cursors: [FieldCursor] = [try FieldCursor(object, names)]
         for (object, _) in touched { cursors.append(try FieldCursor(object, names)) }
         while let first = try Self.first(of: cursors) {
-            try first.beginField(first.index ?? 0, in: &writer)
+            _ = try first.beginField(in: &writer)
             var entry: EncodedEntry?
             var sides: [(FieldSide, JoinSide)] = []
             for position in cursors.indices {
-                guard let index = cursors[position].index,
-                    try cursors[position].compare(first) == 0
+                guard !cursors[position].isAtEnd, try cursors[position].compare(first) == 0
                 else { continue }
+                let found = try cursors[position].entry()
                 if position == 0 {
-                    entry = try object?.entry(index)
-                } else {
-                    let (object, side) = touched[position - 1]
-                    sides.append((try object.entry(index).content(side, isWhole: false), side))
+                    entry = found
+                } else if let found {
+                    let side = touched[position - 1].1
+                    sides.append((try found.content(side, isWhole: false), side))
                 }
                 cursors[position].advance()
             }
@@ -154,7 +155,7 @@ private struct Extraction {
 
     private static func first(of cursors: [FieldCursor]) throws(Malformed) -> FieldCursor? {
         var first: FieldCursor?
-        for cursor in cursors where cursor.index != nil {
+        for cursor in cursors where !cursor.isAtEnd {
             if let other = first, let order = try cursor.compare(other), order >= 0 { continue }
             first = cursor
         }

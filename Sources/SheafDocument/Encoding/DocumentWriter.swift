@@ -24,12 +24,8 @@ enum DocumentWriter {
                 width = StampTable.width(forCount: writer.stamps.count)
                 continue
             }
-            let document = writer.bytes.withUnsafeBytes { body in
-                assemble(
-                    sites: vector.entries, base: base, deletion: deletion,
-                    older: writer.stamps.older, isPartial: isPartial, referenceWidth: width,
-                    body: body)
-            }
+            let document = assemble(
+                &writer, base: base, deletion: deletion, isPartial: isPartial)
             guard document.count <= EncodedDocument.maximumLength else {
                 throw .tooLong(
                     at: 0, length: UInt64(document.count),
@@ -40,12 +36,13 @@ enum DocumentWriter {
     }
 
     fileprivate static func assemble(
-        sites: [VersionVector.Entry], base: VersionVector?, deletion: Stamp?, older: [Stamp],
-        isPartial: Bool, referenceWidth: Int, body: UnsafeRawBufferPointer
+        _ writer: inout EntryWriter, base: VersionVector?, deletion: Stamp?, isPartial: Bool
     ) -> [UInt8] {
         // To have seen nothing is not worth saying.
         let base = base.flatMap { $0.entries.isEmpty ? nil : $0 }
+        let sites = writer.stamps.vector.entries
         let bases = base.map { differences(from: $0, in: sites) } ?? []
+        let older = writer.stamps.older
         let entriesLength =
             sites.count * EncodedHeader.siteLength
             + (bases.count + older.count + (deletion == nil ? 0 : 1)) * EncodedHeader.stampLength
@@ -57,38 +54,30 @@ enum DocumentWriter {
         if base != nil { flags |= HeaderBits.base }
         if deletion != nil { flags |= HeaderBits.deletion }
         if isWide { flags |= HeaderBits.wideNumbers }
-        flags |= UInt8(referenceWidth.trailingZeroBitCount) << 4
+        flags |= UInt8(writer.referenceWidth.trailingZeroBitCount) << 4
 
-        var header = ByteWriter(capacity: length + body.count)
-        func writeNumber(_ number: Int) {
-            if isWide {
-                header.write(UInt32(number))
-            } else {
-                header.write(UInt8(number))
-            }
-        }
-        func write(index: Int, _ time: HybridTime) {
-            header.write(UInt16(index))
-            header.write(time.rawValue)
-        }
-        func write(_ stamp: Stamp) {
-            write(index: sites.firstIndex { $0.site == stamp.site } ?? 0, stamp.time)
-        }
-        header.write(flags)
-        writeNumber(length)
-        writeNumber(sites.count)
+        // The header is known last: it is written behind the entries, and copied before them.
+        let bodyLength = writer.count
+        writer.buffer.reserve(length)
+        writer.buffer.append(flags)
+        writer.append(number: length, isWide: isWide)
+        writer.append(number: sites.count, isWide: isWide)
         for entry in sites {
-            header.write(entry.site.rawValue)
-            header.write(entry.time.rawValue)
+            writer.append(entry.site.rawValue)
+            writer.append(entry.time.rawValue)
         }
         if base != nil {
-            writeNumber(bases.count)
-            for (index, time) in bases { write(index: index, time) }
+            writer.append(number: bases.count, isWide: isWide)
+            for (index, time) in bases { writer.append(index: index, time) }
         }
-        if let deletion { write(deletion) }
-        for stamp in older { write(stamp) }
-        header.write(body)
-        return header.bytes
+        if let deletion { writer.append(deletion) }
+        for stamp in older { writer.append(stamp) }
+        let written = writer.bytes
+        var document: [UInt8] = []
+        document.reserveCapacity(written.count)
+        document.append(contentsOf: UnsafeRawBufferPointer(rebasing: written[bodyLength...]))
+        document.append(contentsOf: UnsafeRawBufferPointer(rebasing: written[..<bodyLength]))
+        return document
     }
 
     /// The sites of which a base has seen less, and how much.
@@ -104,32 +93,61 @@ enum DocumentWriter {
     }
 }
 
+/// What a header has.
+extension EntryWriter {
+    fileprivate mutating func append(number: Int, isWide: Bool) {
+        if isWide {
+            buffer.append(UInt32(number))
+        } else {
+            buffer.append(UInt8(number))
+        }
+    }
+
+    fileprivate mutating func append(index: Int, _ time: HybridTime) {
+        buffer.append(UInt16(index))
+        buffer.append(time.rawValue)
+    }
+
+    fileprivate mutating func append(_ stamp: Stamp) {
+        append(index: stamps.vector.index(of: stamp.site) ?? 0, stamp.time)
+    }
+}
+
 extension EntryWriter {
     /// Writes the root entry, with its marks and its fields; `writeFields` tells how many they are.
     mutating func writeRoot(
         marks: [Dot], isPartial: Bool,
         _ writeFields: (inout EntryWriter) throws(Malformed) -> Int
     ) throws(Malformed) {
-        let marks = marks.sorted { $0.stamp > $1.stamp }
-        rootStamp = marks.first?.stamp
+        let stamps = marks.map(\.stamp).sorted(by: >)
+        try writeRoot(
+            mark: stamps.first, others: stamps.dropFirst(), isPartial: isPartial, writeFields)
+    }
+
+    /// Writes the root entry, with its latest mark, the others and its fields.
+    mutating func writeRoot(
+        mark: Stamp?, others: ArraySlice<Stamp> = [], isPartial: Bool,
+        _ writeFields: (inout EntryWriter) throws(Malformed) -> Int
+    ) throws(Malformed) {
+        rootStamp = mark
         let start = count
-        if marks.count > 1 { write(.several) }
+        if !others.isEmpty { write(.several) }
         let entryStart = count
-        if let mark = marks.first {
-            writeReferring(.map, to: mark.stamp)
+        if let mark {
+            writeReferring(.map, to: mark)
         } else {
             write(.bareMap)
         }
         let fieldCount = try writeFields(&self)
-        if marks.isEmpty, fieldCount == 0, !isPartial {
+        if mark == nil, fieldCount == 0, !isPartial {
             truncate(to: start)
             return write(.noRoot)
         }
-        guard marks.count > 1 else { return }
+        guard !others.isEmpty else { return }
         prependLength(at: entryStart)
-        for mark in marks.dropFirst() {
+        for mark in others {
             let start = count
-            writeReferring(.mark, to: mark.stamp)
+            writeReferring(.mark, to: mark)
             prependLength(at: start)
         }
     }
@@ -139,11 +157,14 @@ extension EncodedDocument {
     /// The same document, with another base or none.
     package func settingBase(_ base: VersionVector?) throws(Malformed) -> [UInt8] {
         let header = try header()
+        let older = try (0..<header.olderCount).map { (index) throws(Malformed) in
+            try header.stamp(UInt32(header.siteCount + index))
+        }
+        var writer = EntryWriter(
+            stamps: StampTable(try header.vector(), older: older),
+            referenceWidth: referenceWidth, capacity: bytes.count + 16)
+        writer.write(UnsafeRawBufferPointer(rebasing: bytes[rootStart...]))
         return DocumentWriter.assemble(
-            sites: try header.vector().entries, base: base, deletion: try header.deletion(),
-            older: try (0..<header.olderCount).map { (index) throws(Malformed) in
-                try header.stamp(UInt32(header.siteCount + index))
-            }, isPartial: isPartial, referenceWidth: referenceWidth,
-            body: UnsafeRawBufferPointer(rebasing: bytes[rootStart...]))
+            &writer, base: base, deletion: try header.deletion(), isPartial: isPartial)
     }
 }

@@ -60,7 +60,7 @@ extension EncodedEntry {
         guard range.count == text.count, let other = text.baseAddress else {
             return range.isEmpty && text.isEmpty
         }
-        return compareBytes(base + range.lowerBound, other, range.count)
+        return equalBytes(base + range.lowerBound, other, range.count)
     }
 
     /// The number that this is, alone or as a register; nil where it is none.
@@ -194,20 +194,23 @@ func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bytes.withMemoryRebound(to: UInt8.self) { (try? UTF8Span(validating: $0.span)) != nil }
 }
 
+/// Whether so many bytes are the same.
 @inline(__always)
-private func compareBytes(
+func equalBytes(
     _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ count: Int
 ) -> Bool {
     var index = 0
     while index &+ 8 <= count {
-        guard left.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            == right.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+        guard
+            left.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                == right.loadUnaligned(fromByteOffset: index, as: UInt64.self)
         else { return false }
         index &+= 8
     }
     while index < count {
-        guard left.load(fromByteOffset: index, as: UInt8.self)
-            == right.load(fromByteOffset: index, as: UInt8.self)
+        guard
+            left.load(fromByteOffset: index, as: UInt8.self)
+                == right.load(fromByteOffset: index, as: UInt8.self)
         else { return false }
         index &+= 1
     }

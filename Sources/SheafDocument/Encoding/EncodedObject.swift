@@ -73,8 +73,9 @@ package struct EncodedObject {
                     fromByteOffset: namesAt &+ 2 &* index, as: UInt16.self)))
     }
 
+    /// Where the content of a field ends, from the start.
     @inline(__always)
-    private func end(_ index: Int) -> Int {
+    func end(_ index: Int) -> Int {
         switch flags & ShapeBits.endWidth {
         case 0:
             return Int(base.load(fromByteOffset: endsAt &+ index, as: UInt8.self))
@@ -157,9 +158,11 @@ extension EncodedObject {
 
     /// Older documents spell names that have numbers now.
     private func findSpelled(_ name: FieldName) throws(Malformed) -> EncodedEntry? {
-        guard let index = try name.spelling.span.withUnsafeBytes({ spelling throws(Malformed) in
-            try self.index(ofSpelling: spelling)
-        }) else { return nil }
+        guard
+            let index = try name.spelling.span.withUnsafeBytes({ spelling throws(Malformed) in
+                try self.index(ofSpelling: spelling)
+            })
+        else { return nil }
         return try entry(index)
     }
 

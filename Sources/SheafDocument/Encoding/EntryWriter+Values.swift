@@ -76,7 +76,9 @@ extension EntryWriter {
 
     /// Begins a field by its name, which is written as a number if it has one.
     mutating func beginField(_ spelling: UnsafeRawBufferPointer, _ names: NameTable) {
-        if let number = names.number(of: spelling) {
+        // Names often come in the order in which they got their numbers.
+        if let number = names.number(of: spelling, guess: nextNumber) {
+            nextNumber = Int(number) + 1
             beginField(number: UInt32(number))
         } else {
             beginField(spelling: spelling)

@@ -13,12 +13,8 @@ package struct NameTable: Sendable {
     /// Who chooses names cannot choose where they fall in the table.
     private static let seed = UInt64(truncatingIfNeeded: Hasher().finalize())
 
-    private var names: [String] = []
-    /// The bytes of all names, one behind the other, and where each of them ends.
-    private var spellings: [UInt8] = []
-    private var ends: [Int] = []
-    /// Numbers plus one, by the hashes of their names; zero where there is none.
-    private var slots: [UInt32] = Array(repeating: 0, count: 64)
+    /// One of them at most: so a copy of the table counts one reference, and not four.
+    private var contents: [NameContents] = []
 
     package init() {}
 
@@ -29,11 +25,11 @@ package struct NameTable: Sendable {
         }
     }
 
-    package var count: Int { names.count }
+    package var count: Int { contents.isEmpty ? 0 : contents[0].names.count }
 
     /// The name that has this number.
     package func name(_ number: Int) -> String? {
-        names.indices.contains(number) ? names[number] : nil
+        number >= 0 && number < count ? contents[0].names[number] : nil
     }
 
     /// The number of a name.
@@ -43,53 +39,84 @@ package struct NameTable: Sendable {
 
     /// The number of a name.
     package func number(of spelling: UnsafeRawBufferPointer) -> UInt16? {
-        guard !names.isEmpty, spelling.count <= Self.maximumNameLength else { return nil }
-        let found = slots[slot(of: spelling)]
+        guard !contents.isEmpty, spelling.count <= Self.maximumNameLength else { return nil }
+        let found = contents[0].slots[contents[0].slot(of: spelling, seed: Self.seed)]
         return found == 0 ? nil : UInt16(found - 1)
+    }
+
+    /// The number of a name that may be this one.
+    @inline(__always)
+    func number(of spelling: UnsafeRawBufferPointer, guess: Int) -> UInt16? {
+        guard guess < count, contents[0].isSpelled(guess, spelling) else {
+            return number(of: spelling)
+        }
+        return UInt16(guess)
     }
 
     /// Gives a name the next number; nil where it has one, is too long, or there are none left.
     package mutating func add(_ spelling: [UInt8]) -> UInt16? {
-        guard names.count < Self.maximumCount, spelling.count <= Self.maximumNameLength,
+        guard count < Self.maximumCount, spelling.count <= Self.maximumNameLength,
             number(of: spelling) == nil
         else { return nil }
+        if contents.isEmpty { contents.append(NameContents()) }
+        contents[0].append(spelling, seed: Self.seed)
+        return UInt16(count - 1)
+    }
+}
+
+/// What a table of names has.
+private struct NameContents {
+    private(set) var names: [String] = []
+    /// The bytes of all names, one behind the other, and where each of them ends.
+    private var spellings: [UInt8] = []
+    private var ends: [Int] = []
+    /// Numbers plus one, by the hashes of their names; zero where there is none.
+    private(set) var slots: [UInt32] = Array(repeating: 0, count: 64)
+
+    mutating func append(_ spelling: [UInt8], seed: UInt64) {
         names.append(String(decoding: spelling, as: UTF8.self))
         spellings += spelling
         ends.append(spellings.count)
         if names.count * 2 > slots.count {
             slots = Array(repeating: 0, count: slots.count * 2)
-            for number in names.indices { enter(number) }
+            for number in names.indices { enter(number, seed) }
         } else {
-            enter(names.count - 1)
+            enter(names.count - 1, seed)
         }
-        return UInt16(names.count - 1)
     }
 
-    private mutating func enter(_ number: Int) {
+    private mutating func enter(_ number: Int, _ seed: UInt64) {
         let range = range(of: number)
         let place = spellings.withUnsafeBytes { bytes in
-            slot(of: UnsafeRawBufferPointer(rebasing: bytes[range]))
+            slot(of: UnsafeRawBufferPointer(rebasing: bytes[range]), seed: seed)
         }
         slots[place] = UInt32(number + 1)
     }
 
+    @inline(__always)
     private func range(of number: Int) -> Range<Int> {
         (number == 0 ? 0 : ends[number - 1])..<ends[number]
     }
 
     /// Where a name is in the table, or would be.
-    private func slot(of spelling: UnsafeRawBufferPointer) -> Int {
+    func slot(of spelling: UnsafeRawBufferPointer, seed: UInt64) -> Int {
         let mask = slots.count - 1
-        var slot = Int(truncatingIfNeeded: XXH3.hash64(spelling, seed: Self.seed)) & mask
+        var slot = Int(truncatingIfNeeded: XXH3.hash64(spelling, seed: seed)) & mask
         while slots[slot] != 0, !isSpelled(Int(slots[slot]) - 1, spelling) {
             slot = (slot + 1) & mask
         }
         return slot
     }
 
-    private func isSpelled(_ number: Int, _ spelling: UnsafeRawBufferPointer) -> Bool {
+    @inline(__always)
+    func isSpelled(_ number: Int, _ spelling: UnsafeRawBufferPointer) -> Bool {
         let range = range(of: number)
-        guard range.count == spelling.count else { return false }
-        return spellings.withUnsafeBytes { $0[range].elementsEqual(spelling) }
+        guard range.count == spelling.count, let other = spelling.baseAddress else {
+            return range.isEmpty && spelling.isEmpty
+        }
+        return spellings.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            return equalBytes(base + range.lowerBound, other, range.count)
+        }
     }
 }

@@ -9,8 +9,9 @@ struct StampTable {
 
     private static let searched = 12
 
-    init(_ vector: VersionVector) {
+    init(_ vector: VersionVector, older: [Stamp] = []) {
         self.vector = vector
+        self.older = older
     }
 
     /// How many stamps there are.
@@ -20,9 +21,8 @@ struct StampTable {
     mutating func reference(to stamp: Stamp) -> UInt32 {
         if stamp == .initial { return .max }
         let sites = vector.entries
-        for index in sites.indices where sites[index].site == stamp.site {
-            guard sites[index].time != stamp.time else { return UInt32(index) }
-            break
+        if let index = vector.index(of: stamp.site), sites[index].time == stamp.time {
+            return UInt32(index)
         }
         if older.count <= Self.searched {
             for index in older.indices where older[index] == stamp {
@@ -43,8 +43,11 @@ struct StampTable {
     /// Takes back the stamps that were added since there were `count` older ones.
     mutating func truncate(olderCount count: Int) {
         guard older.count > count else { return }
+        // The table knows the first of them, and only as many as it was asked for.
+        if references.count > count {
+            for stamp in older[count..<references.count] { references[stamp] = nil }
+        }
         older.removeSubrange(count...)
-        references.removeAll(keepingCapacity: true)
     }
 
     /// How many bytes references need: the greatest one is kept free, for INITIAL.

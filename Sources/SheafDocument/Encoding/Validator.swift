@@ -39,7 +39,8 @@ private struct Validator {
     func rewrite() throws(Malformed) -> [UInt8] {
         let document = side.document
         return try DocumentWriter.write(
-            vector: side.vector, base: base, deletion: deletion, isPartial: document.isPartial,
+            vector: side.header.vector(), base: base, deletion: deletion,
+            isPartial: document.isPartial,
             capacity: document.bytes.count
         ) { (writer) throws(Malformed) in
             try rewriteRoot(document.root, isPartial: document.isPartial, into: &writer)
@@ -172,7 +173,9 @@ private struct Validator {
             capacity: entry.end - entry.start)
         try rewriteValue(entry, depth: depth, into: &writer)
         let payload = try entry.payloadBytes()
-        guard writer.bytes.dropFirst().elementsEqual(payload) else {
+        let isAsWritten = writer.bytes.dropFirst().elementsEqual(payload)
+        withExtendedLifetime(writer) {}
+        guard isAsWritten else {
             throw .invalid("a value that no writer would have written", at: entry.start)
         }
     }

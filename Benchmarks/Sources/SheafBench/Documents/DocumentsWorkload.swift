@@ -1,0 +1,59 @@
+import BenchHarness
+import SheafDocument
+
+/// Documents of ten fields and about 250 bytes of JSON, in memory and on one core.
+enum DocumentsWorkload {
+    static var workload: Workload {
+        Workload(
+            "documents", "documents of ten fields, about 250 bytes of JSON, in memory",
+            cases: [
+                predicate,
+                rate(
+                    "json-decode", "JSON into documents", SheafDocuments.decodingJSON,
+                    FoundationDocuments.decodingJSON),
+                rate(
+                    "json-encode", "documents into JSON", SheafDocuments.encodingJSON,
+                    FoundationDocuments.encodingJSON),
+                rate(
+                    "codable", "documents into a type", SheafDocuments.decodingType,
+                    FoundationDocuments.decodingType),
+                rate("join", "a delta of one field into a document", SheafDocuments.joining),
+                rate("edit", "one field set: the delta and its join", SheafDocuments.editing),
+                byteCount("bytes-document", "a document with its stamps", countsKeys: false),
+                byteCount("bytes-document-key", "the same with its key", countsKeys: true),
+            ])
+    }
+
+    private static var predicate: Case {
+        Case(
+            "predicate", "color = 'blue' AND mileage > 5000, true of one in eight", unit: "M/s",
+            .higher,
+            systems: [
+                System("sheaf") { try ScanTrial($0, scansWords: false) },
+                System("limit") { try ScanTrial($0, scansWords: true) },
+            ])
+    }
+
+    private static func rate(
+        _ name: String, _ summary: String, _ sheaf: @escaping (Stage) throws -> CarTrial,
+        _ foundation: ((Stage) throws -> CarTrial)? = nil
+    ) -> Case {
+        var systems = [System("sheaf") { try sheaf($0) }]
+        if let foundation { systems.append(System("foundation") { try foundation($0) }) }
+        return Case(name, summary, unit: "documents/s", .higher, systems: systems)
+    }
+
+    private static func byteCount(_ name: String, _ summary: String, countsKeys: Bool) -> Case {
+        Case(
+            name, summary, unit: "bytes", .lower,
+            systems: [
+                System("sheaf") { _ in try SheafDocuments.bytes(countsKeys: countsKeys) },
+                System("json") { _ in
+                    ByteCountTrial { index in
+                        let id = #""_id":"","# + Cars.id(index)
+                        return Cars.text(index).utf8.count + (countsKeys ? id.utf8.count : 0)
+                    }
+                },
+            ])
+    }
+}

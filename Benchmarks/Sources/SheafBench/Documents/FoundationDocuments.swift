@@ -1,0 +1,35 @@
+import BenchHarness
+import Foundation
+
+/// What Foundation does with the same JSON.
+enum FoundationDocuments {
+    private static var texts: [Data] {
+        (0..<UInt64(CarTrial.count)).map { Data(Cars.text($0).utf8) }
+    }
+
+    /// JSON into dictionaries.
+    static func decodingJSON(_ stage: Stage) -> CarTrial {
+        let texts = texts
+        return CarTrial(stage, repetitions: 10) { index in
+            let object = try JSONSerialization.jsonObject(with: texts[index])
+            return (object as? [String: Any])?.count ?? 0
+        }
+    }
+
+    /// Dictionaries into JSON.
+    static func encodingJSON(_ stage: Stage) throws -> CarTrial {
+        let objects = try texts.map { try JSONSerialization.jsonObject(with: $0) }
+        return CarTrial(stage, repetitions: 5) { index in
+            try JSONSerialization.data(withJSONObject: objects[index]).count
+        }
+    }
+
+    /// JSON into a type.
+    static func decodingType(_ stage: Stage) -> CarTrial {
+        let texts = texts
+        let decoder = JSONDecoder()
+        return CarTrial(stage, repetitions: 10) { index in
+            try decoder.decode(Car.self, from: texts[index]).mileage
+        }
+    }
+}

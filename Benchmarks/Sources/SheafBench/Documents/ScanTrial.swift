@@ -1,0 +1,33 @@
+import BenchHarness
+import SheafDocument
+
+/// Asks all of a million documents the same, on one core.
+final class ScanTrial: Trial {
+    private let lot: CarLot
+    private let scansWords: Bool
+
+    /// Encodes the documents; `scansWords` does not look at what they say.
+    init(_ stage: Stage, scansWords: Bool) throws {
+        lot = try CarLot(count: stage.scale.pick(1_000_000, quick: 200_000))
+        self.scansWords = scansWords
+    }
+
+    /// Millions of documents in a second.
+    func run(round: Int) throws -> Sample {
+        let repetitions = 5
+        let start = now()
+        for _ in 0..<repetitions {
+            if scansWords {
+                sink(lot.sum())
+            } else {
+                let test = FieldTest.both(
+                    .equal(FieldName("color", in: Cars.names), "blue"),
+                    .above(FieldName("mileage", in: Cars.names), 5_000))
+                sink(UInt64(try lot.count(where: test)))
+            }
+        }
+        return Sample(Double(lot.count * repetitions) / seconds(since: start) / 1e6)
+    }
+
+    func finish() {}
+}

@@ -1,0 +1,94 @@
+import BenchHarness
+import SheafDocument
+
+/// What Sheaf does with documents, each as a trial.
+enum SheafDocuments {
+    private static var texts: [[UInt8]] {
+        (0..<UInt64(CarTrial.count)).map { Array(Cars.text($0).utf8) }
+    }
+
+    private static func documents() throws -> [[UInt8]] {
+        try texts.enumerated().map { try Cars.document($0.element, UInt64($0.offset)) }
+    }
+
+    /// JSON into the bytes of a document.
+    static func decodingJSON(_ stage: Stage) -> CarTrial {
+        let texts = texts
+        return CarTrial(stage, repetitions: 100) { index in
+            try Cars.document(texts[index], UInt64(index)).count
+        }
+    }
+
+    /// The bytes of a document into JSON.
+    static func encodingJSON(_ stage: Stage) throws -> CarTrial {
+        let documents = try documents()
+        return CarTrial(stage, repetitions: 100) { index in
+            try documents[index].withUnsafeBytes { bytes in
+                var writer = JSONWriter()
+                try writer.write(EncodedDocument(bytes), Cars.names)
+                return writer.bytes.count
+            }
+        }
+    }
+
+    /// The bytes of a document into a type.
+    static func decodingType(_ stage: Stage) throws -> CarTrial {
+        let documents = try documents()
+        return CarTrial(stage, repetitions: 50) { index in
+            try documents[index].withUnsafeBytes { bytes in
+                let decoder = DocumentDecoder(Cars.names)
+                return try decoder.decode(Car.self, from: EncodedDocument(bytes)).mileage
+            }
+        }
+    }
+
+    /// A delta of another store into a document.
+    static func joining(_ stage: Stage) throws -> CarTrial {
+        let documents = try documents()
+        let deltas = try documents.enumerated().map { index, document in
+            try delta(to: document, index, at: Cars.edit(UInt64(index), by: Cars.otherSite))
+        }
+        return CarTrial(stage, repetitions: 200) { index in
+            try join(documents[index], deltas[index]).count
+        }
+    }
+
+    /// A delta, and that into the document.
+    static func editing(_ stage: Stage) throws -> CarTrial {
+        let documents = try documents()
+        return CarTrial(stage, repetitions: 100) { index in
+            let stamp = Cars.edit(UInt64(index), by: Cars.site)
+            let delta = try delta(to: documents[index], index, at: stamp)
+            return try join(documents[index], delta).count
+        }
+    }
+
+    /// The bytes of a state as it was inserted, with those of its key if they count.
+    static func bytes(countsKeys: Bool) throws -> ByteCountTrial {
+        try ByteCountTrial { index in
+            let document = try Cars.document(Array(Cars.text(index).utf8), index).count
+            guard countsKeys else { return document }
+            var key = SortKeyWriter()
+            key.append(.string(Cars.id(index)))
+            return document + key.bytes.count
+        }
+    }
+
+    private static func delta(
+        to document: [UInt8], _ index: Int, at stamp: Stamp
+    ) throws -> [UInt8] {
+        try document.withUnsafeBytes { bytes in
+            let editor = try DocumentEditor(EncodedDocument(bytes), at: stamp, Cars.names)
+            try editor.apply(.set(path: ["mileage"], to: .integer(Int64(index))))
+            return try editor.finish() ?? []
+        }
+    }
+
+    private static func join(_ document: [UInt8], _ delta: [UInt8]) throws -> [UInt8] {
+        try document.withUnsafeBytes { document in
+            try delta.withUnsafeBytes { delta in
+                try Join.join(EncodedDocument(document), EncodedDocument(delta), Cars.names)
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import SheafBytes
+
+/// Makes `Decodable` types right from the bytes of documents, without values in between.
+package struct DocumentDecoder {
+    private let names: NameTable
+
+    package init(_ names: NameTable) {
+        self.names = names
+    }
+
+    /// Decodes what a user sees of a document; errors are those of `DecodingError`, and `Malformed`
+    /// where the document is damaged.
+    package func decode<T: Decodable>(
+        _ type: T.Type, from document: EncodedDocument
+    ) throws -> T {
+        guard try document.exists() else { return try ValueDecoder().decode(type, from: .null) }
+        let loan = DocumentLoan(names)
+        defer { loan.end() }
+        return try EntryDecoding(document.root, loan, nil, depth: 0).decode(type)
+    }
+}
+
+/// The bytes of a document as long as it is decoded.
+///
+/// Types can keep their decoder, but the bytes are only lent.
+final class DocumentLoan {
+    private let lentNames: NameTable
+    private var isOpen = true
+    /// The number behind that of the name that was looked up last.
+    private var nextNumber = 0
+
+    init(_ names: NameTable) {
+        lentNames = names
+    }
+
+    func end() {
+        isOpen = false
+    }
+
+    /// The names in the document; whoever asks for them may read on.
+    var names: NameTable {
+        precondition(isOpen, "A decoder is of use only while its document is decoded.")
+        return lentNames
+    }
+
+    /// What stands at a field of an object; nil where nothing shows.
+    func entry(_ name: String, in object: EncodedObject) throws(Malformed) -> EncodedEntry? {
+        precondition(isOpen, "A decoder is of use only while its document is decoded.")
+        var name = name
+        var index = name.withUTF8 { number(of: UnsafeRawBufferPointer($0)) }
+            .flatMap { object.index(ofNumber: UInt32($0)) }
+        if index == nil, object.count > object.numberedCount {
+            let spelling = Array(name.utf8)
+            index = try spelling.span.withUnsafeBytes { (spelling) throws(Malformed) in
+                try object.index(ofSpelling: spelling)
+            }
+        }
+        guard let index else { return nil }
+        let entry = try object.entry(index)
+        return try entry.shown() == nil ? nil : entry
+    }
+
+    private func number(of name: UnsafeRawBufferPointer) -> UInt16? {
+        let number = lentNames.number(of: name, guess: nextNumber)
+        if let number { nextNumber = Int(number) + 1 }
+        return number
+    }
+}
+
+/// A place in a document that is being decoded.
+struct EntryDecoding: Decoder {
+    private let entry: EncodedEntry
+    private let loan: DocumentLoan
+    private let path: CodingPath?
+    private let depth: Int
+
+    init(_ entry: EncodedEntry, _ loan: DocumentLoan, _ path: CodingPath?, depth: Int) {
+        self.entry = entry
+        self.loan = loan
+        self.path = path
+        self.depth = depth
+    }
+
+    var codingPath: [any CodingKey] { CodingPath.keys(path) }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(
+        keyedBy type: Key.Type
+    ) throws -> KeyedDecodingContainer<Key> {
+        let names = loan.names
+        guard depth + 1 < Value.maximumDepth else {
+            throw Malformed.tooDeep(at: entry.start, limit: Value.maximumDepth)
+        }
+        guard let shown = try entry.shown() else {
+            return try Decoding(.null, path).container(keyedBy: type)
+        }
+        switch try shown.tag() {
+        case .map, .bareMap, .object:
+            return KeyedDecodingContainer(
+                EntryFieldsDecoding(
+                    object: try shown.object(), loan: loan, path: path, depth: depth + 1))
+        default:
+            let value = try entry.value(names, depth: depth + 1) ?? .null
+            return try Decoding(value, path).container(keyedBy: type)
+        }
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try decoding().unkeyedContainer()
+    }
+
+    func singleValueContainer() throws -> any SingleValueDecodingContainer {
+        try decoding()
+    }
+
+    /// What a user sees here.
+    func value() throws(Malformed) -> Value {
+        try entry.value(loan.names, depth: depth + 1) ?? .null
+    }
+
+    /// The same place, as a value.
+    func decoding() throws(Malformed) -> Decoding { Decoding(try value(), path) }
+
+    /// The strings that all elements of an array are; nil where this is something else.
+    private func strings() throws(Malformed) -> [String]? {
+        guard try entry.tag() == .array else { return nil }
+        let array = try entry.array()
+        var strings: [String] = []
+        strings.reserveCapacity(array.count)
+        for index in 0..<array.count {
+            let element = try array.element(index)
+            guard try element.tag() == .string else { return nil }
+            strings.append(try text(try element.payloadBytes(), at: element.start))
+        }
+        return strings
+    }
+
+    func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        // What an array asks of its decoder for each element costs more than the strings.
+        if type == [String].self, let found = try strings() as? T { return found }
+        if type == Value.self || type == [UInt8].self { return try decoding().decode(type) }
+        return try T(from: self)
+    }
+}

@@ -1,0 +1,186 @@
+import SheafBytes
+
+/// What stands before the root: who wrote, when, and what had been seen.
+package struct EncodedHeader {
+    private let base: UnsafeRawPointer
+    private let rootStart: Int
+    private let referenceWidth: Int
+    let siteCount: Int
+    let sitesAt: Int
+    /// How many sites the base has otherwise than the vector; nil where the base is empty.
+    let baseCount: Int?
+    let basesAt: Int
+    private let deletionAt: Int?
+    private let olderAt: Int
+    let olderCount: Int
+
+    static let siteLength = 16
+    static let stampLength = 10
+
+    /// The header of the document that these bytes begin with; it has been looked at before.
+    init(ofDocumentAt base: UnsafeRawPointer) throws(Malformed) {
+        self.base = base
+        let flags = base.load(as: UInt8.self)
+        let isWide = flags & HeaderBits.wideNumbers != 0
+        let end =
+            isWide
+            ? Int(UInt32(littleEndian: base.loadUnaligned(fromByteOffset: 1, as: UInt32.self)))
+            : Int(base.load(fromByteOffset: 1, as: UInt8.self))
+        rootStart = end
+        referenceWidth = 1 << Int((flags & HeaderBits.referenceWidth) >> 4)
+        let width = isWide ? 4 : 1
+        var offset = isWide ? 5 : 2
+        func number() throws(Malformed) -> Int {
+            guard offset <= end - width else { throw .truncated(at: offset) }
+            defer { offset += width }
+            return isWide
+                ? Int(
+                    UInt32(
+                        littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+                : Int(base.load(fromByteOffset: offset, as: UInt8.self))
+        }
+        siteCount = try number()
+        guard siteCount <= EncodedDocument.maximumSites else {
+            throw .tooLong(
+                at: 2, length: UInt64(siteCount), limit: UInt64(EncodedDocument.maximumSites))
+        }
+        sitesAt = offset
+        offset += siteCount * Self.siteLength
+        baseCount = flags & HeaderBits.base == 0 ? nil : try number()
+        basesAt = offset
+        offset += (baseCount ?? 0) * Self.stampLength
+        deletionAt = flags & HeaderBits.deletion == 0 ? nil : offset
+        if deletionAt != nil { offset += Self.stampLength }
+        olderAt = offset
+        guard olderAt <= end, (end - olderAt) % Self.stampLength == 0 else {
+            throw .truncated(at: olderAt)
+        }
+        olderCount = (end - olderAt) / Self.stampLength
+    }
+
+    private func load(_ offset: Int) -> UInt64 {
+        UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+
+    func site(_ index: Int) -> Site {
+        Site(rawValue: load(sitesAt + index * Self.siteLength))
+    }
+
+    func time(_ index: Int) -> HybridTime {
+        HybridTime(rawValue: load(sitesAt + index * Self.siteLength + 8))
+    }
+
+    /// The index of a site and a time, as they stand at an offset.
+    private func indexed(_ offset: Int) throws(Malformed) -> (index: Int, time: HybridTime) {
+        let index = Int(
+            UInt16(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+        guard index < siteCount else {
+            throw .tooLong(at: offset, length: UInt64(index), limit: UInt64(siteCount))
+        }
+        return (index, HybridTime(rawValue: load(offset + 2)))
+    }
+
+    /// The index of a site, and how far the base has seen it.
+    func base(_ position: Int) throws(Malformed) -> (index: Int, time: HybridTime) {
+        try indexed(basesAt + position * Self.stampLength)
+    }
+
+    /// The stamp that a reference means.
+    @inline(__always)
+    func stamp(_ reference: UInt32) throws(Malformed) -> Stamp {
+        if reference == .max { return .initial }
+        let index = Int(reference)
+        if index < siteCount { return Stamp(time(index), site(index)) }
+        guard index - siteCount < olderCount else {
+            throw .tooLong(
+                at: olderAt, length: UInt64(reference), limit: UInt64(siteCount + olderCount))
+        }
+        let (site, time) = try indexed(olderAt + (index - siteCount) * Self.stampLength)
+        return Stamp(time, self.site(site))
+    }
+
+    /// The stamp of the entries that have none of their own: that of the root's latest mark.
+    ///
+    /// Nothing is read from `end` on.
+    func rootStamp(readingTo end: Int) throws(Malformed) -> Stamp? {
+        guard rootStart < end else { throw .truncated(at: rootStart) }
+        var tag = base.load(fromByteOffset: rootStart, as: UInt8.self)
+        var offset = rootStart + 1
+        if tag == Tag.several.rawValue {
+            var reader = ByteReader(UnsafeRawBufferPointer(start: base, count: end), at: offset)
+            _ = try reader.readVarint()
+            tag = try reader.readUInt8()
+            offset = reader.offset
+        }
+        guard tag == Tag.map.rawValue | Tag.referenceBit else { return nil }
+        return try stamp(
+            try EncodedEntry.reference(
+                base, at: offset, width: referenceWidth, end: end))
+    }
+
+    /// What the document has seen.
+    func vector() throws(Malformed) -> VersionVector {
+        guard
+            let vector = VersionVector(
+                sorted: (0..<siteCount).map { VersionVector.Entry(site: site($0), time: time($0)) })
+        else { throw .invalid("sites that do not ascend", at: sitesAt) }
+        return vector
+    }
+
+    /// What had been seen before what the document says of changes.
+    func baseVector() throws(Malformed) -> VersionVector {
+        guard let baseCount else { return VersionVector() }
+        var times = (0..<siteCount).map { time($0) }
+        var last = -1
+        for position in 0..<baseCount {
+            let offset = basesAt + position * Self.stampLength
+            let (index, time) = try indexed(offset)
+            guard index > last, time < times[index] else {
+                throw .invalid("a base that does not come before its site's time", at: offset)
+            }
+            last = index
+            times[index] = time
+        }
+        let entries = times.enumerated().filter { $0.element > .initial }.map {
+            VersionVector.Entry(site: site($0.offset), time: $0.element)
+        }
+        guard let vector = VersionVector(sorted: entries) else {
+            throw .invalid("sites that do not ascend", at: sitesAt)
+        }
+        return vector
+    }
+
+    /// When the document was deleted last.
+    func deletion() throws(Malformed) -> Stamp? {
+        guard let deletionAt else { return nil }
+        let (index, time) = try indexed(deletionAt)
+        return Stamp(time, site(index))
+    }
+
+    /// Checks what reading does not need: order, covering, and that nothing is written twice.
+    func validate() throws(Malformed) {
+        for index in 0..<siteCount {
+            let offset = sitesAt + index * Self.siteLength
+            guard site(index) != .initial else { throw .invalid("a site of zero", at: offset) }
+            guard time(index) > .initial else { throw .invalid("a time of zero", at: offset + 8) }
+            guard index == 0 || site(index - 1) < site(index) else {
+                throw .invalid("a site that does not ascend", at: offset)
+            }
+        }
+        _ = try baseVector()
+        if let deletionAt {
+            let (index, time) = try indexed(deletionAt)
+            guard time > .initial, time <= self.time(index) else {
+                throw .invalid("a deletion that its document has not seen", at: deletionAt)
+            }
+        }
+        var seen = Set<Stamp>()
+        for position in 0..<olderCount {
+            let offset = olderAt + position * Self.stampLength
+            let (index, time) = try indexed(offset)
+            guard time > .initial, time < self.time(index),
+                seen.insert(Stamp(time, site(index))).inserted
+            else { throw .invalid("a stamp that is not older, or stands there twice,", at: offset) }
+        }
+    }
+}
