@@ -16,6 +16,7 @@ let package = Package(
         // The benchmarks are a package of their own and reach the engine through this product.
         .library(name: "SheafStorage", targets: ["SheafStorage"]),
         .library(name: "SheafDocument", targets: ["SheafDocument"]),
+        .library(name: "Sheaf", targets: ["Sheaf"]),
     ],
     targets: [
         // Floor 0: system libraries.

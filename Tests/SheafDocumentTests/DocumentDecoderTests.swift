@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+import SheafDocumentModel
 import Testing
 
 /// Types from the bytes of documents, and questions to them.

@@ -72,7 +72,7 @@ enum Cars {
     private static let cities = ["Amsterdam", "Oslo", "San Francisco", "São Paulo", "Wien"]
     private static let tags = ["used", "city", "winter tires", "imported", "family", "electric"]
     private static let phrases = [
-        "second hand since 2019", "all services done", "a scratch on the left door",
+        "second hand, 2019", "all services done", "a scratch on one door",
         "nobody ever smoked in it", "ready to be picked up",
     ]
 }

@@ -21,6 +21,9 @@ enum DocumentsWorkload {
                 rate("edit", "one field set: the delta and its join", SheafDocuments.editing),
                 byteCount("bytes-document", "a document with its stamps", countsKeys: false),
                 byteCount("bytes-document-key", "the same with its key", countsKeys: true),
+                Case(
+                    "big-map-edit-bytes", "what one field of a map of 1,000 writes to the log",
+                    unit: "bytes", .lower, systems: [System("sheaf") { try MapEditTrial($0) }]),
             ])
     }
 
