@@ -132,7 +132,8 @@ package enum DocumentDump {
                 for part in Part.allCases where parts.contains(PartSet(part)) {
                     lines.append(line(item.path, "override", what: "\(part)"))
                 }
-            case .empty(let parts), .named(let parts): lines.append(line(item.path, "empty", what: "\(parts)"))
+            case .empty(let parts), .named(let parts):
+                lines.append(line(item.path, "empty", what: "\(parts)"))
             default:
                 lines.append(
                     line(

@@ -37,6 +37,14 @@ struct Dot {
         case value(Value)
     }
 
+    /// What no other dot at the same field has.
+    struct Identity: Hashable {
+        let kind: Kind
+        let stamp: Stamp
+    }
+
+    var identity: Identity { Identity(kind: kind, stamp: stamp) }
+
     let kind: Kind
     let stamp: Stamp
     /// What a sum counts from.

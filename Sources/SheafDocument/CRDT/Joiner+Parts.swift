@@ -9,7 +9,9 @@ struct MapContent {
 
 /// What one side of a join says of a field.
 struct FieldSide {
-    var dots: [Dot] = []
+    private(set) var dots: [Dot] = []
+    /// Where each dot is; only known where there are many, as hardly ever.
+    private var positions: [Dot.Identity: Int] = [:]
     var overrides: PartSet = []
     /// The parts of which all is said.
     var named: PartSet
@@ -17,6 +19,8 @@ struct FieldSide {
     var namesMarks: Bool
     var map: MapContent
     private let header: EncodedHeader
+
+    private static let searched = 16
 
     init(_ side: JoinSide, isWhole: Bool) {
         named = isWhole ? .all : []
@@ -30,10 +34,25 @@ struct FieldSide {
         kind == .mark ? namesMarks : named.contains(kind.part)
     }
 
+    mutating func append(_ dot: Dot) {
+        dots.append(dot)
+        guard dots.count > Self.searched else { return }
+        if positions.isEmpty {
+            for (index, dot) in dots.enumerated() { positions[dot.identity] = index }
+        } else {
+            positions[dot.identity] = dots.count - 1
+        }
+    }
+
+    /// The dot here that has the same stamp, and is of the same kind.
+    func twin(of dot: Dot) -> Dot? {
+        if dots.count > Self.searched { return positions[dot.identity].map { dots[$0] } }
+        return dots.first { $0.kind == dot.kind && $0.stamp == dot.stamp }
+    }
+
     /// Whether a dot is known here and not there any more.
     func hasSeenGo(_ dot: Dot) -> Bool {
-        names(dot.kind) && header.covers(dot.stamp)
-            && !dots.contains { $0.kind == dot.kind && $0.stamp == dot.stamp }
+        names(dot.kind) && header.covers(dot.stamp) && twin(of: dot) == nil
     }
 }
 
@@ -69,7 +88,7 @@ extension EncodedEntry {
             }
             guard let kind = Dot.Kind(tag) else { return }
             if kind != .mark { field.named.insert(PartSet(kind.part)) }
-            field.dots.append(try Dot(entry, kind, side.header, root: side.source.root))
+            field.append(try Dot(entry, kind, side.header, root: side.source.root))
         }
         return field
     }
@@ -96,17 +115,14 @@ extension Joiner {
             dot.stamp == .initial && (dropsSeeds || field.overrides.contains(dot.kind.part))
         }
         for dot in left.dots where !isOverridden(dot) && !right.hasSeenGo(dot) {
-            let twin = right.dots.first { $0.kind == dot.kind && $0.stamp == dot.stamp }
-            if let twin, try twin.isGreater(than: dot, names) {
+            if let twin = right.twin(of: dot), try twin.isGreater(than: dot, names) {
                 field.dots.append(twin)
             } else {
                 field.dots.append(dot)
             }
         }
         for dot in right.dots
-        where !isOverridden(dot) && !left.hasSeenGo(dot)
-            && !left.dots.contains(where: { $0.kind == dot.kind && $0.stamp == dot.stamp })
-        {
+        where !isOverridden(dot) && !left.hasSeenGo(dot) && left.twin(of: dot) == nil {
             field.dots.append(dot)
         }
         return JoinedContents(field: field, left: left.map, right: right.map)

@@ -149,11 +149,16 @@ private struct Validator {
     private func check(
         _ field: FieldSide, at offset: Int, dropsSeeds: Bool
     ) throws(Malformed) {
-        for (index, dot) in field.dots.enumerated() {
-            let isTwice = field.dots[..<index].contains {
-                $0.kind == dot.kind && $0.stamp.site == dot.stamp.site
+        if field.dots.count > 1 {
+            let writers = Set(
+                field.dots.map {
+                    Dot.Identity(kind: $0.kind, stamp: Stamp(.initial, $0.stamp.site))
+                })
+            guard writers.count == field.dots.count else {
+                throw .invalid("two dots of one kind and site", at: offset)
             }
-            if isTwice { throw .invalid("two dots of one kind and site", at: offset) }
+        }
+        for dot in field.dots {
             if dot.stamp == .initial,
                 dropsSeeds || field.overrides.contains(PartSet(dot.kind.part))
             {

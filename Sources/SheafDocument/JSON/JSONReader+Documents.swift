@@ -2,8 +2,9 @@ import SheafBytes
 
 /// Reading a JSON text into the bytes of a document, without values in between.
 extension JSONReader {
-    /// The state of a new document with the fields of the object that all of `text` is; objects in
-    /// it are maps. Seeds are made from values.
+    /// The state of a new document, whose fields are those of an object in JSON.
+    ///
+    /// Objects in it are maps.
     package static func readDocument(
         _ text: UnsafeRawBufferPointer, at stamp: Stamp, _ names: NameTable
     ) throws(JSONError) -> [UInt8] {
