@@ -68,6 +68,19 @@ let package = Package(
             name: "SheafDocumentModel",
             dependencies: ["SheafBytes", "SheafDocument", "SheafTestSupport"],
             path: "Tests/SheafDocumentModel", swiftSettings: settings),
+        .target(
+            name: "SheafDocumentLives",
+            dependencies: [
+                "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafStorage",
+                "SheafTestSupport",
+            ],
+            path: "Tests/SheafDocumentLives", swiftSettings: settings),
+        .executableTarget(
+            name: "sheaf-merges",
+            dependencies: [
+                "SheafDocumentLives", "SheafDocumentModel", "SheafSimulator", "SheafStorage",
+            ],
+            path: "Tests/sheaf-merges", swiftSettings: settings),
         .testTarget(
             name: "SheafDocumentTests",
             dependencies: ["SheafDocument", "SheafDocumentModel", "SheafTestSupport"],
@@ -75,8 +88,8 @@ let package = Package(
         .testTarget(
             name: "SheafTests",
             dependencies: [
-                "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafStorage",
-                "SheafTestSupport",
+                "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentLives",
+                "SheafDocumentModel", "SheafStorage", "SheafTestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
