@@ -19,4 +19,17 @@ import Testing
         #expect(document.mistake == nil)
         #expect(document.value == ["b": 1])
     }
+
+    @Test func `arrays as deep as the limit get other names, too`() throws {
+        // The root is one level, and so is each array.
+        let deepest = (1..<Value.maximumDepth).reduce(Value.integer(1)) { value, _ in
+            .array([value])
+        }
+        var document = BytesDocument()
+        document.apply([.set(path: ["a"], to: deepest)], stamp: stamp(1))
+        #expect(document.mistake == nil)
+        let names = try #require(NameTable(["a"]))
+        let renamed = document.read { try $0?.renamed(from: NameTable(), to: names) }
+        #expect(BytesDocument(renamed, names).value == document.value)
+    }
 }
