@@ -13,9 +13,10 @@ let package = Package(
     name: "sheaf",
     products: [
         .executable(name: "sheaf", targets: ["SheafTool"]),
-        // The benchmarks are a package of their own and reach the engine through this product.
+        // The benchmarks and the fuzzer are packages of their own, and reach inside through these.
         .library(name: "SheafStorage", targets: ["SheafStorage"]),
         .library(name: "SheafDocument", targets: ["SheafDocument"]),
+        .library(name: "SheafDocumentModel", targets: ["SheafDocumentModel"]),
     ],
     targets: [
         // Floor 0: system libraries.

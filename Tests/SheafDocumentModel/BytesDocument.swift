@@ -85,7 +85,8 @@ package struct BytesDocument: MergingDocument, Hashable {
         case .insertDifferences(let object):
             guard value != nil else { return change(.insert(object), stamp: stamp) }
             let edits = read { document in
-                try document.map { try Insertion.differences(between: $0, and: object, names) } ?? []
+                try document.map { try Insertion.differences(between: $0, and: object, names) }
+                    ?? []
             }
             return edits.isEmpty ? nil : delta(edits, stamp: stamp)
         case .insertInitial(let object):
@@ -162,7 +163,8 @@ package enum DocumentDump {
                 for part in Part.allCases where parts.contains(PartSet(part)) {
                     lines.append(line(item.path, "override", what: "\(part)"))
                 }
-            case .empty(let parts), .named(let parts): lines.append(line(item.path, "empty", what: "\(parts)"))
+            case .empty(let parts), .named(let parts):
+                lines.append(line(item.path, "empty", what: "\(parts)"))
             default:
                 lines.append(
                     line(

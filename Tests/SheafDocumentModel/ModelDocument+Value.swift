@@ -34,7 +34,8 @@ extension ModelDocument {
             return Number.sum(sorted.compactMap { $0.content.value.flatMap(Number.init) }).value
         case .olderCounter:
             let sums = dots(of: .olderCounter, at: path)
-            return Number.sum(sums.reversed().compactMap { $0.content.value.flatMap(Number.init) }).value
+            return Number.sum(sums.reversed().compactMap { $0.content.value.flatMap(Number.init) })
+                .value
         }
     }
 

@@ -13,18 +13,7 @@ import Testing
     }
 
     private func names(_ name: String) throws -> NameTable {
-        guard vectors.has("\(name).names") else { return NameTable() }
-        var names: [String] = []
-        let bytes = try vectors.bytes("\(name).names")
-        try bytes.withUnsafeBytes { bytes in
-            var reader = ByteReader(bytes)
-            while reader.remaining > 0 {
-                names.append(
-                    String(
-                        decoding: try reader.readLengthPrefixed(limit: 1_000), as: UTF8.self))
-            }
-        }
-        return try #require(NameTable(names))
+        try vectors.nameTable("\(name).names")
     }
 
     private func lines(_ name: String) throws -> [String] {
@@ -181,7 +170,8 @@ private struct DocumentText {
         case .bool(let value): "\(value)"
         case .integer(let value): "\(value)"
         case .float(let value):
-            "f" + (0..<8).reversed().map { hexadecimal(UInt8(value.bitPattern >> ($0 * 8) & 0xFF)) }
+            "f"
+                + (0..<8).reversed().map { hexadecimal(UInt8(value.bitPattern >> ($0 * 8) & 0xFF)) }
                 .joined()
         case .string(let value): "s" + escaped(value)
         case .bytes(let value): "b" + value.map(hexadecimal).joined()

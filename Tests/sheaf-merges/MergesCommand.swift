@@ -7,7 +7,7 @@ import SheafStorage
 enum MergesCommand {
     private static let usage = """
         usage: sheaf-merges [--seed S] [--triples N] [--deltas N] [--histories N] [--lives N]
-                            [--exhaustive WRITES] [--joins N]
+                            [--exhaustive WRITES] [--joins N] [--damage STRIDE]
 
         Without any of them, some of each.
 
@@ -23,8 +23,10 @@ enum MergesCommand {
         /// How many writes a history may have of which all are looked at; none where it is zero.
         var exhaustive = 0
         var joins = 2
+        /// How far damaged places are from each other; none where it is zero.
+        var damage = 0
 
-        var isEmpty: Bool { triples + deltas + histories + lives + exhaustive == 0 }
+        var isEmpty: Bool { triples + deltas + histories + lives + exhaustive + damage == 0 }
     }
 
     private struct Breach: Error {
@@ -46,19 +48,21 @@ enum MergesCommand {
             case "--histories": options.histories = Int(clamping: value)
             case "--lives": options.lives = Int(clamping: value)
             case "--exhaustive": options.exhaustive = Int(clamping: value)
+            case "--damage": options.damage = Int(clamping: value)
             case "--joins": options.joins = Int(clamping: value)
             default: return complain("unknown option \(option)")
             }
         }
         if options.isEmpty {
             (options.triples, options.deltas, options.histories) = (100_000, 20_000, 500)
-            (options.lives, options.exhaustive) = (50, 3)
+            (options.lives, options.exhaustive, options.damage) = (50, 3, 5)
         }
         // The seed comes first: what crashes prints nothing afterwards.
         say("sheaf-merges, seed \(options.seed)")
         do {
             try histories(options)
             try lives(options)
+            try damage(options)
             try deltas(options)
             try triples(options)
             if options.exhaustive > 0 { try exhaustive(options) }
@@ -88,6 +92,16 @@ enum MergesCommand {
         say(
             "\(options.lives) lives of stores, \(pasts) older commits, and what changed since, "
                 + "are those of the model" + seconds(since: started))
+    }
+
+    private static func damage(_ options: Options) throws {
+        guard options.damage > 0 else { return }
+        let started = Clock.system.monotonicNanoseconds()
+        var laws = try DamageLaws()
+        laws.checkIntact()
+        laws.check(stride: options.damage)
+        say("\(laws.count) damaged documents" + seconds(since: started))
+        if let breach = laws.breach { throw Breach(text: breach) }
     }
 
     private static func triples(_ options: Options) throws {
