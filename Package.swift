@@ -13,10 +13,11 @@ let package = Package(
     name: "sheaf",
     products: [
         .executable(name: "sheaf", targets: ["SheafTool"]),
-        // The benchmarks are a package of their own and reach the engine through this product.
+        // The benchmarks and the fuzzer are packages of their own, and reach inside through these.
         .library(name: "SheafStorage", targets: ["SheafStorage"]),
         .library(name: "SheafDocument", targets: ["SheafDocument"]),
         .library(name: "Sheaf", targets: ["Sheaf"]),
+        .library(name: "SheafDocumentModel", targets: ["SheafDocumentModel"]),
     ],
     targets: [
         // Floor 0: system libraries.
@@ -69,6 +70,19 @@ let package = Package(
             name: "SheafDocumentModel",
             dependencies: ["SheafBytes", "SheafDocument", "SheafTestSupport"],
             path: "Tests/SheafDocumentModel", swiftSettings: settings),
+        .target(
+            name: "SheafDocumentLives",
+            dependencies: [
+                "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafStorage",
+                "SheafTestSupport",
+            ],
+            path: "Tests/SheafDocumentLives", swiftSettings: settings),
+        .executableTarget(
+            name: "sheaf-merges",
+            dependencies: [
+                "SheafDocumentLives", "SheafDocumentModel", "SheafSimulator", "SheafStorage",
+            ],
+            path: "Tests/sheaf-merges", swiftSettings: settings),
         .testTarget(
             name: "SheafDocumentTests",
             dependencies: ["SheafDocument", "SheafDocumentModel", "SheafTestSupport"],
@@ -76,8 +90,8 @@ let package = Package(
         .testTarget(
             name: "SheafTests",
             dependencies: [
-                "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafStorage",
-                "SheafTestSupport",
+                "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentLives",
+                "SheafDocumentModel", "SheafStorage", "SheafTestSupport",
             ],
             swiftSettings: settings),
         .testTarget(

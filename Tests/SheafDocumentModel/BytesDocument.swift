@@ -1,4 +1,4 @@
-import SheafBytes
+package import SheafBytes
 package import SheafDocument
 
 /// A document in bytes, as tests want it: what cannot happen traps.
@@ -53,32 +53,46 @@ package struct BytesDocument: MergingDocument, Hashable {
     }
 
     package mutating func delete(stamp: Stamp) {
-        join(
-            read { document in
-                try document.flatMap { try Insertion.deletion(of: $0, at: stamp) }
-            })
+        join(change(.delete, stamp: stamp))
     }
 
     package mutating func insert(_ object: Object, stamp: Stamp) {
-        guard bytes == nil else {
-            return apply([.set(path: [], to: .object(object))], stamp: stamp)
-        }
-        let edited = delta([.set(path: [], to: .object(object))], stamp: stamp)
-        bytes = read { _ in try Insertion.document(object, at: stamp, names) }
-        precondition(edited == bytes, "An insertion is what its edits make.")
+        join(change(.insert(object), stamp: stamp))
     }
 
     package mutating func insertDifferences(_ object: Object, stamp: Stamp) {
-        guard value != nil else { return insert(object, stamp: stamp) }
-        let edits = read { document in
-            try document.map { try Insertion.differences(between: $0, and: object, names) } ?? []
-        }
-        if !edits.isEmpty { apply(edits, stamp: stamp) }
+        join(change(.insertDifferences(object), stamp: stamp))
     }
 
     package mutating func insertInitial(_ object: Object) {
-        guard bytes == nil else { return }
-        bytes = read { _ in try Insertion.initial(object, names) }
+        join(change(.insertInitial(object), stamp: .initial))
+    }
+
+    /// What an operation changes: a state where there was none or all goes, and a delta otherwise.
+    package func change(_ write: ModelWrite, stamp: Stamp) -> [UInt8]? {
+        switch write {
+        case .edit(let edits): return delta(edits, stamp: stamp)
+        case .delete:
+            return read { document in
+                try document.flatMap { try Insertion.deletion(of: $0, at: stamp) }
+            }
+        case .insert(let object):
+            let edited = delta([.set(path: [], to: .object(object))], stamp: stamp)
+            guard bytes == nil else { return edited }
+            let inserted = read { _ in try Insertion.document(object, at: stamp, names) }
+            precondition(edited == inserted, "An insertion is what its edits make.")
+            return inserted
+        case .insertDifferences(let object):
+            guard value != nil else { return change(.insert(object), stamp: stamp) }
+            let edits = read { document in
+                try document.map { try Insertion.differences(between: $0, and: object, names) }
+                    ?? []
+            }
+            return edits.isEmpty ? nil : delta(edits, stamp: stamp)
+        case .insertInitial(let object):
+            guard bytes == nil else { return nil }
+            return read { _ in try Insertion.initial(object, names) }
+        }
     }
 
     package func joined(with other: BytesDocument) -> BytesDocument {
@@ -92,7 +106,8 @@ package struct BytesDocument: MergingDocument, Hashable {
     }
 
     package func value(at path: [String], as part: Part) -> Value? {
-        read { document in
+        guard !path.isEmpty else { return part == .map ? value : nil }
+        return read { document in
             try document?.entry(at: path, names)?.value(as: part, names)
         }
     }
@@ -101,6 +116,22 @@ package struct BytesDocument: MergingDocument, Hashable {
     package func validate() {
         read { try $0?.validate(names) }
     }
+
+    /// Why the bytes are not the form that the format gives the document; nil where they are.
+    package var mistake: Malformed? {
+        guard let bytes else { return nil }
+        do throws(Malformed) {
+            try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
+                try EncodedDocument(bytes).validate(names)
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// What has been seen.
+    package var vector: VersionVector { read { try $0?.vector() ?? VersionVector() } }
 
     package var latestTime: HybridTime { read { try $0?.vector().latest ?? .initial } }
 

@@ -33,6 +33,7 @@ package struct Enumeration<Document: MergingDocument & Hashable> {
     private let writes: [ModelWrite]
     private let writeLimit, joinLimit: Int
     private let lags: [UInt64]
+    private let inspect: (Document) -> String?
     private var documents: [Document] = []
     private var numbers: [Document: Int32] = [:]
     private var joins: [Pair: Int32] = [:]
@@ -41,14 +42,17 @@ package struct Enumeration<Document: MergingDocument & Hashable> {
 
     /// At most `writeLimit` of these writes in one history, and `joinLimit` joins between them.
     ///
-    /// A peer's write is later than what it has seen by 1, and by its lag.
+    /// A peer's write is later than what it has seen by 1, and by its lag. `inspect` tells what is
+    /// wrong with a document, and is asked of each once.
     package init(
-        _ writes: [ModelWrite], writeLimit: Int, joinLimit: Int, lags: [UInt64] = [0, 0, 0]
+        _ writes: [ModelWrite], writeLimit: Int, joinLimit: Int, lags: [UInt64] = [0, 0, 0],
+        inspect: @escaping (Document) -> String? = { _ in nil }
     ) {
         self.writes = writes
         self.writeLimit = writeLimit
         self.joinLimit = joinLimit
         self.lags = lags
+        self.inspect = inspect
     }
 
     package mutating func run() -> Report {
@@ -143,6 +147,7 @@ package struct Enumeration<Document: MergingDocument & Hashable> {
         let number = Int32(documents.count)
         numbers[document] = number
         documents.append(document)
+        if let mistake = inspect(document) { fail(mistake, number) }
         if document.joined(with: document) != document {
             fail("a join with itself is another", number, number)
         }

@@ -27,14 +27,15 @@ extension ModelDocument {
             let counted = dots(of: .counter, at: path).filter { place, content in
                 place.kind == .restart ? place.stamp == epoch : content.epoch == epoch
             }
-            // Restarts come first, then sums, the latest first: floats are added in this order.
+            // Floats are added in the order of their stamps, a restart before sums.
             let sorted =
-                counted.filter { $0.place.kind == .restart }
-                + counted.filter { $0.place.kind == .sum }
+                counted.filter { $0.place.kind == .restart }.reversed()
+                + counted.filter { $0.place.kind == .sum }.reversed()
             return Number.sum(sorted.compactMap { $0.content.value.flatMap(Number.init) }).value
         case .olderCounter:
             let sums = dots(of: .olderCounter, at: path)
-            return Number.sum(sums.compactMap { $0.content.value.flatMap(Number.init) }).value
+            return Number.sum(sums.reversed().compactMap { $0.content.value.flatMap(Number.init) })
+                .value
         }
     }
 

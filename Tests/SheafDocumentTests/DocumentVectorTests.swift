@@ -13,18 +13,7 @@ import Testing
     }
 
     private func names(_ name: String) throws -> NameTable {
-        guard vectors.has("\(name).names") else { return NameTable() }
-        var names: [String] = []
-        let bytes = try vectors.bytes("\(name).names")
-        try bytes.withUnsafeBytes { bytes in
-            var reader = ByteReader(bytes)
-            while reader.remaining > 0 {
-                names.append(
-                    String(
-                        decoding: try reader.readLengthPrefixed(limit: 1_000), as: UTF8.self))
-            }
-        }
-        return try #require(NameTable(names))
+        try vectors.nameTable("\(name).names")
     }
 
     private func lines(_ name: String) throws -> [String] {

@@ -3,7 +3,7 @@ import SheafDocumentModel
 import SheafTestSupport
 import Testing
 
-/// The join of documents in bytes, against its laws and against the model.
+/// The join of documents in bytes, against its laws and against the model; `sheaf-merges` has more.
 @Suite struct JoinTests {
     private let firstSeed: UInt64 = 4_000
 
@@ -12,27 +12,32 @@ import Testing
         #expect(row.failures(of: BytesDocument.self) == [])
     }
 
-    @Test(arguments: [0, 3, 7])
-    func `histories in bytes are those of the model`(_ nameCount: Int) throws {
-        let all = ["b", "x", "q", "a", "", "cafe\u{301}", "y"]
-        let names = try #require(NameTable(Array(all.prefix(nameCount))))
-        for seed in firstSeed..<firstSeed + 40 {
-            var history = ModelHistory(seed: seed, peers: 2 + Int(seed % 3))
-            var documents = Array(
-                repeating: BytesDocument(nil, names), count: history.documents.count)
-            for number in 0..<60 {
-                let step = history.next()
-                step.apply(to: &documents)
-                for (peer, document) in documents.enumerated() {
-                    document.validate()
-                    guard document.dump == history.documents[peer].dump else {
-                        Issue.record("seed \(seed), step \(number): \(step)")
-                        #expect(document.dump == history.documents[peer].dump)
-                        return
-                    }
-                    #expect(document.value == history.documents[peer].value, "seed \(seed)")
-                }
-            }
+    @Test func `histories in bytes are those of the model`() {
+        for seed in firstSeed..<firstSeed + 12 {
+            #expect(MergeLaws.checkHistory(seed: seed, steps: 60).breach == nil)
         }
+    }
+
+    @Test func `the join of three states in bytes does not depend on the order`() {
+        for seed in firstSeed..<firstSeed + 9 {
+            #expect(MergeLaws.checkTriples(seed: seed, steps: 60, count: 60).breach == nil)
+        }
+    }
+
+    @Test func `deltas come to the same as the states that they lead to`() {
+        var tally = LawTally()
+        for seed in firstSeed..<firstSeed + 9 { tally.add(DeltaLaws.check(seed: seed, steps: 40)) }
+        #expect(tally.breach == nil)
+        #expect(tally.joinedDeltas > 200 && tally.applications > 2_000)
+    }
+
+    @Test(arguments: ["fields", "counters", "seeds"])
+    func `all that three peers can do in short is what the model does`(_ name: String) throws {
+        let writes = try #require(EnumeratedWrites.all[name])
+        var enumeration = Enumeration<CheckedDocument>(
+            writes, writeLimit: 2, joinLimit: 1, inspect: { $0.difference })
+        let report = enumeration.run()
+        #expect(report.breach == nil)
+        #expect(report.states > 400)
     }
 }

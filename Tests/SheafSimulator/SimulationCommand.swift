@@ -240,7 +240,8 @@ package enum SimulationCommand {
         return 64
     }
 
-    private static func write(_ text: String, to descriptor: Int32) {
+    /// Writes at once: what crashes afterwards takes nothing of it away.
+    package static func write(_ text: String, to descriptor: Int32) {
         _ = text.utf8.withContiguousStorageIfAvailable { bytes in
             #if canImport(Glibc)
                 Glibc.write(descriptor, bytes.baseAddress, bytes.count)

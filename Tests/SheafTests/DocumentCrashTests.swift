@@ -1,6 +1,7 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafDocumentLives
 import SheafDocumentModel
 import SheafStorage
 import SheafTestSupport

@@ -78,10 +78,11 @@ private struct Renaming {
     private func writePayload(
         of value: EncodedEntry, depth: Int, into writer: inout EntryWriter
     ) throws(Malformed) {
-        guard depth < Value.maximumDepth else {
+        let tag = try value.tag()
+        guard depth < Value.maximumDepth || tag != .array && tag != .object else {
             throw .tooDeep(at: value.start, limit: Value.maximumDepth)
         }
-        switch try value.tag() {
+        switch tag {
         case .array:
             let array = try value.array()
             let start = writer.count

@@ -109,8 +109,9 @@ private struct Validator {
         if dropsSeeds, !field.overrides.isEmpty {
             throw .invalid("overrides where all is overridden", at: entry.start)
         }
-        let dropsSeeds = dropsSeeds || field.overrides.contains(.map)
+        // What overrides a map overrides what is below, and not the other parts beside it.
         try check(field, at: entry.start, dropsSeeds: dropsSeeds)
+        let dropsSeeds = dropsSeeds || field.overrides.contains(.map)
         try entry.forEachEntry { (entry) throws(Malformed) in
             let tag = try entry.tag()
             if tag == .noRoot || tag == .empty && !isPartial {

@@ -1,33 +1,33 @@
-import Sheaf
+package import Sheaf
 import SheafBytes
-import SheafDocument
-import SheafDocumentModel
-import SheafStorage
-import SheafTestSupport
+package import SheafDocument
+package import SheafDocumentModel
+package import SheafStorage
+package import SheafTestSupport
 
 /// A store of documents on a simulated disk, beside what a model says of them.
-final class DocumentLife {
+package final class DocumentLife {
     /// Which document of a few.
-    struct Name: Hashable {
-        let collection: String
-        let id: Value
+    package struct Name: Hashable {
+        package let collection: String
+        package let id: Value
     }
 
-    static let names = [
+    package static let names = [
         Name(collection: "cars", id: "a"), Name(collection: "cars", id: ["x": 1, "y": [true]]),
         Name(collection: "people", id: 7),
     ]
 
-    let volume: SimulatedVolume
-    let clock: FakeClock
-    private(set) var store: StoreEngine
-    private(set) var engine: DocumentEngine
-    private(set) var models: [Name: ModelDocument] = [:]
+    package let volume: SimulatedVolume
+    package let clock: FakeClock
+    package private(set) var store: StoreEngine
+    package private(set) var engine: DocumentEngine
+    package private(set) var models: [Name: ModelDocument] = [:]
     /// The models after each commit, by their number.
-    private(set) var past: [CommitID: [Name: ModelDocument]] = [0: [:]]
-    private(set) var lastCommit: CommitID = 0
+    package private(set) var past: [CommitID: [Name: ModelDocument]] = [0: [:]]
+    package private(set) var lastCommit: CommitID = 0
 
-    init(seed: UInt64, clock: FakeClock) throws {
+    package init(seed: UInt64, clock: FakeClock) throws {
         self.clock = clock
         volume = SimulatedVolume(seed: seed)
         store = try StoreEngine(opening: volume, options: Self.options(seed, clock))
@@ -46,7 +46,7 @@ final class DocumentLife {
 
     /// Makes one change in a commit of its own, here and in the model.
     @discardableResult
-    func apply(_ write: ModelWrite, to name: Name) throws -> DocumentReceipt {
+    package func apply(_ write: ModelWrite, to name: Name) throws -> DocumentReceipt {
         let action: DocumentChange.Action =
             switch write {
             case .edit(let edits): .edit(edits)
@@ -64,7 +64,7 @@ final class DocumentLife {
     }
 
     /// Takes what another store has of a document, as its change since a commit or as a whole.
-    func join(_ bytes: [UInt8], _ name: Name, _ other: ModelDocument) throws {
+    package func join(_ bytes: [UInt8], _ name: Name, _ other: ModelDocument) throws {
         let receipt = try commit([DocumentChange(name.collection, name.id, .join(bytes))])
         if receipt.outcomes[0].isChanged {
             models[name] = (models[name] ?? ModelDocument()).joined(with: other)
@@ -81,22 +81,22 @@ final class DocumentLife {
         past[lastCommit] = models
     }
 
-    func flush() throws { try store.flush() }
+    package func flush() throws { try store.flush() }
 
-    func compact() throws {
+    package func compact() throws {
         store.compactEverything()
         while try store.compactionStep() {}
     }
 
     /// Closes the store and opens it again.
-    func reopen(seed: UInt64) throws {
+    package func reopen(seed: UInt64) throws {
         try store.close()
         store = try StoreEngine(opening: volume, options: Self.options(seed, clock))
         engine = try DocumentEngine(store)
     }
 
     /// The bytes of a document; none where nobody has heard of it.
-    func bytes(_ name: Name) throws -> [UInt8]? {
+    package func bytes(_ name: Name) throws -> [UInt8]? {
         let snapshot = engine.snapshot()
         guard let key = try snapshot.key(collection: name.collection, id: name.id) else {
             return nil
@@ -105,7 +105,7 @@ final class DocumentLife {
     }
 
     /// All that a document is, as the model says it.
-    func dump(_ bytes: [UInt8]?) throws -> [String] {
+    package func dump(_ bytes: [UInt8]?) throws -> [String] {
         try bytes?.withUnsafeBytes {
             let document = try EncodedDocument($0)
             try document.validate(engine.snapshot().names)

@@ -1,0 +1,32 @@
+// swift-tools-version: 6.2
+import Foundation
+import PackageDescription
+
+// The compiler admits a module to `package` declarations only under the same package name, which
+// the build derives from the name of the engine's directory: so it is derived here the same way.
+let root = URL(fileURLWithPath: Context.packageDirectory)
+    .deletingLastPathComponent().deletingLastPathComponent().lastPathComponent
+let packageName = String(
+    root.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+    // The fuzzer brings its own main function.
+    .unsafeFlags(["-package-name", packageName, "-parse-as-library"]),
+]
+
+let package = Package(
+    name: "sheaf-fuzzing",
+    dependencies: [.package(name: "sheaf", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "FuzzDocuments",
+            dependencies: [.product(name: "SheafDocumentModel", package: "sheaf")],
+            packageAccess: false, swiftSettings: settings)
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,172 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafDocumentModel
+import SheafStorage
+import SheafTestSupport
+
+/// A random life of some stores that exchange what they wrote, against the model.
+package struct DocumentLives {
+    /// What a life was like.
+    package struct Report: Sendable {
+        package var steps = 0
+        /// States of older commits, and what changed since, held against the model.
+        package var pasts = 0
+    }
+
+    /// A store that is not what its model is.
+    package struct Breach: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// A document that is large enough for deltas.
+    private static let large = Object([
+        ("filler", .string(String(repeating: "x", count: 1_200))),
+        ("m", .object(Object((0..<40).map { ("key\($0)", .integer(Int64($0))) }))),
+    ])
+
+    private var peers: [DocumentLife]
+    private var random: SeededRandom
+    private var writes: RandomWrite
+    /// Of each pair of peers, up to which commit the second has what the first wrote.
+    private var cursors: [[CommitID]]
+
+    /// Lives the life of this seed; throws what goes wrong in it.
+    package static func run(seed: UInt64, steps: Int) throws -> Report {
+        var report = Report()
+        var lives = try DocumentLives(seed: seed, peers: 2 + Int(seed % 2))
+        for step in 0..<steps {
+            for peer in try lives.step() {
+                try lives.peers[peer].flush()
+                try lives.check(lives.peers[peer], "seed \(seed), step \(step)")
+            }
+            report.steps += 1
+        }
+        for peer in lives.peers {
+            try lives.checkPast(of: peer, "seed \(seed)", &report)
+        }
+        return report
+    }
+
+    private init(seed: UInt64, peers count: Int) throws {
+        let clock = FakeClock()
+        peers = try (0..<count).map {
+            try DocumentLife(seed: seed * 10 + UInt64($0), clock: clock)
+        }
+        random = SeededRandom(seed: seed, "lives")
+        writes = RandomWrite(seed: seed)
+        cursors = Array(repeating: Array(repeating: 0, count: count), count: count)
+    }
+
+    /// Takes a step; returns whose store it was about.
+    private mutating func step() throws -> [Int] {
+        let number = random.below(peers.count)
+        let peer = peers[number]
+        peer.clock.advance(milliseconds: UInt64(random.below(3)))
+        switch random.below(20) {
+        case 0:
+            try peer.flush()
+            try peer.compact()
+        case 1: try peer.reopen(seed: random.next())
+        case 2...6: return try exchange()
+        case 7:
+            try peer.apply(.insert(Self.large), to: name())
+        default:
+            let name = name()
+            let exists = peer.models[name]?.value != nil
+            try peer.apply(writes.write(isThere: exists), to: name)
+            if random.chance(2, in: 3) { try peer.flush() }
+        }
+        return [number]
+    }
+
+    private mutating func name() -> DocumentLife.Name {
+        DocumentLife.names[random.below(DocumentLife.names.count)]
+    }
+
+    /// One peer takes all that another wrote since the last time.
+    private mutating func exchange() throws -> [Int] {
+        let from = random.below(peers.count)
+        let into = (from + 1 + random.below(peers.count - 1)) % peers.count
+        let (source, target) = (peers[from], peers[into])
+        try source.flush()
+        let snapshot = source.engine.snapshot()
+        for name in DocumentLife.names {
+            guard let key = try snapshot.key(collection: name.collection, id: name.id),
+                let model = source.models[name]
+            else { continue }
+            switch try snapshot.changes(of: key, since: cursors[from][into]) {
+            case .nothing, .removed: break
+            case .delta(let bytes), .state(let bytes):
+                let portable = try bytes.withUnsafeBytes {
+                    try EncodedDocument($0).renamed(from: snapshot.names, to: NameTable())
+                }
+                try target.join(portable, name, model)
+            }
+        }
+        cursors[from][into] = snapshot.log.commit
+        try target.flush()
+        return [from, into]
+    }
+
+    // MARK: Against the model
+
+    private func check(_ peer: DocumentLife, _ title: String) throws {
+        for name in DocumentLife.names {
+            try Self.expect(
+                try peer.dump(try peer.bytes(name)), peer.models[name]?.dump ?? [],
+                "\(title), \(name)")
+        }
+    }
+
+    /// Holds what a log says of older commits, and of what changed since, against the model.
+    private func checkPast(
+        of peer: DocumentLife, _ title: String, _ report: inout Report
+    ) throws {
+        try peer.flush()
+        let snapshot = peer.engine.snapshot()
+        let first = snapshot.log.foldedThrough
+        for name in DocumentLife.names {
+            guard let key = try snapshot.key(collection: name.collection, id: name.id) else {
+                continue
+            }
+            let now = try peer.dump(try peer.bytes(name))
+            for commit in first...peer.lastCommit {
+                guard let past = peer.past[commit] else { continue }
+                let title = "\(title), commit \(commit), \(name)"
+                guard let then = try snapshot.document(key, asOf: commit) else {
+                    throw Breach(description: "\(title): the commit is not known")
+                }
+                try Self.expect(try peer.dump(then?.bytes), past[name]?.dump ?? [], title)
+                let found = try Self.applied(
+                    try snapshot.changes(of: key, since: commit), to: then?.bytes, peer)
+                try Self.expect(found, now, "\(title), what changed since")
+                report.pasts += 1
+            }
+        }
+    }
+
+    /// What an older state and the changes since come to.
+    private static func applied(
+        _ changes: DocumentSnapshot.ChangesSince, to then: [UInt8]?, _ peer: DocumentLife
+    ) throws -> [String] {
+        switch changes {
+        case .nothing: return try peer.dump(then)
+        case .removed: return []
+        case .state(let bytes): return try peer.dump(bytes)
+        case .delta(let bytes):
+            let names = peer.engine.snapshot().names
+            try bytes.withUnsafeBytes { try EncodedDocument($0).validate(names) }
+            guard let then else { throw Breach(description: "a delta on nothing") }
+            return try peer.dump(BytesDocument.joined(then, bytes, names))
+        }
+    }
+
+    private static func expect(_ found: [String], _ expected: [String], _ title: String) throws {
+        guard found != expected else { return }
+        let (found, expected) = (Set(found), Set(expected))
+        throw Breach(
+            description: "\(title) has \(found.subtracting(expected).sorted()), "
+                + "and not \(expected.subtracting(found).sorted())")
+    }
+}
