@@ -93,13 +93,3 @@ package struct StoredDocument {
         }
     }
 }
-
-extension Optional {
-    /// As `map`, which loses the type of the error.
-    fileprivate func map<Result>(
-        _ transform: (Wrapped) throws(Malformed) -> Result
-    ) throws(Malformed) -> Result? {
-        guard let self else { return nil }
-        return try transform(self)
-    }
-}

@@ -188,13 +188,3 @@ struct WorkingDocument {
         return StoredDocument(state, stateLength: payload.count, deltaLength: 0, deltaCount: 0)
     }
 }
-
-extension Optional {
-    /// As `map`, which loses the type of the error.
-    fileprivate func map<Result, Failure: Error>(
-        _ transform: (Wrapped) throws(Failure) -> Result
-    ) throws(Failure) -> Result? {
-        guard let self else { return nil }
-        return try transform(self)
-    }
-}

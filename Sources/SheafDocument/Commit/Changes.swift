@@ -213,15 +213,7 @@ private struct Extraction {
 }
 
 extension Array {
-    /// As `map`, which loses the type of the error.
-    fileprivate func map<Result>(
-        _ transform: (Element) throws(Malformed) -> Result
-    ) throws(Malformed) -> [Result] {
-        var results: [Result] = []
-        for element in self { results.append(try transform(element)) }
-        return results
-    }
-
+    /// As `compactMap`, which loses the type of the error.
     fileprivate func compactMap<Result>(
         _ transform: (Element) throws(Malformed) -> Result?
     ) throws(Malformed) -> [Result] {

@@ -147,16 +147,6 @@ package struct DocumentEditor {
     }
 }
 
-extension Optional {
-    /// As `map`, which loses the type of the error.
-    fileprivate func map<Result>(
-        _ transform: (Wrapped) throws(Malformed) -> Result
-    ) throws(Malformed) -> Result? {
-        guard let self else { return nil }
-        return try transform(self)
-    }
-}
-
 extension Value {
     /// How deep arrays and objects lie in one another here.
     package var depth: Int {
