@@ -33,6 +33,15 @@ import Testing
         #expect(!expected.isEmpty)
     }
 
+    @Test(arguments: ["make_document_vectors.py", "make_commit_vectors.py"])
+    func `the vectors are those that the encoder in another language makes`(
+        _ script: String
+    ) throws {
+        let folder = FormatVectors.directory() + "/../../Tests/FormatReader/"
+        let run = try FormatReaderRun("--check", script: folder + script)
+        #expect(run.status == 0, "\(run.errors)")
+    }
+
     @Test func `a reader in another language sees the same documents`() throws {
         for seed: UInt64 in 21_000..<21_006 {
             let life = try DocumentLife(seed: seed, clock: FakeClock())
