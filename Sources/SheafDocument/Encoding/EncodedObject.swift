@@ -148,6 +148,17 @@ extension EncodedObject {
         var low = 0
         var left = numberedCount
         guard left > 0 else { return nil }
+        if flags & ShapeBits.wideNames == 0 {
+            // Nearly all objects: the steps are one load and one comparison each.
+            let names = base + namesAt
+            while left > 1 {
+                let half = left &>> 1
+                let name = names.load(fromByteOffset: low &+ half, as: UInt8.self)
+                low = UInt32(name) <= number ? low &+ half : low
+                left &-= half
+            }
+            return UInt32(names.load(fromByteOffset: low, as: UInt8.self)) == number ? low : nil
+        }
         while left > 1 {
             let half = left &>> 1
             low = nameNumber(low &+ half) <= number ? low &+ half : low
