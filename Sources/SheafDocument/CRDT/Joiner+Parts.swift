@@ -30,10 +30,37 @@ struct FieldSide {
         kind == .mark ? namesMarks : named.contains(kind.part)
     }
 
-    /// Whether a dot is known here and not there any more.
-    func hasSeenGo(_ dot: Dot) -> Bool {
-        names(dot.kind) && vector.covers(dot.stamp)
-            && !dots.contains { $0.kind == dot.kind && $0.stamp == dot.stamp }
+    /// Whether a dot that is not there is known here, and so was removed.
+    func hasSeenGo(_ dot: Dot) -> Bool { names(dot.kind) && vector.covers(dot.stamp) }
+}
+
+/// Finds the dots of one side that the other has, too.
+///
+/// Few are looked through; but nothing keeps a document from having many at one field.
+private struct Twins {
+    private struct Place: Hashable {
+        let kind: Dot.Kind
+        let stamp: Stamp
+    }
+
+    private let dots: [Dot]
+    private var positions: [Place: Int] = [:]
+
+    private static let searched = 12
+
+    init(_ dots: [Dot]) {
+        self.dots = dots
+        guard dots.count > Self.searched else { return }
+        for (index, dot) in dots.enumerated() {
+            positions[Place(kind: dot.kind, stamp: dot.stamp)] = index
+        }
+    }
+
+    func twin(of dot: Dot) -> Dot? {
+        guard dots.count > Self.searched else {
+            return dots.first { $0.kind == dot.kind && $0.stamp == dot.stamp }
+        }
+        return positions[Place(kind: dot.kind, stamp: dot.stamp)].map { dots[$0] }
     }
 }
 
@@ -95,19 +122,16 @@ extension Joiner {
         func isOverridden(_ dot: Dot) -> Bool {
             dot.stamp == .initial && (dropsSeeds || field.overrides.contains(dot.kind.part))
         }
-        for dot in left.dots where !isOverridden(dot) && !right.hasSeenGo(dot) {
-            let twin = right.dots.first { $0.kind == dot.kind && $0.stamp == dot.stamp }
-            if let twin, try twin.isGreater(than: dot, names) {
-                field.dots.append(twin)
-            } else {
+        let (leftTwins, rightTwins) = (Twins(left.dots), Twins(right.dots))
+        for dot in left.dots where !isOverridden(dot) {
+            if let twin = rightTwins.twin(of: dot) {
+                field.dots.append(try twin.isGreater(than: dot, names) ? twin : dot)
+            } else if !right.hasSeenGo(dot) {
                 field.dots.append(dot)
             }
         }
-        for dot in right.dots
-        where !isOverridden(dot) && !left.hasSeenGo(dot)
-            && !left.dots.contains(where: { $0.kind == dot.kind && $0.stamp == dot.stamp })
-        {
-            field.dots.append(dot)
+        for dot in right.dots where !isOverridden(dot) {
+            if leftTwins.twin(of: dot) == nil, !left.hasSeenGo(dot) { field.dots.append(dot) }
         }
         return JoinedContents(field: field, left: left.map, right: right.map)
     }

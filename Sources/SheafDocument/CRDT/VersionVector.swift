@@ -99,8 +99,20 @@ package struct VersionVector: Hashable, Sendable {
         entries.reduce(.initial) { max($0, $1.time) }
     }
 
-    /// Where the first entry is whose site does not come before `site`: most vectors are short.
+    /// Which entry is that of a site.
+    func index(of site: Site) -> Int? {
+        let index = position(of: site)
+        return index < entries.count && entries[index].site == site ? index : nil
+    }
+
+    /// Where the first entry is whose site does not come before `site`.
     private func position(of site: Site) -> Int {
-        entries.firstIndex { $0.site >= site } ?? entries.count
+        var low = 0
+        var high = entries.count
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].site < site { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }

@@ -26,7 +26,7 @@ enum DocumentWriter {
             }
             let document = writer.bytes.withUnsafeBytes { body in
                 assemble(
-                    sites: vector.entries, base: base, deletion: deletion,
+                    vector: vector, base: base, deletion: deletion,
                     older: writer.stamps.older, isPartial: isPartial, referenceWidth: width,
                     body: body)
             }
@@ -40,9 +40,10 @@ enum DocumentWriter {
     }
 
     fileprivate static func assemble(
-        sites: [VersionVector.Entry], base: VersionVector?, deletion: Stamp?, older: [Stamp],
+        vector: VersionVector, base: VersionVector?, deletion: Stamp?, older: [Stamp],
         isPartial: Bool, referenceWidth: Int, body: UnsafeRawBufferPointer
     ) -> [UInt8] {
+        let sites = vector.entries
         // To have seen nothing is not worth saying.
         let base = base.flatMap { $0.entries.isEmpty ? nil : $0 }
         let bases = base.map { differences(from: $0, in: sites) } ?? []
@@ -72,7 +73,7 @@ enum DocumentWriter {
             header.write(time.rawValue)
         }
         func write(_ stamp: Stamp) {
-            write(index: sites.firstIndex { $0.site == stamp.site } ?? 0, stamp.time)
+            write(index: vector.index(of: stamp.site) ?? 0, stamp.time)
         }
         header.write(flags)
         writeNumber(length)
@@ -140,7 +141,7 @@ extension EncodedDocument {
     package func settingBase(_ base: VersionVector?) throws(Malformed) -> [UInt8] {
         let header = try header()
         return DocumentWriter.assemble(
-            sites: try header.vector().entries, base: base, deletion: try header.deletion(),
+            vector: try header.vector(), base: base, deletion: try header.deletion(),
             older: try (0..<header.olderCount).map { (index) throws(Malformed) in
                 try header.stamp(UInt32(header.siteCount + index))
             }, isPartial: isPartial, referenceWidth: referenceWidth,

@@ -20,9 +20,8 @@ struct StampTable {
     mutating func reference(to stamp: Stamp) -> UInt32 {
         if stamp == .initial { return .max }
         let sites = vector.entries
-        for index in sites.indices where sites[index].site == stamp.site {
-            guard sites[index].time != stamp.time else { return UInt32(index) }
-            break
+        if let index = vector.index(of: stamp.site), sites[index].time == stamp.time {
+            return UInt32(index)
         }
         if older.count <= Self.searched {
             for index in older.indices where older[index] == stamp {

@@ -149,10 +149,11 @@ private struct Validator {
     private func check(
         _ field: FieldSide, at offset: Int, dropsSeeds: Bool
     ) throws(Malformed) {
-        for (index, dot) in field.dots.enumerated() {
-            let isTwice = field.dots[..<index].contains {
-                $0.kind == dot.kind && $0.stamp.site == dot.stamp.site
-            }
+        var seen = Set<DotOrigin>()
+        for dot in field.dots {
+            // One alone has nothing beside it.
+            let origin = DotOrigin(kind: dot.kind, site: dot.stamp.site)
+            let isTwice = field.dots.count > 1 && !seen.insert(origin).inserted
             if isTwice { throw .invalid("two dots of one kind and site", at: offset) }
             if dot.stamp == .initial,
                 dropsSeeds || field.overrides.contains(PartSet(dot.kind.part))
@@ -235,6 +236,12 @@ private struct Validator {
         guard !entry.hasReference else { throw .unexpected(entry.rawTag, at: entry.start) }
         try rewriteValue(entry, depth: depth, into: &writer)
     }
+}
+
+/// What a part has no two dots of.
+private struct DotOrigin: Hashable {
+    let kind: Dot.Kind
+    let site: Site
 }
 
 extension Part {
