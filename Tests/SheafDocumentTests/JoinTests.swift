@@ -40,4 +40,22 @@ import Testing
         #expect(report.breach == nil)
         #expect(report.states > 400)
     }
+
+    @Test func `floats are added in the order of their stamps, whoever has them`() {
+        let amounts = [0.1, 0.2, 0.5]
+        let sum = amounts.reduce(0.0, +)
+        #expect(amounts.reversed().reduce(0.0, +) != sum)
+        for edit in [Edit.increment, Edit.incrementOlder] {
+            let documents = amounts.enumerated().map { number, amount in
+                var document = BytesDocument()
+                let site = Site(rawValue: UInt64(3 - number))
+                let stamp = Stamp(HybridTime(rawValue: UInt64(10 + number)), site)
+                document.apply([edit(["a"], .float(amount))], stamp: stamp)
+                return document
+            }
+            let joined = documents[2].joined(with: documents[0]).joined(with: documents[1])
+            let expected: Value = ["a": .float(sum)]
+            #expect(joined.value == expected)
+        }
+    }
 }
