@@ -8,7 +8,7 @@ package import SheafTestSupport
 /// A store of documents on a simulated disk, beside what a model says of them.
 package final class DocumentLife {
     /// Which document of a few.
-    package struct Name: Hashable {
+    package struct Name: Hashable, Sendable {
         package let collection: String
         package let id: Value
     }

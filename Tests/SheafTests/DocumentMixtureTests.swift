@@ -1,0 +1,59 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafDocumentLives
+import SheafDocumentModel
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Changes of several stores in one commit, which random lives do not come to.
+@Suite struct DocumentMixtureTests {
+    private let name = DocumentLife.names[0]
+
+    private func change(_ action: DocumentChange.Action) -> DocumentChange {
+        DocumentChange(name.collection, name.id, action)
+    }
+
+    private func commit(_ life: DocumentLife, _ actions: DocumentChange.Action...) throws {
+        _ = try life.engine.commit(actions.map(change)) { batch throws(StorageError) in
+            try life.store.append(batch)
+        }
+        try life.flush()
+    }
+
+    /// What changed since a commit, or all of it, with all names spelled.
+    private func changes(_ life: DocumentLife, since commit: CommitID) throws -> [UInt8] {
+        let snapshot = life.engine.snapshot()
+        let key = try #require(try snapshot.key(collection: name.collection, id: name.id))
+        switch try snapshot.changes(of: key, since: commit) {
+        case .delta(let bytes), .state(let bytes):
+            return try bytes.withUnsafeBytes {
+                try EncodedDocument($0).renamed(from: snapshot.names, to: NameTable())
+            }
+        case .nothing, .removed: return []
+        }
+    }
+
+    @Test func `an edit and what others did before they saw it come in one commit`() throws {
+        let clock = FakeClock()
+        let (one, other) = (
+            try DocumentLife(seed: 1, clock: clock), try DocumentLife(seed: 2, clock: clock)
+        )
+        try commit(one, .insert(.of(("a", 1), ("b", ["x": 1]), ("c", 1))))
+        try commit(other, .join(try changes(one, since: 0)))
+        let seen = other.engine.snapshot().log.commit
+        try commit(other, .edit([.set(path: ["b", "x"], to: 2), .unset(path: ["c"])]))
+        try commit(one, .edit([.set(path: ["a"], to: 2)]))
+        let before = one.engine.snapshot().log.commit
+        let then = try changes(one, since: 0)
+        try commit(
+            one, .edit([.set(path: ["a"], to: 3)]), .join(try changes(other, since: seen)))
+        let document = BytesDocument(try changes(one, since: 0))
+        #expect(document.value == ["a": 3, "b": ["x": 2]])
+        // Who had the state before needs no more than what changed since.
+        var follower = BytesDocument(then)
+        follower.join(try changes(one, since: before))
+        #expect(follower == document)
+    }
+}
