@@ -30,10 +30,38 @@ struct FieldSide {
         kind == .mark ? namesMarks : named.contains(kind.part)
     }
 
-    /// Whether a dot is known here and not there any more.
-    func hasSeenGo(_ dot: Dot) -> Bool {
-        names(dot.kind) && header.covers(dot.stamp)
-            && !dots.contains { $0.kind == dot.kind && $0.stamp == dot.stamp }
+    /// Whether a dot that is not there was known here.
+    func hasSeen(_ dot: Dot) -> Bool { names(dot.kind) && header.covers(dot.stamp) }
+}
+
+/// Finds the dot of a field that has the same kind and stamp as another one.
+///
+/// Searches where there are few, and by hash where there are many: each site may have one.
+private struct DotIndex {
+    private struct Key: Hashable {
+        let kind: Dot.Kind
+        let stamp: Stamp
+    }
+
+    private let dots: [Dot]
+    private var positions: [Key: Int] = [:]
+
+    private static let searched = 12
+
+    init(_ dots: [Dot]) {
+        self.dots = dots
+        guard dots.count > Self.searched else { return }
+        positions.reserveCapacity(dots.count)
+        for index in dots.indices.reversed() {
+            positions[Key(kind: dots[index].kind, stamp: dots[index].stamp)] = index
+        }
+    }
+
+    func twin(of dot: Dot) -> Dot? {
+        guard dots.count > Self.searched else {
+            return dots.first { $0.kind == dot.kind && $0.stamp == dot.stamp }
+        }
+        return positions[Key(kind: dot.kind, stamp: dot.stamp)].map { dots[$0] }
     }
 }
 
@@ -95,18 +123,17 @@ extension Joiner {
         func isOverridden(_ dot: Dot) -> Bool {
             dot.stamp == .initial && (dropsSeeds || field.overrides.contains(dot.kind.part))
         }
-        for dot in left.dots where !isOverridden(dot) && !right.hasSeenGo(dot) {
-            let twin = right.dots.first { $0.kind == dot.kind && $0.stamp == dot.stamp }
+        let (leftIndex, rightIndex) = (DotIndex(left.dots), DotIndex(right.dots))
+        for dot in left.dots where !isOverridden(dot) {
+            let twin = rightIndex.twin(of: dot)
             if let twin, try twin.isGreater(than: dot, names) {
                 field.dots.append(twin)
-            } else {
+            } else if twin != nil || !right.hasSeen(dot) {
                 field.dots.append(dot)
             }
         }
         for dot in right.dots
-        where !isOverridden(dot) && !left.hasSeenGo(dot)
-            && !left.dots.contains(where: { $0.kind == dot.kind && $0.stamp == dot.stamp })
-        {
+        where !isOverridden(dot) && !left.hasSeen(dot) && leftIndex.twin(of: dot) == nil {
             field.dots.append(dot)
         }
         return JoinedContents(field: field, left: left.map, right: right.map)

@@ -145,15 +145,22 @@ private struct Validator {
         guard isThere else { throw .invalid("a field without anything", at: entry.start) }
     }
 
+    /// Who may have one dot of a kind at a field, and which kind.
+    private struct Author: Hashable {
+        let kind: Dot.Kind
+        let site: Site
+    }
+
     /// Checks what a field holds against what else is known of it.
     private func check(
         _ field: FieldSide, at offset: Int, dropsSeeds: Bool
     ) throws(Malformed) {
-        for (index, dot) in field.dots.enumerated() {
-            let isTwice = field.dots[..<index].contains {
-                $0.kind == dot.kind && $0.stamp.site == dot.stamp.site
-            }
-            if isTwice { throw .invalid("two dots of one kind and site", at: offset) }
+        var authors = Set<Author>()
+        for dot in field.dots {
+            // Each site may have some, so they are not searched one by one.
+            guard field.dots.count == 1
+                || authors.insert(Author(kind: dot.kind, site: dot.stamp.site)).inserted
+            else { throw .invalid("two dots of one kind and site", at: offset) }
             if dot.stamp == .initial,
                 dropsSeeds || field.overrides.contains(PartSet(dot.kind.part))
             {
