@@ -198,7 +198,7 @@ import Testing
         let length = EncodedDocument.maximumLength - 60
         try commit(
             insert("a", ["s": 1, "x": .bytes([UInt8](repeating: 7, count: length))]))
-        for slack in stride(from: 0, to: 60, by: 4) {
+        for slack in [4, 8] {
             let bytes = Value.bytes([UInt8](repeating: 8, count: length + slack))
             let change = DocumentChange(
                 "cars", "a", .edit([.unset(path: ["s"]), .set(path: ["x"], to: bytes)]))
