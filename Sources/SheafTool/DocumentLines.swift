@@ -30,7 +30,7 @@ enum DocumentLines {
         case .site(let site):
             return ["site  \(DocumentReading.text(site))"]
         case .document(let document):
-            let title = "\(document.collection) \(document.id)"
+            let title = title(document)
             guard let form = document.form else { return ["evict  \(title)\(previous)"] }
             var lines = ["\(form.rawValue)  \(title)  \(length)\(previous)"]
             if let value = document.value {
@@ -82,11 +82,16 @@ enum DocumentLines {
             guard titles.count < namedCount,
                 case .document(let document) = reading.meaning(of: logged.operation)
             else { continue }
-            titles.append("\(document.collection) \(document.id)")
+            titles.append(title(document))
         }
         guard !titles.isEmpty else { return "" }
         let rest = count > titles.count ? ", \(count - titles.count) more" : ""
         return "  " + titles.joined(separator: ", ") + rest
+    }
+
+    /// The collection, which may have any name, and the id.
+    private static func title(_ document: DocumentReading.DocumentMeaning) -> String {
+        "\(ReadableBytes.text(Array(document.collection.utf8))) \(document.id)"
     }
 
     private static func cut(_ text: String) -> String {

@@ -58,4 +58,24 @@ import Testing
             #expect(joined.value == expected)
         }
     }
+
+    @Test func `what many sites have written to one field stays until it is seen`() throws {
+        let documents = (1...200).map { number in
+            var document = BytesDocument()
+            let time = HybridTime(rawValue: UInt64(number % 7 + 1))
+            document.insert(
+                ["x": .integer(Int64(number))], stamp: Stamp(time, Site(rawValue: UInt64(number))))
+            return document
+        }
+        let half = documents[..<120].reduce(BytesDocument()) { $0.joined(with: $1) }
+        let other = documents[80...].reversed().reduce(BytesDocument()) { $0.joined(with: $1) }
+        var all = half.joined(with: other)
+        #expect(all == other.joined(with: half) && all.joined(with: half) == all)
+        all.validate()
+        #expect(all.dump.count { $0.hasPrefix("/x|value|") } == 200)
+        all.apply(
+            [.set(path: ["x"], to: 0)], stamp: Stamp(HybridTime(rawValue: 9), Site(rawValue: 7)))
+        #expect(all.joined(with: half) == all && half.joined(with: all) == all)
+        #expect(all.dump.count { $0.hasPrefix("/x|value|") } == 1)
+    }
 }

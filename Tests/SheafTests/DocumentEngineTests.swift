@@ -173,4 +173,101 @@ import Testing
         #expect(try value(9) == ["color": 7, "x": 1])
         #expect(try DocumentEngine(store).snapshot().names.name(0) == "color")
     }
+
+    @Test func `what is known is no news where names have got numbers since`() throws {
+        let stamp = Stamp(HybridTime(milliseconds: 1_780_000_000_000), Site(rawValue: 5))
+        let state = try Insertion.document(["m": ["color": 1], "x": 1], at: stamp, NameTable())
+        let delta = try state.withUnsafeBytes { bytes in
+            let editor = try DocumentEditor(
+                EncodedDocument(bytes),
+                at: Stamp(HybridTime(rawValue: stamp.time.rawValue + 1), Site(rawValue: 5)),
+                NameTable())
+            try editor.apply(.set(path: ["x"], to: 2))
+            return try #require(try editor.finish())
+        }
+        try commit(DocumentChange("cars", "a", .join(state)))
+        try commit(DocumentChange("cars", "a", .join(delta)))
+        for id in [1, 2, 3] as [Value] { try commit(insert(id, ["color": 1])) }
+        try store.flush()
+        #expect(engine.snapshot().names.number(of: Array("color".utf8)) != nil)
+        #expect(try !commit(DocumentChange("cars", "a", .join(delta))).outcomes[0].isChanged)
+        #expect(try !commit(DocumentChange("cars", "a", .join(state))).outcomes[0].isChanged)
+    }
+
+    @Test func `a document that its base makes too long is refused, and can be read on`() throws {
+        let length = EncodedDocument.maximumLength - 60
+        try commit(
+            insert("a", ["s": 1, "x": .bytes([UInt8](repeating: 7, count: length))]))
+        for slack in [4, 8] {
+            let bytes = Value.bytes([UInt8](repeating: 8, count: length + slack))
+            let change = DocumentChange(
+                "cars", "a", .edit([.unset(path: ["s"]), .set(path: ["x"], to: bytes)]))
+            do {
+                try commit(change)
+            } catch EngineError.limit(let name, _, _) {
+                #expect(name == "maximumDocumentLength")
+            }
+            try store.flush()
+            let snapshot = engine.snapshot()
+            let verified = try #require(try DocumentVerifier.verify(snapshot.log))
+            #expect(verified.findings == [] && verified.documentCount == 1)
+        }
+    }
+
+    @Test func `ids are nested as deep as they can be read, and no deeper`() throws {
+        var id: Value = 1
+        for _ in 0..<Value.maximumDepth { id = [id] }
+        try commit(insert(id, ["x": 1]))
+        #expect(try value(id) == ["x": 1])
+        let key = try DocumentID.key(of: id)
+        #expect(try DocumentID.id(of: key) == id)
+        for deeper in [[id], ["x": id]] as [Value] {
+            #expect(throws: EngineError.id(.tooDeep(limit: 64))) {
+                try commit(insert(deeper, ["x": 1]))
+            }
+        }
+    }
+
+    @Test(arguments: [0, 3_000])
+    func `overrides of parts that a delta does not name come to the log and to others`(
+        _ length: Int
+    ) throws {
+        let seeds: Object = ["big": .string(String(repeating: "b", count: length)), "x": ["a": 1]]
+        try commit(DocumentChange("cars", "a", .insertInitial(seeds)))
+        // Beside a register at x, whose stamp is new, it says that the seeds of the map are gone.
+        let seed = Insertion.initialStamp(seeds)
+        let time = HybridTime(milliseconds: 1_780_000_000_000)
+        let sites = [seed, Stamp(time, Site(rawValue: 5))].sorted { $0.site < $1.site }
+        let own: UInt8 = sites[0].site == seed.site ? 1 : 0
+        var delta = ByteWriter(capacity: 80)
+        delta.write([3, 46, 2])
+        for stamp in sites {
+            delta.write(stamp.site.rawValue)
+            delta.write(stamp.time.rawValue)
+        }
+        delta.write([1, own, 0] + [UInt8](repeating: 0, count: 8))
+        delta.write([15, 1, 0x78, 20, 2, 0x81, own, 2, 21, 4, 9, 1, 0, 0x68])
+        try commit(DocumentChange("cars", "a", .join(delta.bytes)))
+        try store.flush()
+        let snapshot = engine.snapshot()
+        let key = try #require(try snapshot.key(collection: "cars", id: "a"))
+        func seedsOfMap(_ bytes: UnsafeRawBufferPointer) throws -> Value? {
+            try EncodedDocument(bytes).entry(at: ["x"], snapshot.names)?
+                .value(as: .map, snapshot.names)
+        }
+        #expect(try snapshot.document(key)?.read(seedsOfMap) == nil)
+        guard case .delta(let change) = try snapshot.changes(of: key, since: 1) else {
+            Issue.record("a delta tells what a delta has brought")
+            return
+        }
+        let other = try Insertion.initial(seeds, NameTable())
+        let joined = try other.withUnsafeBytes { other in
+            try change.withUnsafeBytes { change in
+                try Join.join(EncodedDocument(other), EncodedDocument(change))
+            }
+        }
+        #expect(try joined.withUnsafeBytes(seedsOfMap) == nil)
+        #expect(
+            try !commit(DocumentChange("cars", "a", .join(delta.bytes))).outcomes[0].isChanged)
+    }
 }

@@ -135,4 +135,18 @@ import Testing
             #expect(run.status == 1 && run.errors.contains(complaint), "\(run.errors)")
         }
     }
+
+    @Test func `the name of a collection cannot break a line`() throws {
+        let store = try StoreEngine(
+            opening: try PosixVolume(path: path, creatingDirectory: true),
+            options: LogStoreOptions())
+        _ = try DocumentEngine(store).commit([
+            DocumentChange("odd\nname\u{1b}[31m", 1, .insert(["x": 1]))
+        ]) { batch throws(StorageError) in try store.append(batch) }
+        try store.close()
+        let log = try ToolRun(["log", path]).lines
+        #expect(log.count == 1 && log[0].hasSuffix(#"odd\x0aname\x1b[31m 1"#))
+        let commit = try ToolRun(["show", path, "1"]).lines
+        #expect(commit.contains { $0.hasPrefix(#"state  odd\x0aname\x1b[31m 1  "#) })
+    }
 }

@@ -85,7 +85,7 @@ struct WorkingDocument {
             return true
         }
         let next = try joined(state, other, names)
-        guard next != (try joined(state, state, names)) else { return false }
+        guard try !isSame(next, state, names) else { return false }
         // The deltas of a chain each build on the one before, which that of somebody else does not.
         let change = try onDocument(key) { () throws(Malformed) in
             let seen = try state.span.withUnsafeBytes { bytes throws(Malformed) in
@@ -105,6 +105,17 @@ struct WorkingDocument {
                 try joined(touched, change, names)
             } ?? change
         return true
+    }
+
+    /// Whether two states say the same.
+    ///
+    /// Names may have got numbers since they were spelled, and a join spells what it copies as it
+    /// was: so both are joined with themselves before they are compared.
+    private func isSame(
+        _ left: [UInt8], _ right: [UInt8], _ names: NameTable
+    ) throws(EngineError) -> Bool {
+        if left == right { return true }
+        return try joined(left, left, names) == joined(right, right, names)
     }
 
     /// Forgets the document; false where there is none.
@@ -171,6 +182,11 @@ struct WorkingDocument {
             try state.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).settingBase(base)
             }
+        }
+        guard based.count <= EncodedDocument.maximumLength else {
+            throw .limit(
+                name: "maximumDocumentLength", value: based.count,
+                limit: EncodedDocument.maximumLength)
         }
         let payload =
             !isPartial

@@ -52,6 +52,11 @@ package enum Changes {
                 return false
             }
         }
+        // A seed can be overridden by who names nothing else of its part.
+        for part in Part.allCases
+        where field.overrides.contains(part) && (part == .map || !hasNew({ $0.part == part })) {
+            return false
+        }
         guard let object = field.map.object else { return true }
         if field.namesMarks, !hasNew({ $0 == .mark }) { return false }
         for index in 0..<object.count
@@ -179,8 +184,9 @@ private struct Extraction {
         let marks = field.dots.filter { $0.kind == .mark }
         if isMapNamed || areMarksTouched(field, touched) { contents.dots += marks }
         if isMapNamed { contents.named.insert(.map) }
-        // Those of parts that were not touched are known.
-        contents.overrides = field.overrides.intersection(contents.named)
+        // Those of parts that were not touched are known, but for what somebody else says of them.
+        let said = touched.reduce(contents.named) { $0.union($1.0.overrides) }
+        contents.overrides = field.overrides.intersection(said)
         contents.hasMap = field.map.object != nil || touched.contains { $0.0.map.object != nil }
         return try contents.write(into: &writer, names, depth: depth) {
             (writer) throws(Malformed) in

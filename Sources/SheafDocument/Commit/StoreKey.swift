@@ -71,6 +71,7 @@ package enum DocumentID {
     package enum Refusal: Error, Hashable, Sendable {
         case float
         case null
+        case tooDeep(limit: Int)
         case tooLong(byteCount: Int, limit: Int)
     }
 
@@ -79,7 +80,7 @@ package enum DocumentID {
 
     /// The key of an id.
     package static func key(of id: Value) throws(Refusal) -> [UInt8] {
-        try check(id)
+        try check(id, depth: 1)
         let key = SortKey.identity(of: id)
         guard key.count <= maximumLength else {
             throw .tooLong(byteCount: key.count, limit: maximumLength)
@@ -98,14 +99,20 @@ package enum DocumentID {
         return id
     }
 
-    private static func check(_ id: Value) throws(Refusal) {
+    /// What cannot be an id; `depth` counts the arrays and objects, this one included.
+    private static func check(_ id: Value, depth: Int) throws(Refusal) {
+        func checkDepth() throws(Refusal) {
+            guard depth <= Value.maximumDepth else { throw .tooDeep(limit: Value.maximumDepth) }
+        }
         switch id {
         case .float: throw .float
         case .null: throw .null
         case .array(let values):
-            for value in values { try check(value) }
+            try checkDepth()
+            for value in values { try check(value, depth: depth + 1) }
         case .object(let object):
-            for field in object { try check(field.value) }
+            try checkDepth()
+            for field in object { try check(field.value, depth: depth + 1) }
         case .bool, .integer, .string, .bytes: break
         }
     }
@@ -116,6 +123,8 @@ extension DocumentID.Refusal: CustomStringConvertible {
         switch self {
         case .float: "an _id is no float, and holds none; use an integer or a string"
         case .null: "an _id is not null, and holds no null; use a string"
+        case .tooDeep(let limit):
+            "arrays and objects in an _id are nested at most \(limit) deep"
         case .tooLong(let count, let limit):
             "an _id takes at most \(limit) bytes as a key, and this one takes \(count)"
         }
