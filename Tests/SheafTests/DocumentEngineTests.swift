@@ -167,11 +167,11 @@ import Testing
         try store.flush()
         let names = engine.snapshot().names
         #expect((0..<names.count).map { names.name($0) } == ["color"])
-        let again = try DocumentEngine(store).snapshot()
+        let again = DocumentSnapshot(store.snapshot(), try Directory(store.snapshot()))
         #expect(again.names.count <= 1)
         try commit(insert(9, ["color": 7, "x": 1]))
         #expect(try value(9) == ["color": 7, "x": 1])
-        #expect(try DocumentEngine(store).snapshot().names.name(0) == "color")
+        #expect(try Directory(store.snapshot()).names.name(0) == "color")
     }
 
     @Test func `what is known is no news where names have got numbers since`() throws {
@@ -269,5 +269,32 @@ import Testing
         #expect(try joined.withUnsafeBytes(seedsOfMap) == nil)
         #expect(
             try !commit(DocumentChange("cars", "a", .join(delta.bytes))).outcomes[0].isChanged)
+    }
+
+    @Test func `a store has one engine at a time`() throws {
+        #expect(throws: EngineError.inUse) { try DocumentEngine(store) }
+        let other = try StoreEngine(opening: SimulatedVolume(seed: 2), options: LogStoreOptions())
+        do { _ = try DocumentEngine(other) }
+        _ = try DocumentEngine(other)
+    }
+
+    @Test func `the keys of a large map are data, and get no numbers`() throws {
+        let map = Object((0..<300).map { ("key\($0)", .integer(Int64($0))) })
+        try commit(insert("a", ["items": .object(map)]))
+        for _ in 0..<3 {
+            for key in 0..<10 {
+                try commit(
+                    DocumentChange(
+                        "cars", "a", .edit([.set(path: ["items", "key\(key)"], to: 1)])))
+            }
+        }
+        try store.flush()
+        #expect(engine.snapshot().names.count <= 1)
+    }
+
+    @Test func `what is no document is not taken for damage of one that is here`() throws {
+        #expect(throws: EngineError.received(.truncated(at: 0))) {
+            try commit(DocumentChange("cars", "a", .join([1, 2])))
+        }
     }
 }

@@ -24,7 +24,12 @@ package final class DocumentEngine: Sendable {
     }
 
     /// Reads what the log knows of names, and goes on with its clock.
+    ///
+    /// A store has one engine at a time: two would give the same numbers to different names.
     package init(_ store: StoreEngine) throws(EngineError) {
+        guard store.beginInterpretation() else { throw .inUse }
+        var isComplete = false
+        defer { if !isComplete { store.endInterpretation() } }
         self.store = store
         let snapshot = store.snapshot()
         let directory = try Directory(snapshot)
@@ -41,6 +46,11 @@ package final class DocumentEngine: Sendable {
             WriterState(
                 directory: directory, registry: NameRegistry(directory), clock: clock,
                 isSiteWritten: site != nil))
+        isComplete = true
+    }
+
+    deinit {
+        store.endInterpretation()
     }
 
     private static func site(of snapshot: LogSnapshot) throws(EngineError) -> Site? {
@@ -90,11 +100,13 @@ package final class DocumentEngine: Sendable {
             state.unpublished.forget(through: snapshot.commit)
             var transaction = DocumentTransaction(
                 snapshot, state.directory, state.clock,
-                now: store.options.clock.wallMilliseconds(), state.unpublished)
+                now: store.options.clock.wallMilliseconds(), state.unpublished.taken())
+            // Handed over and taken back: a copy would be made with each commit.
+            defer { state.unpublished = transaction.unpublished }
             var outcomes: [DocumentReceipt.Outcome] = []
             for change in changes { outcomes.append(try transaction.apply(change)) }
             guard transaction.hasChanges else {
-                let newest = max(snapshot.commit, state.unpublished.lastCommit)
+                let newest = max(snapshot.commit, transaction.unpublished.lastCommit)
                 return DocumentReceipt(commit: newest, outcomes: outcomes)
             }
             // Names that this commit uses for the first time come with it, be it lost or not.
@@ -106,7 +118,7 @@ package final class DocumentEngine: Sendable {
             let commit = try onStorage { () throws(StorageError) in try append(batch) }
             state.isSiteWritten = true
             state.registry.noteWritten(state.directory)
-            state.unpublished.note(transaction.documents, of: commit)
+            transaction.noteWritten(by: commit)
             for bytes in transaction.spellings { state.registry.note(bytes, in: &state.directory) }
             return DocumentReceipt(commit: commit, outcomes: outcomes)
         }

@@ -5,7 +5,8 @@ import SheafStorage
 /// Changes that become one commit.
 struct DocumentTransaction {
     private let snapshot: LogSnapshot
-    private let unpublished: UnpublishedDocuments
+    /// What commits have changed that no snapshot shows yet; lent by the engine.
+    private(set) var unpublished: UnpublishedDocuments
     private let now: UInt64
     private(set) var directory: Directory
     private(set) var clock: HybridClock
@@ -32,8 +33,10 @@ struct DocumentTransaction {
 
     var hasChanges: Bool { working.contains { $0.isChanged } }
 
-    /// What the commit leaves of each document; known when there is a batch.
-    var documents: [(key: [UInt8], document: StoredDocument?)] { stored }
+    /// Notes that the batch has become a commit.
+    mutating func noteWritten(by commit: CommitID) {
+        unpublished.note(stored, of: commit)
+    }
 
     /// Makes a change.
     mutating func apply(
@@ -142,6 +145,8 @@ struct DocumentTransaction {
                     throw .malformed(error)
                 }
             }
+        } orRefusing: {
+            .received($0)
         }
         do throws(HybridClock.Refusal) { try clock.observe(latest, at: now) } catch {
             throw .clock(error)
@@ -224,7 +229,8 @@ struct DocumentTransaction {
     }
 
     private mutating func noteSpellings(of document: WorkingDocument) throws(EngineError) {
-        guard let bytes = document.touched else { return }
+        // A delta does not tell whether its names are those of a large map, which are data.
+        guard let bytes = document.smallState else { return }
         var found: [[UInt8]] = []
         try onDocument(document.key) { () throws(Malformed) in
             try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
@@ -245,9 +251,13 @@ struct DocumentTransaction {
     }
 
     private func translating<Result>(
-        _ body: () throws(EditError) -> Result
+        _ body: () throws(EditError) -> Result,
+        orRefusing refusal: (Malformed) -> EngineError = { .edit(.malformed($0)) }
     ) throws(EngineError) -> Result {
-        do throws(EditError) { return try body() } catch { throw .edit(error) }
+        do throws(EditError) { return try body() } catch {
+            if case .malformed(let reason) = error { throw refusal(reason) }
+            throw .edit(error)
+        }
     }
 
     /// Says which document an error is about.
@@ -260,6 +270,10 @@ struct DocumentTransaction {
             .limit(
                 name: "maximumDocumentLength", value: Int(clamping: length),
                 limit: EncodedDocument.maximumLength)
+        case .edit(.malformed(.tooLong(0, let count, UInt64(EncodedDocument.maximumSites)))):
+            .limit(
+                name: "maximumSites", value: Int(clamping: count),
+                limit: EncodedDocument.maximumSites)
         case .edit(.malformed(let reason)): .damaged(key: key, reason)
         default: error
         }

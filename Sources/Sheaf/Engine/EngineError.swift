@@ -7,6 +7,10 @@ package enum EngineError: Error, Equatable, Sendable {
     case storage(StorageError)
     /// The bytes of a document are not what the format says.
     case damaged(key: [UInt8], Malformed)
+    /// What somebody else has sent is no document.
+    case received(Malformed)
+    /// The store has an engine already.
+    case inUse
     case edit(EditError)
     case id(DocumentID.Refusal)
     case clock(HybridClock.Refusal)
@@ -27,6 +31,8 @@ extension EngineError: CustomStringConvertible {
         case .damaged(let key, let reason):
             "the document with the key \(key.map { String($0, radix: 16) }.joined(separator: " ")) "
                 + "is damaged: \(reason)"
+        case .received(let reason): "what was received is no document: \(reason)"
+        case .inUse: "the store has an engine of documents already; it can have one at a time"
         case .edit(let error): "\(error)"
         case .id(let refusal): "\(refusal)"
         case .clock(let refusal): "\(refusal)"

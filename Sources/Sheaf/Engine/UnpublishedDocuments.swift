@@ -12,6 +12,9 @@ struct UnpublishedDocuments {
     }
 
     private var entries: [[UInt8]: Entry] = [:]
+    /// So many entries are looked through for what can be forgotten.
+    private var sweepCount = Self.firstSweepCount
+    private static let firstSweepCount = 1_024
     private(set) var lastCommit: CommitID = 0
 
     /// What a commit left of a document; nothing where the newest snapshot tells.
@@ -29,13 +32,22 @@ struct UnpublishedDocuments {
         }
     }
 
+    /// Hands over all of it, and is empty.
+    mutating func taken() -> UnpublishedDocuments {
+        defer { self = UnpublishedDocuments() }
+        return self
+    }
+
     /// Forgets what a snapshot shows.
     mutating func forget(through commit: CommitID) {
         guard !entries.isEmpty else { return }
         if commit >= lastCommit {
             entries.removeAll(keepingCapacity: true)
-        } else if entries.count > 1_024 {
+            sweepCount = Self.firstSweepCount
+        } else if entries.count > sweepCount {
             entries = entries.filter { $0.value.commit > commit }
+            // Not with each commit: what is left is looked at again when it has doubled.
+            sweepCount = max(Self.firstSweepCount, entries.count * 2)
         }
     }
 }

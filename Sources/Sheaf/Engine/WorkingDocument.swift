@@ -28,6 +28,11 @@ struct WorkingDocument {
         }
     }
 
+    /// The state, unless it is large.
+    var smallState: [UInt8]? {
+        state.flatMap { $0.count <= 4 * Self.smallLength || touched == $0 ? $0 : nil }
+    }
+
     var isChanged: Bool { touched != nil || isEvicted && original != nil }
 
     func exists() throws(EngineError) -> Bool {

@@ -29,7 +29,8 @@ struct FieldContents {
 
         // The parts are written by their age, and that of a map is known only now.
         let bytes = Array(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
-        let source = CopySource(stamps: writer.stamps, root: writer.rootStamp)
+        let source = CopySource(
+            stamps: writer.stamps.memory(behind: stamps), root: writer.rootStamp)
         writer.truncate(to: start)
         writer.stamps.truncate(olderCount: stamps)
         guard hasFields else { return try writeWithoutMap(into: &writer, names) }
@@ -68,7 +69,7 @@ struct FieldContents {
     }
 
     private func write(
-        _ map: EncodedEntry, _ source: CopySource<StampTable>,
+        _ map: EncodedEntry, _ source: CopySource<StampMemory>,
         into writer: inout EntryWriter, _ names: NameTable, depth: Int
     ) throws(Malformed) -> Bool {
         let missing = named.subtracting(presentParts.union(.map))
@@ -78,7 +79,7 @@ struct FieldContents {
 
     /// Writes entries in their order: parts by their latest dot, and what is noted behind them.
     private func writeEntries(
-        _ map: (EncodedEntry, CopySource<StampTable>)?, into writer: inout EntryWriter,
+        _ map: (EncodedEntry, CopySource<StampMemory>)?, into writer: inout EntryWriter,
         _ names: NameTable, depth: Int, _ missing: PartSet
     ) throws(Malformed) {
         var parts: [(part: Part, latest: Stamp?)] = []

@@ -7,19 +7,6 @@ protocol StampSource {
 
 extension EncodedHeader: StampSource {}
 
-extension StampTable: StampSource {
-    func stamp(_ reference: UInt32) throws(Malformed) -> Stamp {
-        if reference == .max { return .initial }
-        let index = Int(reference)
-        let sites = vector.entries
-        if index < sites.count { return Stamp(sites[index].time, sites[index].site) }
-        guard index - sites.count < older.count else {
-            throw .tooLong(at: 0, length: UInt64(reference), limit: UInt64(count))
-        }
-        return older[index - sites.count]
-    }
-}
-
 extension EncodedEntry {
     /// When an entry was written: what it says, or what the root says for all that do not.
     @inline(__always)

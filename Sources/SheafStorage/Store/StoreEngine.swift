@@ -31,6 +31,8 @@ package final class StoreEngine: Sendable {
     private let lock: any VolumeLock
     /// What was found when the store was opened.
     package let recovery: RecoveryReport
+    /// Whether somebody gives keys and payloads their meaning, which only one can.
+    private let isInterpreted = Atomic(false)
 
     /// Opens the store in `volume`, or makes one where there is none.
     package init(
@@ -75,6 +77,17 @@ package final class StoreEngine: Sendable {
     /// The newest durable state.
     package func snapshot() -> LogSnapshot {
         published.withLock { $0 }
+    }
+
+    /// Lends the store to who gives keys and payloads their meaning; false while another has it.
+    package func beginInterpretation() -> Bool {
+        isInterpreted.compareExchange(
+            expected: false, desired: true, ordering: .sequentiallyConsistent
+        ).exchanged
+    }
+
+    package func endInterpretation() {
+        isInterpreted.store(false, ordering: .sequentiallyConsistent)
     }
 
     /// Lets readers see what the state has published; only to be called under the state's lock.
