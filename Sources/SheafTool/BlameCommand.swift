@@ -75,7 +75,7 @@ enum BlameCommand {
     }
 
     private static func content(_ line: Blame.Line) -> String {
-        let value = line.value.map { ReadableBytes.text(Array($0.json.utf8)) } ?? ""
+        let value = line.value.map(DocumentLines.text) ?? ""
         switch line.kind {
         case .value: return value
         case .mark: return "(object)"

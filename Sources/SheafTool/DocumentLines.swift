@@ -24,9 +24,9 @@ enum DocumentLines {
                     + "\(DocumentReading.text(origin.peer)) as its commit \(origin.commit)"
             ]
         case .name(let number, let name):
-            return ["name \(number)  \(Value.string(name))"]
+            return ["name \(number)  \(text(.string(name)))"]
         case .collection(let number, let name):
-            return ["collection \(number)  \(Value.string(name))"]
+            return ["collection \(number)  \(text(.string(name)))"]
         case .site(let site):
             return ["site  \(DocumentReading.text(site))"]
         case .document(let document):
@@ -34,7 +34,7 @@ enum DocumentLines {
             guard let form = document.form else { return ["evict  \(title)\(previous)"] }
             var lines = ["\(form.rawValue)  \(title)  \(length)\(previous)"]
             if let value = document.value {
-                lines.append("    " + cut(Value.object(value).json))
+                lines.append("    " + cut(text(Value.object(value))))
             }
             if !document.changed.isEmpty {
                 lines.append("    changed  " + cut(document.changed.joined(separator: "  ")))
@@ -91,11 +91,27 @@ enum DocumentLines {
 
     /// The collection, which may have any name, and the id.
     private static func title(_ document: DocumentReading.DocumentMeaning) -> String {
-        "\(ReadableBytes.text(Array(document.collection.utf8))) \(document.id)"
+        ReadableBytes.text(Array(document.collection.utf8)) + " " + text(document.id)
+    }
+
+    /// A value as JSON in which nothing harms a terminal.
+    static func text(_ value: Value) -> String {
+        var text = ""
+        for scalar in value.json.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,
+                .paragraphSeparator:
+                for unit in String(scalar).utf16 {
+                    let digits = String(unit, radix: 16)
+                    text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
     }
 
     private static func cut(_ text: String) -> String {
-        let text = ReadableBytes.text(Array(text.utf8))
-        return text.utf8.count > valueLength ? text.prefix(valueLength) + "..." : text
+        text.utf8.count > valueLength ? text.prefix(valueLength) + "..." : text
     }
 }

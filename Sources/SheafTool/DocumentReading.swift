@@ -96,7 +96,7 @@ final class DocumentReading {
                 }
             }
         }
-        if payload.isWhole { removed.append("/") }
+        if payload.isWhole { removed.append(Self.text([])) }
         meaning.changed = Self.unique(changed)
         meaning.removed = Self.unique(removed)
     }
@@ -134,10 +134,11 @@ final class DocumentReading {
         return directory
     }
 
-    /// A path as text: names behind slashes, and what would be taken for something else escaped.
+    /// A path as text: names behind slashes, what would be taken for something else escaped, and a
+    /// point for the document itself.
     static func text(_ path: [String]) -> String {
         path.isEmpty
-            ? "/"
+            ? "."
             : path.map { name in
                 "/" + ReadableBytes.text(Array(name.utf8)).replacing("/", with: #"\x2f"#)
             }.joined()

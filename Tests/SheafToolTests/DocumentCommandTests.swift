@@ -118,7 +118,7 @@ import Testing
         let writer = "2026-05-28T20:26:40.000Z  0123456789abcdef"
         #expect(
             lines == [
-                "/        commit 1  \(writer)  (object)",
+                ".        commit 1  \(writer)  (object)",
                 #"/color   commit 2  \#(writer)  "green""#,
                 "/drives  commit 2  \(writer)  + 3", "/seats   commit 1  \(writer)  (object)",
             ])

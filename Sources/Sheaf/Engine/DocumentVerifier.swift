@@ -25,7 +25,14 @@ package struct DocumentVerifier {
         let site = StoreKey.site.bytes.span.withUnsafeBytes { snapshot.place(of: $0) }
         guard site != nil else { return nil }
         var verifier = DocumentVerifier(snapshot: snapshot)
-        let directory = try Directory(snapshot)
+        let directory: Directory
+        do throws(EngineError) { directory = try Directory(snapshot) } catch {
+            guard case .damaged(let key, let reason) = error else { throw error }
+            let place = key.span.withUnsafeBytes { snapshot.place(of: $0) }
+            verifier.findings.append(
+                Finding(position: place?.position ?? .none, reason: "\(reason)"))
+            return verifier
+        }
         try snapshot.tree.forEach(in: snapshot.keys) { (key, _) throws(EngineError) in
             try verifier.check(key, directory)
             return true

@@ -43,7 +43,10 @@ extension EngineError: CustomStringConvertible {
         case .limit(let name, let value, let limit):
             "\(name) is \(limit), and this would be \(value)"
         case .invalidCollection(let name):
-            "a collection has a name, and '\(name)' is none"
+            name.isEmpty
+                ? "the name of a collection is empty"
+                : "the name of a collection has \(name.utf8.count) bytes; it can have "
+                    + "\(Directory.maximumCollectionNameLength)"
         }
     }
 }
