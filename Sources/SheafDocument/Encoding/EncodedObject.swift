@@ -148,6 +148,9 @@ extension EncodedObject {
         var low = 0
         var left = numberedCount
         guard left > 0 else { return nil }
+        if flags & ShapeBits.wideNames == 0, left <= 16, namesAt &+ left >= 8 {
+            return indexAmongFew(number)
+        }
         if flags & ShapeBits.wideNames == 0 {
             // Nearly all objects: the steps are one load and one comparison each.
             let names = base + namesAt
@@ -165,6 +168,37 @@ extension EncodedObject {
             left &-= half
         }
         return nameNumber(low) == number ? low : nil
+    }
+
+    /// Looks at eight names of one byte at once; there are at most sixteen.
+    @inline(__always)
+    private func indexAmongFew(_ number: UInt32) -> Int? {
+        guard number <= 0xFF else { return nil }
+        let count = numberedCount
+        let pattern = 0x0101_0101_0101_0101 &* UInt64(number)
+        if count > 8 {
+            let index = Self.firstByte(equalTo: pattern, in: names(at: namesAt))
+            if index < 8 { return index }
+        }
+        // The last eight; of fewer, what stands before them is shifted away.
+        let word = names(at: namesAt &+ count &- 8)
+        let missing = max(8 &- count, 0)
+        let index = Self.firstByte(
+            equalTo: pattern &>> UInt64(8 &* missing), in: word &>> UInt64(8 &* missing))
+        return index &+ missing < 8 ? count &- 8 &+ missing &+ index : nil
+    }
+
+    @inline(__always)
+    private func names(at offset: Int) -> UInt64 {
+        UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+
+    /// Which byte is the first that is that of the pattern; eight where none is.
+    @inline(__always)
+    private static func firstByte(equalTo pattern: UInt64, in word: UInt64) -> Int {
+        let difference = word ^ pattern
+        let zeros = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
+        return zeros.trailingZeroBitCount &>> 3
     }
 
     /// Older documents spell names that have numbers now.
