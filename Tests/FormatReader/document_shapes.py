@@ -229,6 +229,8 @@ def counters():
 
 
 def seeds():
+    yield "seed-beside", "a seed beside an overridden map at the same name", state(
+        {1: 10}, [ROOT, (("o",), REGISTER, VALUE, INITIAL, 1)], overrides={((b"o",), MAP)})
     yield "seeds", "an INITIAL document: no site", Peer(1).insert_initial(
         {"a": 1, "o": {"b": 2}}).document
     changed = Peer(1, Peer(1).insert_initial({"a": 1, "b": 2, "o": {"c": 3}}).document)
