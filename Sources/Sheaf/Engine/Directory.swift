@@ -47,7 +47,12 @@ package struct Directory: Sendable {
             let payload = try onStorage { () throws(StorageError) in
                 try snapshot.payload(of: key)
             }
-            if let payload { try body(number, Array(payload)) }
+            guard let payload else { return true }
+            // A name that was repaired would be another one.
+            guard String(validating: payload, as: UTF8.self) != nil else {
+                throw .damaged(key: Array(key), .notText(at: 0))
+            }
+            try body(number, Array(payload))
             return true
         }
     }
