@@ -125,6 +125,8 @@ package struct DocumentLives {
     ) throws {
         try peer.flush()
         let snapshot = peer.engine.snapshot()
+        let findings = try DocumentVerifier.verify(snapshot.log)?.findings ?? []
+        guard findings.isEmpty else { throw Breach(description: "\(title): \(findings)") }
         let first = snapshot.log.foldedThrough
         for name in DocumentLife.names {
             guard let key = try snapshot.key(collection: name.collection, id: name.id) else {

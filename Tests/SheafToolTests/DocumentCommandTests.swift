@@ -99,7 +99,7 @@ import Testing
         try store.close()
         let wrong = try ToolRun(["verify", path])
         #expect(wrong.status == 3)
-        #expect(wrong.lines.first?.contains("holds no document: ") == true, "\(wrong.text)")
+        #expect(wrong.lines.first?.contains("breaks a rule: ") == true, "\(wrong.text)")
         let shown = try ToolRun(["show", path, "6"])
         #expect(shown.lines.last?.hasPrefix(#"put     \x10\x00\x00@b\x00  6 bytes"#) == true)
     }

@@ -55,10 +55,11 @@ package final class DocumentEngine: Sendable {
 
     private static func site(of snapshot: LogSnapshot) throws(EngineError) -> Site? {
         guard let payload = try payload(of: .site, in: snapshot) else { return nil }
-        guard payload.count == 8, payload.contains(where: { $0 != 0 }) else {
-            throw .damaged(key: StoreKey.site.bytes, .invalid("no site", at: 0))
+        return try onDocument(StoreKey.site.bytes) { () throws(Malformed) in
+            try payload.span.withUnsafeBytes { bytes throws(Malformed) in
+                try Site(decoding: bytes)
+            }
         }
-        return Site(rawValue: payload.reversed().reduce(0) { $0 << 8 | UInt64($1) })
     }
 
     private static func payload(

@@ -214,11 +214,7 @@ struct DocumentTransaction {
         try onStorage { () throws(StorageError) in
             if let origin { try batch.put(StoreKey.origin.bytes, origin.bytes) }
             try registry.write(directory, into: &batch)
-            if writingSite {
-                var site = ByteWriter(capacity: 8)
-                site.write(clock.site.rawValue)
-                try batch.put(StoreKey.site.bytes, site.bytes)
-            }
+            if writingSite { try batch.put(StoreKey.site.bytes, clock.site.bytes) }
         }
         for document in working where document.isChanged {
             let written = try document.write(into: &batch)

@@ -47,34 +47,58 @@ package struct DocumentVerifier {
     private mutating func check(
         _ key: UnsafeRawBufferPointer, _ directory: Directory
     ) throws(EngineError) {
+        let snapshot = snapshot
+        let newest = snapshot.place(of: key)?.position ?? .none
+        var rules: ChainRules?
+        let isKnown = note(at: newest) { () throws(Malformed) in
+            rules = try ChainRules(of: key, directory, foldedThrough: snapshot.foldedThrough)
+        }
+        guard isKnown, var rules else { return }
+        var history = snapshot.history(of: key)
+        var oldest = newest
+        while let logged = try onStorage({ () throws(StorageError) in try history.next() }) {
+            oldest = logged.position
+            let isRight = note(at: oldest) { () throws(Malformed) in try rules.check(logged) }
+            guard isRight else { return }
+        }
+        guard note(at: oldest, { () throws(Malformed) in try rules.finish() }) else { return }
+        guard case .document = StoreKey(key) else { return }
+        try count(key, at: newest, directory.names)
+    }
+
+    /// Joins what the document stands on.
+    private mutating func count(
+        _ key: UnsafeRawBufferPointer, at position: LogPosition, _ names: NameTable
+    ) throws(EngineError) {
+        let snapshot = snapshot
         let operations = try onStorage { () throws(StorageError) in
             try snapshot.operations(of: key)
         }
-        guard let newest = operations.first else { return }
+        var exists = false
+        let isRight = note(at: position) { () throws(Malformed) in
+            let document = try StoredDocument(operations, in: snapshot, names)
+            exists =
+                try document?.read { bytes throws(Malformed) in
+                    try EncodedDocument(bytes).exists()
+                } ?? false
+        }
+        guard isRight else { return }
+        if exists { documentCount += 1 } else { tombstoneCount += 1 }
+    }
+
+    /// Makes a finding of what goes wrong; false where something did.
+    private mutating func note(
+        at position: LogPosition, _ check: () throws(Malformed) -> Void
+    ) -> Bool {
         do throws(Malformed) {
-            guard let stored = StoreKey(key) else {
-                throw .invalid("a key that means nothing", at: 0)
-            }
-            guard case .document(let collection, let id) = stored else { return }
-            guard directory.collections.indices.contains(Int(collection)) else {
-                throw .invalid("a collection without a name", at: 1)
-            }
-            _ = try DocumentID.id(of: id)
-            for logged in operations {
-                let payload = try DocumentPayload(logged.operation.payload)
-                try payload.state?.validate(directory.names)
-                try payload.delta?.validate(directory.names)
-            }
-            let document = try StoredDocument(operations, in: snapshot, directory.names)
-            let exists = try document?.read { bytes throws(Malformed) in
-                try EncodedDocument(bytes).exists()
-            }
-            if exists == true { documentCount += 1 } else { tombstoneCount += 1 }
+            try check()
+            return true
         } catch {
             findings.append(
                 Finding(
-                    position: newest.position,
-                    reason: "the operation at \(newest.position) holds no document: \(error)"))
+                    position: position,
+                    reason: "the operation at \(position) breaks a rule: \(error)"))
+            return false
         }
     }
 }

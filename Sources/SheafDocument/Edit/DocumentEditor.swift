@@ -54,7 +54,7 @@ package struct DocumentEditor {
     package func apply(_ edit: Edit) throws(EditError) {
         switch edit {
         case .set(let path, let value, let mode):
-            guard path.count + value.depth <= Value.maximumDepth else {
+            guard !value.isDeeper(than: Value.maximumDepth - path.count) else {
                 throw .tooDeep(limit: Value.maximumDepth)
             }
             try set(path, value, mode)
@@ -148,12 +148,14 @@ package struct DocumentEditor {
 }
 
 extension Value {
-    /// How deep arrays and objects lie in one another here.
-    package var depth: Int {
+    /// Whether arrays and objects lie deeper in one another than a limit, behind which it does not
+    /// look.
+    package func isDeeper(than limit: Int) -> Bool {
         switch self {
-        case .array(let values): 1 + (values.map(\.depth).max() ?? 0)
-        case .object(let object): 1 + (object.map(\.value.depth).max() ?? 0)
-        default: 0
+        case .array(let values): limit < 1 || values.contains { $0.isDeeper(than: limit - 1) }
+        case .object(let object):
+            limit < 1 || object.contains { $0.value.isDeeper(than: limit - 1) }
+        default: limit < 0
         }
     }
 }

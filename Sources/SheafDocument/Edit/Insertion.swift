@@ -6,9 +6,7 @@ package enum Insertion {
     package static func document(
         _ object: Object, at stamp: Stamp, _ names: NameTable
     ) throws(EditError) -> [UInt8] {
-        guard Value.object(object).depth <= Value.maximumDepth else {
-            throw .tooDeep(limit: Value.maximumDepth)
-        }
+        try checkDepth(of: object)
         let noted = stamp == .initial ? initialStamp(object) : stamp
         return try document(at: stamp, noting: noted, capacity: 256) { (writer) throws(Malformed) in
             writer.writeFields(object, at: stamp, names)
@@ -72,6 +70,7 @@ package enum Insertion {
     package static func differences(
         between document: EncodedDocument, and object: Object, _ names: NameTable
     ) throws(EditError) -> [Edit] {
+        try checkDepth(of: object)
         var edits: [Edit] = []
         do throws(Malformed) {
             try note(
@@ -80,6 +79,12 @@ package enum Insertion {
             throw .malformed(error)
         }
         return edits
+    }
+
+    private static func checkDepth(of object: Object) throws(EditError) {
+        guard !Value.object(object).isDeeper(than: Value.maximumDepth) else {
+            throw .tooDeep(limit: Value.maximumDepth)
+        }
     }
 
     private static func note(

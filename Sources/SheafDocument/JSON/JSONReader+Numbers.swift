@@ -1,4 +1,5 @@
-/// Numbers: integers where 64 bits hold them, the nearest float otherwise.
+/// Numbers: integers where 64 bits hold them, the nearest float otherwise; `-0` is the integer zero,
+/// and `-0.0` a float that keeps its sign.
 extension JSONReader {
     mutating func readNumber() throws(JSONError) -> Value {
         let start = offset

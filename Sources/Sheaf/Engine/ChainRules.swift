@@ -1,0 +1,96 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+
+/// What the operations of one key have to be (`format-spec/commits.md`), the newest first.
+struct ChainRules {
+    private let key: StoreKey
+    private let names: NameTable
+    /// Commits up to this one may have lost operations, and so their order.
+    private let foldedThrough: CommitID
+    /// What the operation that was checked last asks of the one before it.
+    private var newer: Newer?
+
+    private enum Newer {
+        /// The document has a state, and had seen this before.
+        case state(base: VersionVector)
+        case delta(base: VersionVector)
+        case payload(UnsafeRawBufferPointer)
+    }
+
+    init(
+        of key: UnsafeRawBufferPointer, _ directory: Directory, foldedThrough: CommitID
+    ) throws(Malformed) {
+        guard let stored = StoreKey(key) else {
+            throw .invalid("a key that means nothing", at: 0)
+        }
+        self.key = stored
+        self.foldedThrough = foldedThrough
+        names = directory.names
+        guard case .document(let collection, let id) = stored else { return }
+        guard directory.collections.indices.contains(Int(collection)) else {
+            throw .invalid("a collection without a name", at: 1)
+        }
+        let value = try DocumentID.id(of: id)
+        let own: [UInt8]
+        do throws(DocumentID.Refusal) { own = try DocumentID.key(of: value) } catch {
+            throw .invalid("\(error)", at: 3)
+        }
+        guard own == id else { throw .invalid("an id in other bytes than its own", at: 3) }
+    }
+
+    /// Checks the next older operation.
+    mutating func check(_ logged: LoggedOperation) throws(Malformed) {
+        switch key {
+        case .origin: try checkOrigin(logged)
+        case .site: _ = try Site(decoding: logged.operation.payload)
+        case .name, .collection: try checkName(logged.operation)
+        case .document: try checkDocument(logged.operation)
+        }
+    }
+
+    /// Checks what there has to be before the oldest operation.
+    func finish() throws(Malformed) {
+        if case .delta = newer { throw .invalid("a delta that nothing stands under", at: 0) }
+    }
+
+    private func checkOrigin(_ logged: LoggedOperation) throws(Malformed) {
+        _ = try CommitOrigin(decoding: logged.operation.payload)
+        let isFirst = logged.operation.distance == Record.headerLength
+        guard isFirst || logged.commit <= foldedThrough else {
+            throw .invalid("an origin that is not the first operation of its commit", at: 0)
+        }
+    }
+
+    private mutating func checkName(_ operation: SheafStorage.Operation) throws(Malformed) {
+        guard operation.kind == .put else { throw .invalid("a name that was taken away", at: 0) }
+        if case .payload(let bytes) = newer, !bytes.elementsEqual(operation.payload) {
+            throw .invalid("a name that was changed", at: 0)
+        }
+        newer = .payload(operation.payload)
+    }
+
+    private mutating func checkDocument(_ operation: SheafStorage.Operation) throws(Malformed) {
+        guard operation.kind != .remove else {
+            try finish()
+            newer = nil
+            return
+        }
+        let payload = try DocumentPayload(operation.payload)
+        guard (payload.state != nil) == (operation.kind == .put) else {
+            throw .unexpected(operation.payload[0], at: 0)
+        }
+        try payload.state?.validate(names)
+        try payload.delta?.validate(names)
+        let seen = try payload.vector()
+        switch newer {
+        case .state(let base), .delta(let base):
+            guard base == seen else {
+                throw .invalid("a base that is not the vector before it", at: 0)
+            }
+        case .payload, nil: break
+        }
+        let base = try payload.baseVector()
+        newer = payload.state == nil ? .delta(base: base) : .state(base: base)
+    }
+}

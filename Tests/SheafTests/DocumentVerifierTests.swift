@@ -1,0 +1,131 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// What breaks a rule of `format-spec/commits.md`, though its checksums are right.
+@Suite struct DocumentVerifierTests {
+    /// An operation that no engine writes.
+    struct Breach: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let reason: String
+        let write: @Sendable (inout WriteBatch) throws -> Void
+
+        init(
+            _ description: String, _ reason: String,
+            _ write: @escaping @Sendable (inout WriteBatch) throws -> Void
+        ) {
+            testDescription = description
+            self.reason = reason
+            self.write = write
+        }
+    }
+
+    private static let car = StoreKey.document(collection: 0, id: Array("@a\0".utf8)).bytes
+
+    private static func state(_ object: Object = ["x": 1], base: VersionVector? = nil) throws
+        -> [UInt8]
+    {
+        let stamp = Stamp(HybridTime(milliseconds: 5), Site(rawValue: 9))
+        let bytes = try Insertion.document(object, at: stamp, NameTable())
+        return try bytes.withUnsafeBytes { try EncodedDocument($0).settingBase(base) }
+    }
+
+    private static func delta() throws -> [UInt8] {
+        try state().withUnsafeBytes { bytes in
+            let later = Stamp(HybridTime(milliseconds: 6), Site(rawValue: 9))
+            let editor = try DocumentEditor(EncodedDocument(bytes), at: later, NameTable())
+            try editor.apply(.set(path: ["x"], to: 2))
+            return try #require(try editor.finish())
+        }
+    }
+
+    static let breaches = [
+        Breach("a key of no kind", "a key that means nothing at offset 0") {
+            try $0.put([7], [])
+        },
+        Breach("a key that is too short", "a key that means nothing at offset 0") {
+            try $0.put([0x10, 0], [])
+        },
+        Breach("an unknown collection", "a collection without a name at offset 1") {
+            let key = StoreKey.document(collection: 5, id: Array("@a\0".utf8)).bytes
+            try $0.put(key, DocumentPayload.encode(state: try state()))
+        },
+        Breach("an id that is null", "an _id is not null") {
+            let key = StoreKey.document(collection: 0, id: [0x70]).bytes
+            try $0.put(key, DocumentPayload.encode(state: try state()))
+        },
+        Breach("a text for a site", "something behind the site at offset 8") {
+            try $0.put(StoreKey.site.bytes, Array("a long site".utf8))
+        },
+        Breach("a site of zeros", "a site that is zero at offset 0") {
+            try $0.put(StoreKey.site.bytes, [UInt8](repeating: 0, count: 8))
+        },
+        Breach("an origin that is too short", "the bytes end inside the value at offset 8") {
+            try $0.put(StoreKey.origin.bytes, [UInt8](repeating: 1, count: 8))
+        },
+        Breach("an origin that is not first", "an origin that is not the first operation") {
+            let other = StoreKey.document(collection: 0, id: Array("@b\0".utf8)).bytes
+            try $0.put(other, DocumentPayload.encode(state: try state()))
+            let site = Site(rawValue: 3)
+            let origin = CommitOrigin(
+                stamp: Stamp(HybridTime(milliseconds: 1), site), peer: site, commit: 1)
+            try $0.put(StoreKey.origin.bytes, origin.bytes)
+        },
+        Breach("a collection with another name", "a name that was changed at offset 0") {
+            try $0.put(StoreKey.collection(0).bytes, Array("boats".utf8))
+        },
+        Breach("a payload of no kind", "the byte 9 at offset 0 cannot stand there") {
+            try $0.put(car, [9, 1, 2])
+        },
+        Breach("a put of a delta", "the byte 2 at offset 0 cannot stand there") {
+            try $0.put(car, DocumentPayload.encode(delta: try delta()))
+        },
+        Breach("an extension by a state", "the byte 1 at offset 0 cannot stand there") {
+            try $0.extend(car, DocumentPayload.encode(state: try state()))
+        },
+        Breach("a state that is none", "offset") {
+            try $0.put(car, DocumentPayload.encode(state: [0, 1, 2]))
+        },
+        Breach("a delta on another state", "a base that is not the vector before it") {
+            try $0.extend(car, DocumentPayload.encode(delta: try delta()))
+        },
+        Breach("a state with another base", "a base that is not the vector before it") {
+            var base = VersionVector()
+            base.note(Stamp(HybridTime(milliseconds: 4), Site(rawValue: 9)))
+            try $0.put(car, DocumentPayload.encode(state: try state(base: base)))
+        },
+    ]
+
+    private func verified(
+        _ write: @Sendable (inout WriteBatch) throws -> Void
+    ) throws -> DocumentVerifier {
+        var options = LogStoreOptions()
+        options.clock = FakeClock().clock
+        let store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
+        let engine = try DocumentEngine(store)
+        let change = DocumentChange("cars", "a", .insert(["x": 1], onConflict: .fail))
+        _ = try engine.commit([change]) { batch throws(StorageError) in try store.append(batch) }
+        var batch = WriteBatch()
+        try write(&batch)
+        if batch.count > 0 { _ = try store.append(batch) }
+        try store.flush()
+        return try #require(try DocumentVerifier.verify(store.snapshot()))
+    }
+
+    @Test func `what an engine writes breaks no rule`() throws {
+        let verified = try verified { _ in }
+        #expect(verified.findings == [] && verified.documentCount == 1)
+    }
+
+    @Test(arguments: breaches)
+    func `what breaks a rule is found where it stands`(_ breach: Breach) throws {
+        let verified = try verified(breach.write)
+        let finding = try #require(verified.findings.first)
+        #expect(verified.findings.count == 1)
+        #expect(finding.reason.contains(" breaks a rule: "), "\(finding.reason)")
+        #expect(finding.reason.contains(breach.reason), "\(finding.reason)")
+    }
+}
