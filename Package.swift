@@ -38,6 +38,11 @@ let package = Package(
         // Floor 2: values, documents that merge, and commits.
         .target(name: "SheafDocument", dependencies: ["SheafBytes"], swiftSettings: settings),
 
+        // Floor 3: the query language.
+        .target(
+            name: "SheafQuery", dependencies: ["SheafBytes", "SheafDocument"],
+            swiftSettings: settings),
+
         // Floor 4: documents in a store.
         .target(
             name: "Sheaf", dependencies: ["SheafBytes", "SheafDocument", "SheafStorage"],
@@ -86,6 +91,10 @@ let package = Package(
         .testTarget(
             name: "SheafDocumentTests",
             dependencies: ["SheafDocument", "SheafDocumentModel", "SheafTestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "SheafQueryTests",
+            dependencies: ["SheafQuery", "SheafBytes", "SheafDocument", "SheafTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "SheafTests",
