@@ -27,6 +27,10 @@ package struct QueryError: Error, Equatable, Sendable {
         case limit
         /// What the statement does cannot be done to the documents that there are.
         case conflict
+        /// The bytes of a document are not what its format says.
+        case damaged
+        /// What the statement runs in has failed, or does not allow it.
+        case failed
     }
 
     /// A line of the statement with a mark below it.

@@ -1,0 +1,92 @@
+import SheafBytes
+package import SheafDocument
+
+/// What expressions read while they are evaluated: a row of each source, and what is bound.
+///
+/// One is made for each run of a statement, and used for all its rows.
+package final class Frame {
+    /// The row of each source, in the order of FROM and the joins.
+    package var rows: [Row]
+    /// What comprehensions have bound.
+    var variables: [Value?]
+    /// The values of GROUP BY, and the results of the aggregates.
+    var groups: [Value?] = []
+    var aggregates: [Value?] = []
+    package let names: NameTable
+    let context: FunctionContext
+
+    package init(
+        sourceCount: Int, variableCount: Int, names: NameTable, context: FunctionContext
+    ) {
+        rows = Array(repeating: Row(), count: sourceCount)
+        variables = Array(repeating: nil, count: variableCount)
+        self.names = names
+        self.context = context
+    }
+}
+
+/// A document of a source, as expressions see it; the bytes are valid while it is the row.
+package struct Row {
+    package enum Content {
+        /// The empty side of an outer join.
+        case absent
+        case encoded(EncodedObject)
+        /// A row that no document stands behind, or one that has been read.
+        case value(Object)
+    }
+
+    package let content: Content
+    /// The bytes of the id, as keys have them; none for rows that bring theirs along.
+    package let id: UnsafeRawBufferPointer?
+
+    package init() {
+        content = .absent
+        id = nil
+    }
+
+    package init(_ fields: EncodedObject, id: UnsafeRawBufferPointer) {
+        content = .encoded(fields)
+        self.id = id
+    }
+
+    package init(_ object: Object) {
+        content = .value(object)
+        id = nil
+    }
+
+    package static let idName = "_id"
+
+    /// The value of `_id`.
+    func idValue() throws(QueryError) -> Value? {
+        guard let id else {
+            if case .value(let object) = content { return object[Self.idName] }
+            return nil
+        }
+        return try onDocument { () throws(Malformed) in try DocumentID.id(of: Array(id)) }
+    }
+}
+
+/// Runs what reads the bytes of a document.
+func onDocument<Result>(
+    _ body: () throws(Malformed) -> Result
+) throws(QueryError) -> Result {
+    do throws(Malformed) { return try body() } catch {
+        throw QueryError(.damaged, "a document is damaged: \(error)")
+    }
+}
+
+extension Row {
+    /// The whole document with its id, as a statement with these types sees it.
+    func object(_ types: FieldTypes, _ names: NameTable) throws(QueryError) -> Object? {
+        switch content {
+        case .absent: return nil
+        case .value(let object): return object
+        case .encoded(let fields):
+            var object = try onDocument { () throws(Malformed) in
+                try types.value(of: fields, names)
+            }
+            object[Self.idName] = try idValue()
+            return object
+        }
+    }
+}

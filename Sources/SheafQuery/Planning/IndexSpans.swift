@@ -1,0 +1,127 @@
+import SheafBytes
+
+/// The values that the conditions of a conjunction leave to each field.
+struct FieldSets {
+    private(set) var sets: [[String]: ComponentSet] = [:]
+    /// The fields whose conditions hold only somewhere in their sets.
+    private var inexact: Set<[String]> = []
+
+    /// Whether no document can have such fields.
+    var isEmpty: Bool { sets.values.contains { $0.ranges.isEmpty } }
+
+    /// Takes a condition in; what is not about one field goes to the others.
+    mutating func add(_ condition: Condition, others: inout [Condition]) {
+        switch condition {
+        case .field(let path, let set): narrow(path, to: set)
+        case .somewhereIn(let path, let set):
+            narrow(path, to: set)
+            inexact.insert(path)
+        case .all(let conditions):
+            for condition in conditions { add(condition, others: &others) }
+        case .any(let conditions):
+            // Branches about one field are one set.
+            guard let (path, set, isExact) = Self.single(conditions) else {
+                others.append(condition)
+                return
+            }
+            narrow(path, to: set)
+            if !isExact { inexact.insert(path) }
+        case .always: break
+        case .never: sets[[]] = ComponentSet([])
+        case .anything: others.append(condition)
+        }
+    }
+
+    /// Whether a way that uses these fields alone comes to nothing else.
+    func isExact(using paths: Set<[String]>) -> Bool {
+        inexact.isEmpty && sets.keys.allSatisfy { paths.contains($0) }
+    }
+
+    private mutating func narrow(_ path: [String], to set: ComponentSet) {
+        sets[path] = sets[path].map { $0.intersection(set) } ?? set
+    }
+
+    private static func single(
+        _ conditions: [Condition]
+    ) -> (path: [String], set: ComponentSet, isExact: Bool)? {
+        var found: (path: [String], set: ComponentSet, isExact: Bool)?
+        for condition in conditions {
+            let (path, set, isExact): ([String], ComponentSet, Bool)
+            switch condition {
+            case .field(let field, let values): (path, set, isExact) = (field, values, true)
+            case .somewhereIn(let field, let values):
+                (path, set, isExact) = (field, values, false)
+            default: return nil
+            }
+            guard let known = found else {
+                found = (path, set, isExact)
+                continue
+            }
+            guard known.path == path else { return nil }
+            found = (path, known.set.union(set), known.isExact && isExact)
+        }
+        return found
+    }
+}
+
+/// The runs of entries in which an index has some values.
+struct IndexSpans {
+    /// In order, and apart from each other.
+    let ranges: [KeyRange]
+    /// The fields whose sets were used.
+    let usedPaths: Set<[String]>
+    /// Those of which only one value is left.
+    let fixedPaths: Set<[String]>
+
+    /// Uses the first fields of the index as far as they are known; no more than `limit` runs.
+    init(_ index: IndexDescription, _ sets: [[String]: ComponentSet], limit: Int) {
+        var prefixes = [index.keyPrefix]
+        var used: Set<[String]> = []
+        var fixed: Set<[String]> = []
+        for field in index.fields {
+            guard let set = sets[field.path], !set.isAll,
+                prefixes.count * set.ranges.count <= limit
+            else { break }
+            used.insert(field.path)
+            guard set.isPoints else {
+                ranges = KeyRange.union(
+                    prefixes.flatMap { prefix in
+                        set.ranges.map {
+                            $0.keys(behind: prefix, isDescending: field.isDescending)
+                        }
+                    })
+                (usedPaths, fixedPaths) = (used, fixed)
+                return
+            }
+            if set.ranges.count == 1 { fixed.insert(field.path) }
+            prefixes = prefixes.flatMap { prefix in
+                set.ranges.map { range in
+                    let bytes = range.lower.bytes
+                    return prefix + (field.isDescending ? bytes.map { ~$0 } : bytes)
+                }
+            }
+        }
+        ranges = KeyRange.union(prefixes.map(KeyRange.prefix))
+        (usedPaths, fixedPaths) = (used, fixed)
+    }
+}
+
+/// What a statement says about its plan.
+struct PlanHints {
+    /// The index to be used.
+    var index: String?
+    var disablesIndexes = false
+    var prefersOrder = false
+    /// Whether indexes are to be intersected; none where the planner decides.
+    var intersects: Bool?
+    /// How many scans a union may have.
+    var maximumScans = 64
+    /// How many runs one scan may have.
+    var maximumRanges = 256
+
+    /// Whether this is the index that was asked for.
+    func forces(_ access: Access) -> Bool {
+        guard let index, case .index(let scan) = access else { return false }
+        return scan.index.name == index
+    }
+}

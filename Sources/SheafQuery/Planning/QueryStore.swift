@@ -1,0 +1,115 @@
+package import SheafBytes
+package import SheafDocument
+
+/// What statements read: the documents of one state, and their indexes.
+package protocol QueryStore: AnyObject {
+    /// At least all names that the documents have.
+    var names: NameTable { get }
+
+    /// A collection that has or had documents.
+    func collection(_ name: String) -> CollectionDescription?
+
+    /// The rows of a virtual collection, by its name behind `system:`; none where there is none.
+    func virtualRows(_ name: String) throws(QueryError) -> [Object]?
+
+    /// How many entries have a key in a range: exactly, and without looking at them.
+    func count(in range: KeyRange) -> Int
+
+    /// Visits the documents of keys in order, until `body` returns false.
+    ///
+    /// The first `skipped` entries are passed over without a look. Documents that do not exist, and
+    /// those for which `filter` does not hold, are passed over, too.
+    func scan(
+        _ range: KeyRange, isReversed: Bool, skipping skipped: Int, filter: FieldFilter?,
+        _ tally: inout ScanTally, _ body: (ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError)
+
+    /// Visits keys in order, until `body` returns false.
+    func scanKeys(
+        _ range: KeyRange, isReversed: Bool, skipping skipped: Int,
+        _ body: (_ key: UnsafeRawBufferPointer, _ place: UInt64) throws(QueryError) -> Bool
+    ) throws(QueryError)
+
+    /// Visits one document, if it exists.
+    func read(
+        _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
+    ) throws(QueryError)
+}
+
+/// A document that a scan has come to; its bytes are valid during the visit.
+package struct ScannedDocument {
+    package let fields: EncodedObject
+    /// The bytes of its id, as keys have them.
+    package let id: UnsafeRawBufferPointer
+    /// What tells it from all other documents of the state.
+    package let place: UInt64
+
+    package init(_ fields: EncodedObject, id: UnsafeRawBufferPointer, place: UInt64) {
+        self.fields = fields
+        self.id = id
+        self.place = place
+    }
+}
+
+/// How much a scan has looked at.
+package struct ScanTally: Sendable {
+    /// Entries of the tree.
+    package var entries = 0
+    /// Documents that were read.
+    package var fetched = 0
+
+    package init() {}
+}
+
+/// A collection as a plan sees it.
+package struct CollectionDescription: Sendable {
+    package let name: String
+    /// What the keys of its documents begin with; their ids follow.
+    package let keyPrefix: [UInt8]
+    package let indexes: [IndexDescription]
+    /// The keys of what is left of deleted documents; they are among those of the documents.
+    package let tombstones: KeyRange?
+    /// Whether there are changes that keys do not tell of: they are visited behind each scan.
+    package let hasPendingChanges: Bool
+
+    package init(
+        name: String, keyPrefix: [UInt8], indexes: [IndexDescription], tombstones: KeyRange?,
+        hasPendingChanges: Bool
+    ) {
+        self.name = name
+        self.keyPrefix = keyPrefix
+        self.indexes = indexes
+        self.tombstones = tombstones
+        self.hasPendingChanges = hasPendingChanges
+    }
+
+    /// The keys of all documents.
+    package var keys: KeyRange { .prefix(keyPrefix) }
+}
+
+/// An index as a plan sees it.
+package struct IndexDescription: Sendable {
+    package struct Field: Hashable, Sendable {
+        package let path: [String]
+        package let isDescending: Bool
+
+        package init(_ path: [String], isDescending: Bool) {
+            self.path = path
+            self.isDescending = isDescending
+        }
+    }
+
+    package let name: String
+    package let fields: [Field]
+    /// What the keys of its entries begin with; the values of the fields follow, and the id.
+    package let keyPrefix: [UInt8]
+    /// Whether each entry tells the values and the id; long ones are cut.
+    package let isRegular: Bool
+
+    package init(name: String, fields: [Field], keyPrefix: [UInt8], isRegular: Bool) {
+        self.name = name
+        self.fields = fields
+        self.keyPrefix = keyPrefix
+        self.isRegular = isRegular
+    }
+}
