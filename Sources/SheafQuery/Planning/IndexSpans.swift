@@ -118,6 +118,7 @@ struct PlanHints {
     var maximumScans = 64
     /// How many runs one scan may have.
     var maximumRanges = 256
+    var maximumJoins = QueryLimits.maximumJoins
 
     /// Whether this is the index that was asked for.
     func forces(_ access: Access) -> Bool {
