@@ -39,8 +39,11 @@ package struct Aggregate: Sendable {
     }
 
     /// Counts a row, whatever is in it: `COUNT(*)`.
-    package mutating func addRow() {
-        if case .count(let count) = state { state = .count(count + 1) }
+    package mutating func addRow() { addRows(1) }
+
+    /// Counts rows that nobody has looked at.
+    package mutating func addRows(_ added: Int) {
+        if case .count(let count) = state { state = .count(count + added) }
     }
 
     /// The value of the next row.

@@ -21,11 +21,8 @@ struct AccessRun {
     ) throws(QueryError) {
         switch access {
         case .nothing: return
-        case .virtual(let name):
-            for row in try store.virtualRows(name) ?? [] {
-                tally.entries += 1
-                guard try body(Row(row), UInt64(tally.entries)) else { return }
-            }
+        case .virtual(let name): try visit(try store.virtualRows(name) ?? [], body)
+        case .rows(let rows): try visit(rows, body)
         case .ids(let keys): try read(keys, filter, body)
         case .documents(let ranges, let isReversed):
             try scan(ranges, isReversed, filter, skipped, body)
@@ -43,6 +40,15 @@ struct AccessRun {
                 }
             }
         case .intersection(let accesses): try intersect(accesses, filter, body)
+        }
+    }
+
+    private mutating func visit(
+        _ rows: [Object], _ body: (Row, UInt64) throws(QueryError) -> Bool
+    ) throws(QueryError) {
+        for row in rows {
+            tally.entries += 1
+            guard try body(Row(row), UInt64(tally.entries)) else { return }
         }
     }
 
@@ -89,6 +95,11 @@ struct AccessRun {
                 return goesOn
             }
             skipped = 0
+        }
+        guard goesOn, let collection, collection.hasPendingChanges else { return }
+        try store.scanPending(collection, filter: filter, &tally) {
+            (document) throws(QueryError) in
+            try body(Row(document.fields, id: document.id), document.place)
         }
     }
 

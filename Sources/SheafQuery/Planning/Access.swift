@@ -1,4 +1,5 @@
 package import SheafBytes
+package import SheafDocument
 
 /// How a plan comes to the documents of a source.
 package indirect enum Access: Sendable {
@@ -15,6 +16,8 @@ package indirect enum Access: Sendable {
     case intersection([Access])
     /// The rows of a virtual collection.
     case virtual(String)
+    /// Rows that are there already.
+    case rows([Object])
 }
 
 /// Runs of entries of an index.

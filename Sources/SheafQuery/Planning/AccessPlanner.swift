@@ -51,7 +51,7 @@ struct AccessPlanner {
         }
         let each =
             switch path.access {
-            case .documents, .virtual, .nothing: 1.0
+            case .documents, .virtual, .rows, .nothing: 1.0
             case .index(let scan): scan.isCovering ? Self.entryCost : Self.fetchCost
             case .ids, .union, .intersection: Self.fetchCost
             }
@@ -194,6 +194,7 @@ struct AccessPlanner {
 
     /// Two indexes at once, where each alone comes to many more documents than are asked for.
     private func intersection(of paths: [AccessPath]) -> AccessPath? {
+        guard !collection.hasPendingChanges else { return nil }
         let scans = paths.filter {
             if case .index(let scan) = $0.access { return !scan.isCovering && !$0.isExact }
             return false

@@ -24,6 +24,14 @@ package protocol QueryStore: AnyObject {
         _ tally: inout ScanTally, _ body: (ScannedDocument) throws(QueryError) -> Bool
     ) throws(QueryError)
 
+    /// Visits the documents of a collection that keys do not tell of, until `body` returns false.
+    ///
+    /// Scans pass them over.
+    func scanPending(
+        _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,
+        _ body: (ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError)
+
     /// Visits keys in order, until `body` returns false.
     func scanKeys(
         _ range: KeyRange, isReversed: Bool, skipping skipped: Int,
