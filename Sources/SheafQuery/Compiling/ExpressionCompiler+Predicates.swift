@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 
 /// Says whether something holds, in the rows of a frame.

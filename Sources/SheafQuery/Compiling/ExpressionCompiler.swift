@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 
 /// Turns expressions into closures over frames, once for each run of a statement.
@@ -149,31 +150,29 @@ struct ExpressionCompiler {
     // MARK: Choices
 
     private mutating func compile(_ conditional: Conditional) throws(QueryError) -> Compiled {
-        let subject = try conditional.subject.map { (subject) throws(QueryError) in
-            try compile(subject).evaluator
-        }
+        var subject: Evaluator?
+        if let expression = conditional.subject { subject = try compile(expression).evaluator }
         var branches: [(when: Evaluator, then: Evaluator)] = []
         for branch in conditional.branches {
             branches.append(
                 (try compile(branch.when).evaluator, try compile(branch.then).evaluator))
         }
-        let otherwise =
-            try conditional.otherwise.map { (otherwise) throws(QueryError) in
-                try compile(otherwise).evaluator
-            } ?? { (_) throws(QueryError) in .null }
-        return .dynamic { [branches] (frame) throws(QueryError) in
-            guard let subject else {
-                for (when, then) in branches where Truth(try when(frame)) == .yes {
-                    return try then(frame)
-                }
-                return try otherwise(frame)
+        var otherwise: Evaluator = { (_) throws(QueryError) in .null }
+        if let expression = conditional.otherwise {
+            otherwise = try compile(expression).evaluator
+        }
+        let last = otherwise
+        let choices = branches
+        return .dynamic { (frame) throws(QueryError) in
+            let value = try subject?(frame)
+            for (when, then) in choices {
+                let candidate = try when(frame)
+                let isTaken =
+                    subject == nil
+                    ? Truth(candidate) == .yes : Operators.matches(value ?? nil, candidate)
+                if isTaken { return try then(frame) }
             }
-            let value = try subject(frame)
-            for (when, then) in branches
-            where Operators.matches(value, try when(frame)) {
-                return try then(frame)
-            }
-            return try otherwise(frame)
+            return try last(frame)
         }
     }
 

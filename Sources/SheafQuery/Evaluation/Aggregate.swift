@@ -43,7 +43,7 @@ package struct Aggregate: Sendable {
 
     /// Counts rows that nobody has looked at.
     package mutating func addRows(_ added: Int) {
-        if case .count(let count) = state { state = .count(count + added) }
+        if case .count(let count) = state { state = .count(count + Int64(added)) }
     }
 
     /// The value of the next row.

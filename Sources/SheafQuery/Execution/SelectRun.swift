@@ -12,8 +12,10 @@ final class SelectRun {
     private let meter: Meter?
 
     private var items: [ResultItem] = []
+    private var visitor: ((Frame) throws(QueryError) -> Void)?
     private var seen: Set<Object> = []
     private var skipped = 0
+    private var shown = 0
     private var sorter: Sorter<ResultItem>?
     private var grouper: Grouper?
     /// The rows of right joins that have found no partner, by the number of the join.
@@ -68,6 +70,38 @@ final class SelectRun {
         }
         _ = meter?.turn(to: nil)
         return items
+    }
+
+    /// Shows each row of the result by the frame, where nothing has to be sorted or grouped; and
+    /// where it has, all rows are gathered first.
+    func forEach(_ body: @escaping (Frame) throws(QueryError) -> Void) throws(QueryError) {
+        visitor = body
+        if plan.isOrdered {
+            _ = try run()
+            return
+        }
+        // Sorted rows are read once more, by their ids.
+        let keys = try sortedKeys()
+        var access = AccessRun(store, plan.sources[0].collection)
+        try access.run(.ids(keys)) { (row, _) throws(QueryError) in
+            frame.rows[0] = row
+            try body(frame)
+            return true
+        }
+    }
+
+    /// The keys of the documents of the result, in order.
+    private func sortedKeys() throws(QueryError) -> [[UInt8]] {
+        guard let prefix = plan.sources[0].collection?.keyPrefix else { return [] }
+        visitor = nil
+        var keys: [[UInt8]] = []
+        for item in try run() {
+            guard case .object(let row) = item.content, let id = row[Row.idName],
+                let key = try? DocumentID.key(of: id)
+            else { continue }
+            keys.append(prefix + key)
+        }
+        return keys
     }
 
     private func measure<Result>(
@@ -186,12 +220,26 @@ final class SelectRun {
     /// Sorts a row in, or gives it out.
     private func take() throws(QueryError) -> Bool {
         if plan.isDistinct { return try takeDistinct() }
+        if let visitor, sorter == nil { return try show(visitor) }
         guard sorter != nil else { return try emit(try item()) }
         try measure(tallies.sort) { () throws(QueryError) in
             tallies.sort?.rowsIn += 1
             try sorter?.add(try sortKeys()) { () throws(QueryError) in try item() }
         }
         return true
+    }
+
+    /// Shows a row instead of giving it out; false where no more are wanted.
+    private func show(
+        _ visitor: (Frame) throws(QueryError) -> Void
+    ) throws(QueryError) -> Bool {
+        if skipped < plan.offset {
+            skipped += 1
+            return true
+        }
+        try visitor(frame)
+        shown += 1
+        return plan.limit.map { shown < $0 } ?? true
     }
 
     private func takeDistinct() throws(QueryError) -> Bool {

@@ -7,7 +7,8 @@ package enum Functions {
         Function.arrays,
         Function.objects,
         Function.json,
-        // Here the functions of texts and dates are added: `Function.texts`, `Function.dates`.
+        Function.texts,
+        Function.dates,
     ]
 
     private static let all: [String: Function] = {

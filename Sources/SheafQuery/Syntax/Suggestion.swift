@@ -2,18 +2,23 @@
 enum Suggestion {
     /// The nearest of some keywords; nil where none is near.
     static func nearest(to word: String, of keywords: [Keyword]) -> Keyword? {
+        nearest(to: word, among: keywords.map(\.rawValue)).flatMap { Keyword(rawValue: $0) }
+    }
+
+    /// The nearest of some words, whose case does not matter; nil where none is near.
+    static func nearest(to word: String, among words: [String]) -> String? {
         let letters = Array(word.lowercased().utf8)
-        var best: (keyword: Keyword, distance: Int)?
-        for keyword in keywords {
-            let other = Array(keyword.rawValue.utf8)
+        var best: (word: String, distance: Int)?
+        for candidate in words {
+            let other = Array(candidate.lowercased().utf8)
             // In short words two letters are most of it.
             let limit = other.count > 3 ? 2 : 1
             let distance = distance(letters, other, limit: limit)
             if distance > 0, distance <= limit, distance < best?.distance ?? .max {
-                best = (keyword, distance)
+                best = (candidate, distance)
             }
         }
-        return best?.keyword
+        return best?.word
     }
 
     /// How many letters must be added, removed, replaced or swapped with their neighbor.

@@ -1,0 +1,190 @@
+import SheafBytes
+import SheafDocument
+
+/// Finds out what UPDATE, DELETE, EVICT and INSERT do to which documents.
+struct MutationPlanner {
+    let environment: PlanEnvironment
+    /// Makes ids for documents that come without one.
+    let newID: () -> Value
+
+    // MARK: DELETE and EVICT
+
+    func plan(_ delete: Delete) throws(QueryError) -> MutationPlan {
+        var mutations: [Mutation] = []
+        var older: [Object] = []
+        let action: Mutation.Action = delete.isEviction ? .evict : .delete
+        let returnsRows = !delete.returning.isEmpty
+        try forEachDocument(
+            of: delete.source, delete.condition, delete.ordering, readsAll: returnsRows
+        ) { (id, document, _) throws(QueryError) in
+            if let document { older.append(document) }
+            mutations.append(
+                Mutation(collection: delete.source.name.text, id: id, action: action))
+        }
+        return MutationPlan(
+            mutations: mutations, returnsOlderDocuments: true, returnsRows: returnsRows,
+            older: older)
+    }
+
+    // MARK: UPDATE
+
+    func plan(_ update: Update) throws(QueryError) -> MutationPlan {
+        let assignments = try compile(update)
+        var mutations: [Mutation] = []
+        try forEachDocument(of: update.source, update.condition, Ordering(), readsAll: false) {
+            (id, _, frame) throws(QueryError) in
+            var edits: [Edit] = []
+            for assignment in assignments {
+                if let edit = try assignment(frame) { edits.append(edit) }
+            }
+            guard !edits.isEmpty else { return }
+            mutations.append(
+                Mutation(collection: update.source.name.text, id: id, action: .edit(edits)))
+        }
+        return MutationPlan(
+            mutations: mutations, returnsOlderDocuments: false,
+            returnsRows: !update.returning.isEmpty, older: [])
+    }
+
+    private typealias NumberMaker = (Frame) throws(QueryError) -> Number
+    private typealias EditMaker = (Frame) throws(QueryError) -> Edit?
+
+    private func compile(_ update: Update) throws(QueryError) -> [EditMaker] {
+        var compiler = environment.compiler()
+        try compiler.scope.add(update.source, isStrict: environment.isStrict)
+        let types = compiler.scope.members[0].types
+        let checker = AssignmentChecker(
+            text: environment.text, source: Scope.name(of: update.source), types: types)
+        var makers: [EditMaker] = []
+        for assignment in update.assignments {
+            let path = try checker.path(of: assignment)
+            switch assignment {
+            case .set(_, let expression):
+                let value = try compiler.compile(expression).evaluator
+                let mode = try checker.mode(for: assignment)
+                makers.append { (frame) throws(QueryError) -> Edit? in
+                    // A value that is missing is nothing that could be set.
+                    let found = try value(frame)
+                    return found.map { Edit.set(path: path, to: $0, as: mode) }
+                }
+            case .unset:
+                let parts = checker.parts(of: path)
+                makers.append { (_) throws(QueryError) -> Edit? in .unset(path: path, parts: parts) }
+            case .increment(_, let expression):
+                let number = try number(expression, "INCREMENT BY", &compiler)
+                makers.append { (frame) throws(QueryError) -> Edit? in
+                    .increment(path: path, by: try number(frame))
+                }
+            case .restart(_, let expression):
+                var number: NumberMaker = { (_) throws(QueryError) -> Number in .integer(0) }
+                if let expression {
+                    number = try self.number(expression, "RESTART WITH", &compiler)
+                }
+                let restarted = number
+                makers.append { (frame) throws(QueryError) -> Edit? in
+                    .restart(path: path, with: try restarted(frame))
+                }
+            case .incrementOlder(_, let expression):
+                let number = try number(expression, "PN_INCREMENT BY", &compiler)
+                makers.append { (frame) throws(QueryError) -> Edit? in
+                    .incrementOlder(path: path, by: try number(frame))
+                }
+            }
+        }
+        return makers
+    }
+
+    private func number(
+        _ expression: Expression, _ place: String, _ compiler: inout ExpressionCompiler
+    ) throws(QueryError) -> NumberMaker {
+        let evaluator = try compiler.compile(expression).evaluator
+        let text = environment.text
+        return { (frame) throws(QueryError) -> Number in
+            let value = try evaluator(frame)
+            guard let number = value.flatMap(Number.init) else {
+                throw QueryError(
+                    .argument, "\(place) takes a number, and not \(value?.json ?? "MISSING")",
+                    at: expression.range, in: text)
+            }
+            return number
+        }
+    }
+
+    // MARK: INSERT
+
+    func plan(_ insert: Insert, rows: [Object]?) throws(QueryError) -> MutationPlan {
+        var compiler = environment.compiler()
+        let types = FieldTypes(insert.source.types, isStrict: environment.isStrict)
+        var mutations: [Mutation] = []
+        var seen: Set<[UInt8]> = []
+        for (object, range) in try documents(of: insert, rows, &compiler) {
+            var object = object
+            let id = object[Row.idName] ?? newID()
+            object[Row.idName] = nil
+            let key: [UInt8]
+            do throws(DocumentID.Refusal) { key = try DocumentID.key(of: id) } catch {
+                throw QueryError(.argument, "\(error)", at: range, in: environment.text)
+            }
+            guard seen.insert(key).inserted else {
+                throw QueryError(
+                    .conflict, "two documents of one INSERT have the _id \(id.json)", at: range,
+                    in: environment.text)
+            }
+            let typed = try InsertionTyper(text: environment.text, range: range)
+                .split(object, types, isInitial: insert.isInitial)
+            mutations.append(
+                Mutation(
+                    collection: insert.source.name.text, id: id,
+                    action: insert.isInitial
+                        ? .insertInitial(typed.object)
+                        : .insert(typed.object, typed.edits, onConflict: insert.conflict)))
+        }
+        return MutationPlan(
+            mutations: mutations, returnsOlderDocuments: false,
+            returnsRows: !insert.returning.isEmpty, older: [])
+    }
+
+    private func documents(
+        of insert: Insert, _ rows: [Object]?, _ compiler: inout ExpressionCompiler
+    ) throws(QueryError) -> [(Object, SourceRange)] {
+        if let rows { return rows.map { ($0, insert.source.name.range) } }
+        guard case .expressions(let expressions) = insert.documents else { return [] }
+        var documents: [(Object, SourceRange)] = []
+        for expression in expressions {
+            let value = try compiler.constant(expression, for: "a document")
+            guard case .object(let object)? = value else {
+                throw compiler.error(
+                    .argument, "a document is an object, and not \(value?.json ?? "MISSING")",
+                    expression)
+            }
+            documents.append((object, expression.range))
+        }
+        return documents
+    }
+
+    // MARK: Documents
+
+    /// Visits the documents that a statement is about, and gathers them before any is changed.
+    private func forEachDocument(
+        of source: Source, _ condition: Expression?, _ ordering: Ordering, readsAll: Bool,
+        _ body: (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void
+    ) throws(QueryError) {
+        guard !environment.isVirtual(source) else {
+            throw QueryError(
+                .meaning, "\(source.name.text) belongs to the system, and cannot be changed",
+                at: source.name.range, in: environment.text)
+        }
+        let range = source.name.range
+        let id = Expression(.path([Scope.name(of: source), Row.idName]), at: range)
+        var select = Select(columns: [.expression(id, alias: nil)], source: source)
+        select.condition = condition
+        select.ordering = ordering
+        var planner = SelectPlanner(select, environment)
+        let run = SelectRun(try planner.plan(), environment)
+        try run.forEach { (frame) throws(QueryError) in
+            guard let id = try frame.rows[0].idValue() else { return }
+            let types = FieldTypes(isStrict: false)
+            try body(id, readsAll ? try frame.rows[0].object(types, frame.names) : nil, frame)
+        }
+    }
+}
