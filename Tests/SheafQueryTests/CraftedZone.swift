@@ -7,9 +7,9 @@ struct CraftedZone {
     var leapSeconds: UInt32 = 0
     var footer: String
 
-    /// Berlin with four of its changes.
+    /// Berlin with three of its changes.
     static let berlin = CraftedZone(
-        changes: [(-2_422_054_408, 1), (323_830_800, 2), (338_950_800, 1)],
+        changes: [(-2_422_054_408, 1), (828_234_000, 2), (846_378_000, 1)],
         types: [(3_208, 0, 0), (3_600, 0, 4), (7_200, 1, 8)],
         names: Array("LMT\0CET\0CEST\0".utf8), footer: "CET-1CEST,M3.5.0,M10.5.0/3")
 

@@ -18,7 +18,7 @@ import Testing
             ("YYYY-MM-DD hh:mm:ss.sss TZD", "2024-03-05 07:08:09.045 +00:00"),
             ("YYYY-MM-DDThh:mm:ssTZD", "2024-03-05T07:08:09+00:00"),
             ("YY/MM/DD", "24/03/05"), ("HH.mm.ss", "07.08.09"), ("hh:mm:ss.s", "07:08:09.0"),
-            ("ss,ssssss", "09,045000"), ("sssss", "09045"), ("ss.ssssssssssss", "09.045000000sss"),
+            ("ss,ssssss", "09,045000"), ("sssss", "09045"), ("ss.ssssssssssss", "09.045000000"),
             ("TZN", "UTC"), ("", ""), ("at s and ä", "at s and ä"),
             ("YYYYMMDDhhmmss", "20240305070809"),
             ("YYYYY", "2024Y"), ("M D h m", "M D h m"),

@@ -61,10 +61,13 @@ import Testing
             [
                 ("2024-03-31T01:00:00Z", -7_200, -3_600), ("2024-10-27T01:00:00Z", -3_600, -7_200),
             ])
-        // Change days that belong to the year before or after theirs.
+        // The day before the new year, and the one after it.
         try expect(
-            ZoneRule("AAA0BBB,J1/-24,J365/48".utf8),
-            [("2023-12-31T00:00:00Z", 3_600, 3_600), ("2025-06-01T00:00:00Z", 3_600, 3_600)])
+            ZoneRule("AAA0BBB,J1/-24,J182/0".utf8),
+            [("2024-12-31T00:00:00Z", 0, 3_600), ("2025-06-30T23:00:00Z", 3_600, 0)])
+        try expect(
+            ZoneRule("AAA0BBB,J182/0,J365/48".utf8),
+            [("2024-07-01T00:00:00Z", 0, 3_600), ("2025-01-01T23:00:00Z", 3_600, 0)])
     }
 
     @Test func `a daylight time that never ends goes on`() throws {
@@ -95,8 +98,8 @@ import Testing
         let history = try #require(ZoneFile.history(CraftedZone.berlin.bytes))
         let cases: [(String, Int, String)] = [
             ("1800-01-01T00:00:00Z", 3_208, "LMT"), ("1893-03-31T23:06:31Z", 3_208, "LMT"),
-            ("1893-03-31T23:06:32Z", 3_600, "CET"), ("1980-04-06T00:59:59Z", 3_600, "CET"),
-            ("1980-04-06T01:00:00Z", 7_200, "CEST"), ("1980-09-28T01:00:00Z", 3_600, "CET"),
+            ("1893-03-31T23:06:32Z", 3_600, "CET"), ("1996-03-31T00:59:59Z", 3_600, "CET"),
+            ("1996-03-31T01:00:00Z", 7_200, "CEST"), ("1996-10-27T01:00:00Z", 3_600, "CET"),
             ("2050-07-01T00:00:00Z", 7_200, "CEST"), ("2050-12-01T00:00:00Z", 3_600, "CET"),
         ]
         for (text, offset, abbreviation) in cases {
@@ -114,7 +117,7 @@ import Testing
         zone.version = 0x32
         zone.footer = ""
         let second = try #require(ZoneFile.history(zone.bytes))
-        #expect(second.rule == nil && second.changes == history.changes)
+        #expect(second.rule == nil && second.changes.suffix(2) == history.changes[...])
     }
 
     @Test func `no beginning of a file is a zone`() {
@@ -166,23 +169,17 @@ import Testing
         expectRefused("a count beyond the file") { $0.leapSeconds = .max }
     }
 
-    @Test func `zones that count from UTC need no files`() {
+    @Test func `zones that count from UTC need no files`() throws {
         let nowhere = ZoneDirectory("/nonexistent")
         let cases: [(String, Int?)] = [
             ("UTC", 0), ("Z", 0), ("+02:00", 7_200), ("+0530", 19_800), ("-05", -18_000),
             ("+23:59", 86_340), ("+24:00", nil), ("+2", nil), ("Europe/Berlin", nil), ("", nil),
             ("utc+2", nil), ("+02:00x", nil),
         ]
+        let start = try #require(Moment(milliseconds: 0))
         for (name, offset) in cases {
-            let clock = nowhere.zone(name)?.clock(at: .start)
+            let clock = nowhere.zone(name)?.clock(at: start)
             #expect(clock?.offset == offset, "\(name)")
         }
-    }
-}
-
-extension Moment {
-    /// 1970-01-01T00:00:00Z.
-    fileprivate static var start: Moment {
-        Moment(CalendarTime(CalendarDay(1970, 1, 1)), offset: 0)!
     }
 }

@@ -61,7 +61,9 @@ package struct CalendarDay: Hashable, Sendable {
     /// From 1.
     package var dayOfYear: Int { number - CalendarDay(year, 1, 1).number + 1 }
 
-    /// The week by ISO 8601, from 1 to 53: weeks begin on Monday, and the first has the fourth of January.
+    /// The week by ISO 8601, from 1 to 53.
+    ///
+    /// Weeks begin on Monday, and the first is the one with the fourth of January.
     package var week: Int {
         // A week belongs to the year of its Thursday.
         let thursday = CalendarDay(number: number - weekday + 4)

@@ -1,7 +1,8 @@
 extension DateFormat {
     /// The moment that a text in this format means; nil where it is not in this format.
     ///
-    /// What the format does not tell is that of 1970-01-01T00:00:00Z. A day of the week has to fit the date.
+    /// What the format does not tell is that of 1970-01-01T00:00:00Z. A day of the week has to fit
+    /// the date.
     package func moment(of text: String) -> Moment? {
         var scanner = DateScanner(text)
         var fields = FieldValues()
@@ -67,7 +68,7 @@ private struct FieldValues {
             let isNegative = scanner.take(0x2D) != nil
             return Self.set(
                 &secondsSince1970,
-                scanner.number(digits: 1...12).map { Int64(isNegative ? -$0 : $0) })
+                scanner.longNumber(digits: 1...12).map { isNegative ? -$0 : $0 })
         }
     }
 

@@ -1,4 +1,6 @@
-/// How a date is written: `YYYY-MM-DD hh:mm:ss.sss TZD`, or `%Y-%m-%d` where there is a percent sign.
+/// How a date is written: `YYYY-MM-DD hh:mm:ss.sss TZD` or `%Y-%m-%d`.
+///
+/// One percent sign makes it the second kind.
 package struct DateFormat: Hashable, Sendable {
     /// A part of a date.
     enum Field: Hashable, Sendable {
@@ -10,6 +12,7 @@ package struct DateFormat: Hashable, Sendable {
         case blankDay
         case dayOfYear, week
         case hour, hourOfHalf, minute, second
+        /// At most nine digits.
         case fraction(digits: Int)
         case half(isUpper: Bool)
         case weekdayName(isShort: Bool)
@@ -82,7 +85,7 @@ private struct Builder {
             let letters = rest.prefix { $0 == 0x73 }.count
             if letters > 0, isBehindSeconds {
                 add(.fraction(digits: min(letters, 9)))
-                position += min(letters, 9)
+                position += letters
             } else if letters > 1 {
                 add(.second)
                 position += 2

@@ -76,7 +76,9 @@ extension Function {
         return DateFormat(text)
     }
 
-    /// `date_cast(text[, format])`: the date as dates are written; one without a zone is in UTC if the format has none.
+    /// `date_cast(text[, format])`: the date as dates are written.
+    ///
+    /// Where a format has no zone, the text is in UTC.
     private static let dateCast = strict("date_cast", 1...2) {
         (arguments, _) throws(QueryError) in
         guard arguments.count > 1 else {

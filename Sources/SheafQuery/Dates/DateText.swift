@@ -27,10 +27,15 @@ package struct DateScanner {
 
     /// Reads as many decimal digits as there are, of which there have to be so many.
     package mutating func number(digits: ClosedRange<Int>) -> Int? {
-        var value = 0
+        longNumber(digits: digits).flatMap { Int(exactly: $0) }
+    }
+
+    /// The same for numbers that may need more than 32 bits.
+    package mutating func longNumber(digits: ClosedRange<Int>) -> Int64? {
+        var value: Int64 = 0
         var count = 0
-        while count < min(digits.upperBound, 15), let next, 0x30...0x39 ~= next {
-            value = value * 10 + Int(next - 0x30)
+        while count < min(digits.upperBound, 18), let next, 0x30...0x39 ~= next {
+            value = value * 10 + Int64(next - 0x30)
             position += 1
             count += 1
         }
@@ -67,7 +72,7 @@ package struct DateScanner {
         }
     }
 
-    /// Reads `Z`, `+05`, `+0530`, `+05:30`, or either of the last two with seconds, as seconds ahead of UTC.
+    /// Reads `Z`, `+05`, `+0530` or `+05:30` as seconds ahead of UTC; seconds may follow minutes.
     package mutating func offset() -> Int? {
         if take(0x5A, 0x7A) != nil { return 0 }
         guard let sign = take(0x2B, 0x2D), let hours = pair(below: 24) else { return nil }
@@ -85,7 +90,9 @@ package struct DateScanner {
     }
 }
 
-/// A date as a text by ISO 8601: a day, perhaps a time, and a zone, without which no moment is meant.
+/// A date as a text by ISO 8601: a day, perhaps a time, and a zone.
+///
+/// Without a zone no moment is meant.
 package struct DateText: Sendable {
     package let moment: Moment
     /// How far its zone is ahead of UTC, in seconds.
@@ -94,7 +101,7 @@ package struct DateText: Sendable {
     /// Longer texts are no dates.
     private static let maximumLength = 128
 
-    /// Reads `2024-05-01Z`, `2024-05-01T12:30+02:00`, `2024-05-01 12:30:59.123456789Z` and the like.
+    /// Reads `2024-05-01Z`, `2024-05-01T12:30+02:00`, `2024-05-01 12:30:59.123Z` and the like.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.maximumLength else { return nil }
         var scanner = DateScanner(text)

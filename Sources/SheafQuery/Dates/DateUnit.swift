@@ -42,7 +42,8 @@ package enum DateUnit: CaseIterable, Sendable {
 extension Moment {
     /// This moment moved by `count` units; nil where that is outside of the calendar.
     ///
-    /// A day that the month does not have becomes its last: a month after January 31 is February 28 or 29.
+    /// A day that the month does not have becomes its last: a month after January 31 is the last of
+    /// February.
     package func adding(_ count: Int64, _ unit: DateUnit) -> Moment? {
         switch unit.length {
         case .months(let months):

@@ -5,8 +5,8 @@ package enum DurationText {
 
     /// Milliseconds of `1h30m`, `-1.5h`, `250ms`; nil where it is no duration, or one too long.
     ///
-    /// Units are d, h, m, s, ms, us and ns, each as often as one likes; what is less than a millisecond
-    /// altogether is cut off.
+    /// Units are d, h, m, s, ms, us and ns, each as often as one likes; what is less than a
+    /// millisecond altogether is cut off.
     package static func milliseconds(_ text: String) -> Int64? {
         guard text.utf8.count <= maximumLength else { return nil }
         var bytes = Array(text.utf8)[...]

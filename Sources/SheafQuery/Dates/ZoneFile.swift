@@ -11,7 +11,7 @@ package enum ZoneFile {
     /// What a file says; nil where it is none, or counts leap seconds.
     package static func history(_ bytes: [UInt8]) -> ZoneHistory? {
         guard bytes.count <= maximumLength, let header = Header(bytes, at: 0) else { return nil }
-        // Since version 2 there is a second table with longer times, and the first one may be empty.
+        // Since version 2 a second table has longer times, and the first one may be empty.
         guard header.version >= 0x32 else {
             return Table(header, at: Header.length, timeLength: 4)?.history(in: bytes, rule: nil)
         }
