@@ -57,41 +57,56 @@ struct MutationPlanner {
             text: environment.text, source: Scope.name(of: update.source), types: types)
         var makers: [EditMaker] = []
         for assignment in update.assignments {
-            let path = try checker.path(of: assignment)
-            switch assignment {
-            case .set(_, let expression):
-                let value = try compiler.compile(expression).evaluator
-                let mode = try checker.mode(for: assignment)
-                makers.append { (frame) throws(QueryError) -> Edit? in
-                    // A value that is missing is nothing that could be set.
-                    let found = try value(frame)
-                    return found.map { Edit.set(path: path, to: $0, as: mode) }
-                }
-            case .unset:
-                let parts = checker.parts(of: path)
-                makers.append { (_) throws(QueryError) -> Edit? in .unset(path: path, parts: parts) }
-            case .increment(_, let expression):
-                let number = try number(expression, "INCREMENT BY", &compiler)
-                makers.append { (frame) throws(QueryError) -> Edit? in
-                    .increment(path: path, by: try number(frame))
-                }
-            case .restart(_, let expression):
-                var number: NumberMaker = { (_) throws(QueryError) -> Number in .integer(0) }
-                if let expression {
-                    number = try self.number(expression, "RESTART WITH", &compiler)
-                }
-                let restarted = number
-                makers.append { (frame) throws(QueryError) -> Edit? in
-                    .restart(path: path, with: try restarted(frame))
-                }
-            case .incrementOlder(_, let expression):
-                let number = try number(expression, "PN_INCREMENT BY", &compiler)
-                makers.append { (frame) throws(QueryError) -> Edit? in
-                    .incrementOlder(path: path, by: try number(frame))
-                }
-            }
+            makers.append(try maker(of: assignment, checker, &compiler))
         }
         return makers
+    }
+
+    private func maker(
+        of assignment: Assignment, _ checker: AssignmentChecker,
+        _ compiler: inout ExpressionCompiler
+    ) throws(QueryError) -> EditMaker {
+        let path = try checker.path(of: assignment)
+        switch assignment {
+        case .set(_, let expression):
+            let evaluator = try compiler.compile(expression).evaluator
+            let mode = try checker.mode(for: assignment)
+            let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
+                // A value that is missing is nothing that could be set.
+                guard let found = try evaluator(frame) else { return nil }
+                return Edit.set(path: path, to: found, as: mode)
+            }
+            return maker
+        case .unset:
+            let parts = checker.parts(of: path)
+            let maker: EditMaker = { (_) throws(QueryError) -> Edit? in
+                Edit.unset(path: path, parts: parts)
+            }
+            return maker
+        case .increment(_, let expression):
+            let number = try number(expression, "INCREMENT BY", &compiler)
+            let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
+                Edit.increment(path: path, by: try number(frame))
+            }
+            return maker
+        case .restart(_, let expression):
+            let number: NumberMaker
+            if let expression {
+                number = try self.number(expression, "RESTART WITH", &compiler)
+            } else {
+                number = { (_) throws(QueryError) -> Number in .integer(0) }
+            }
+            let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
+                Edit.restart(path: path, with: try number(frame))
+            }
+            return maker
+        case .incrementOlder(_, let expression):
+            let number = try number(expression, "PN_INCREMENT BY", &compiler)
+            let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
+                Edit.incrementOlder(path: path, by: try number(frame))
+            }
+            return maker
+        }
     }
 
     private func number(
@@ -167,7 +182,7 @@ struct MutationPlanner {
     /// Visits the documents that a statement is about, and gathers them before any is changed.
     private func forEachDocument(
         of source: Source, _ condition: Expression?, _ ordering: Ordering, readsAll: Bool,
-        _ body: (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void
+        _ body: @escaping (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void
     ) throws(QueryError) {
         guard !environment.isVirtual(source) else {
             throw QueryError(
