@@ -7,9 +7,12 @@ struct SelectPlanner {
     let environment: PlanEnvironment
     private var compiler: ExpressionCompiler
     private var hints = PlanHints()
+    /// The rows of the source, where they are there already.
+    private let rows: [Object]?
 
-    init(_ select: Select, _ environment: PlanEnvironment) {
+    init(_ select: Select, _ environment: PlanEnvironment, rows: [Object]? = nil) {
         self.select = select
+        self.rows = rows
         self.environment = environment
         compiler = environment.compiler()
     }
@@ -99,7 +102,9 @@ struct SelectPlanner {
     private func accessPlanner(
         order: [IndexDescription.Field], limit: Int?, offset: Int
     ) throws(QueryError) -> AccessPlanner? {
-        guard let collection = environment.collection(select.source) else { return nil }
+        guard rows == nil, let collection = environment.collection(select.source) else {
+            return nil
+        }
         let store = environment.store
         var planner = AccessPlanner(collection: collection, count: store.count(in:))
         planner.hints = hints
@@ -112,6 +117,9 @@ struct SelectPlanner {
     private mutating func accessPath(
         _ condition: Condition, _ planner: AccessPlanner?
     ) throws(QueryError) -> AccessPath {
+        if let rows {
+            return AccessPath(access: .rows(rows), count: rows.count, isExact: true)
+        }
         if environment.isVirtual(select.source) {
             return AccessPath(
                 access: .virtual(environment.virtualName(select.source)), count: 0,
