@@ -7,13 +7,15 @@ import Synchronization
 ///
 /// It has no thread and waits for nothing: who calls `commit` decides how batches get to the log.
 package final class DocumentEngine: Sendable {
-    private let store: StoreEngine
-    private let state: Mutex<WriterState>
+    let store: StoreEngine
+    let state: Mutex<WriterState>
     /// What readers use beside the newest snapshot; apart, so that no reader waits for a writer.
     private let directory: Mutex<Directory>
+    /// Why there are no indexes, if they could not be put right when the store was opened.
+    package let linkFailure: EngineError?
 
     /// What is shared by those who write.
-    private struct WriterState {
+    struct WriterState {
         var directory: Directory
         var registry: NameRegistry
         var clock: HybridClock
@@ -34,6 +36,8 @@ package final class DocumentEngine: Sendable {
         let snapshot = store.snapshot()
         let directory = try Directory(snapshot)
         self.directory = Mutex(directory)
+        // Without indexes everything can still be read, but for what is damaged.
+        linkFailure = Self.mendLinks(of: store, directory)
         let site = try Self.site(of: snapshot)
         // Each record is at least as late as the times in it.
         let latest = HybridTime(
@@ -51,6 +55,20 @@ package final class DocumentEngine: Sendable {
 
     deinit {
         store.endInterpretation()
+    }
+
+    private static func mendLinks(of store: StoreEngine, _ directory: Directory) -> EngineError? {
+        do throws(EngineError) {
+            try LinkMender.mend(store, directory)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Lets readers see what is known of names and indexes.
+    func publish(_ directory: Directory) {
+        self.directory.withLock { $0 = directory }
     }
 
     private static func site(of snapshot: LogSnapshot) throws(EngineError) -> Site? {
@@ -113,7 +131,7 @@ package final class DocumentEngine: Sendable {
             // Names that this commit uses for the first time come with it, be it lost or not.
             state.clock = transaction.clock
             state.directory = transaction.directory
-            directory.withLock { $0 = state.directory }
+            publish(state.directory)
             let batch = try transaction.batch(
                 from: origin, writingSite: !state.isSiteWritten, state.registry)
             let commit = try onStorage { () throws(StorageError) in try append(batch) }

@@ -216,12 +216,31 @@ struct DocumentTransaction {
             try registry.write(directory, into: &batch)
             if writingSite { try batch.put(StoreKey.site.bytes, clock.site.bytes) }
         }
+        batch.keepsLinks = true
+        var links = DocumentLinks(directory.indexes, directory.names)
         for document in working where document.isChanged {
+            let before = try links.keys(of: document.original, document.key)
             let written = try document.write(into: &batch)
+            let after = try links.keys(of: written, document.key)
+            try Self.replace(before, with: after, in: &batch)
             stored.append((document.key, written))
             try noteSpellings(of: document)
         }
         return batch
+    }
+
+    /// Lets links lead to the operation that was written last, where the document has not been
+    /// taken away.
+    private static func replace(
+        _ before: [[UInt8]], with after: [[UInt8]], in batch: inout WriteBatch
+    ) throws(EngineError) {
+        try onStorage { () throws(StorageError) in
+            for (index, link) in before.enumerated()
+            where !after.indices.contains(index) || after[index] != link {
+                try batch.links.unlink(link)
+            }
+            for link in after { try batch.link(link) }
+        }
     }
 
     private mutating func noteSpellings(of document: WorkingDocument) throws(EngineError) {

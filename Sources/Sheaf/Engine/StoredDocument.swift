@@ -25,6 +25,16 @@ package struct StoredDocument {
         self.deltaCount = deltaCount
     }
 
+    /// The state of a document that stands on this operation alone.
+    init(_ put: LoggedOperation, in snapshot: LogSnapshot) throws(Malformed) {
+        guard let state = try DocumentPayload(put.operation.payload).state else {
+            throw .invalid("a delta that nothing stands under", at: 0)
+        }
+        source = .log(state.bytes, snapshot)
+        stateLength = put.operation.payload.count
+        (deltaLength, deltaCount) = (0, 0)
+    }
+
     /// The state of a document that stands on these operations, the newest first.
     init?(
         _ operations: [LoggedOperation], in snapshot: LogSnapshot, _ names: NameTable

@@ -78,7 +78,10 @@ package struct SortKeyWriter {
     }
 
     /// The components and the trailer.
-    package var bytes: [UInt8] {
+    package var bytes: [UInt8] { components + trailer }
+
+    /// Which of the numbers are no integers.
+    package var trailer: [UInt8] {
         var trailer: [UInt8] = []
         for (index, form) in forms.enumerated() {
             if index % 4 == 0 { trailer.append(0) }
@@ -86,7 +89,7 @@ package struct SortKeyWriter {
         }
         // Integers are the rule, and need no trailer.
         while trailer.last == 0 { trailer.removeLast() }
-        return components + trailer
+        return trailer
     }
 
     private mutating func write(_ value: Value) {
