@@ -45,13 +45,16 @@ let package = Package(
 
         // Floor 4: documents in a store.
         .target(
-            name: "Sheaf", dependencies: ["SheafBytes", "SheafDocument", "SheafStorage"],
+            name: "Sheaf",
+            dependencies: ["SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage"],
             swiftSettings: settings),
 
         // Floor 5: the tool.
         .executableTarget(
             name: "SheafTool",
-            dependencies: ["Sheaf", "SheafBytes", "SheafDocument", "SheafStorage"],
+            dependencies: [
+                "Sheaf", "SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage",
+            ],
             swiftSettings: settings),
 
         // Tests.
@@ -100,7 +103,7 @@ let package = Package(
             name: "SheafTests",
             dependencies: [
                 "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentLives",
-                "SheafDocumentModel", "SheafStorage", "SheafTestSupport",
+                "SheafDocumentModel", "SheafQuery", "SheafStorage", "SheafTestSupport",
             ],
             swiftSettings: settings),
         .testTarget(

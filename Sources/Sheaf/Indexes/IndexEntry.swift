@@ -111,6 +111,9 @@ extension IndexDefinition {
     /// All entries of the index.
     package var entries: KeyRange { IndexEntry.range(collection: collection, number: number) }
 
+    /// What the entries begin with that have all of their documents.
+    package var wholeEntriesPrefix: [UInt8] { IndexEntry.prefix(of: self, .whole) }
+
     /// The entries that do not have all of their documents: while there is none, order and values
     /// of the index can be trusted.
     package var incompleteEntries: KeyRange {

@@ -38,6 +38,9 @@ package enum StoreKey: Hashable, Sendable {
             from: first, to: StoreKey.document(collection: collection + 1, id: []).bytes)
     }
 
+    /// How many bytes stand before the id in the key of a document.
+    package static let documentPrefixLength = 3
+
     /// Reads a key; nil where it is none of these.
     package init?(_ bytes: UnsafeRawBufferPointer) {
         guard let first = bytes.first else { return nil }

@@ -38,20 +38,31 @@ package struct Row {
     package let content: Content
     /// The bytes of the id, as keys have them; none for rows that bring theirs along.
     package let id: UnsafeRawBufferPointer?
+    /// Whether the bytes are valid as long as the store.
+    let isLasting: Bool
 
     package init() {
         content = .absent
         id = nil
+        isLasting = true
     }
 
-    package init(_ fields: EncodedObject, id: UnsafeRawBufferPointer) {
+    init(_ document: ScannedDocument) {
+        content = .encoded(document.fields)
+        id = document.id
+        isLasting = document.isLasting
+    }
+
+    init(_ fields: EncodedObject, id: UnsafeRawBufferPointer) {
         content = .encoded(fields)
         self.id = id
+        isLasting = true
     }
 
     package init(_ object: Object) {
         content = .value(object)
         id = nil
+        isLasting = true
     }
 
     package static let idName = "_id"

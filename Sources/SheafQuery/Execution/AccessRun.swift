@@ -68,7 +68,7 @@ struct AccessRun {
                     }
                     guard holds else { return }
                 }
-                goesOn = try body(Row(document.fields, id: document.id), document.place)
+                goesOn = try body(Row(document), document.place)
             }
             tally.fetched += fetched
         }
@@ -91,7 +91,7 @@ struct AccessRun {
             try store.scan(
                 range, isReversed: isReversed, skipping: skipped, filter: filter, &tally
             ) { (document) throws(QueryError) in
-                goesOn = try body(Row(document.fields, id: document.id), document.place)
+                goesOn = try body(Row(document), document.place)
                 return goesOn
             }
             skipped = 0
@@ -99,7 +99,7 @@ struct AccessRun {
         guard goesOn, let collection, collection.hasPendingChanges else { return }
         try store.scanPending(collection, filter: filter, &tally) {
             (document) throws(QueryError) in
-            try body(Row(document.fields, id: document.id), document.place)
+            try body(Row(document), document.place)
         }
     }
 

@@ -259,7 +259,9 @@ final class SelectRun {
     }
 
     private func item() throws(QueryError) -> ResultItem {
-        if isLazy, case .encoded(let fields) = frame.rows[0].content, let id = frame.rows[0].id {
+        if isLazy, frame.rows[0].isLasting, case .encoded(let fields) = frame.rows[0].content,
+            let id = frame.rows[0].id
+        {
             return ResultItem(content: .stored(fields: fields, id: id))
         }
         return try measure(tallies.projection) { () throws(QueryError) in

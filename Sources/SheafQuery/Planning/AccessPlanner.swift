@@ -117,11 +117,13 @@ struct AccessPlanner {
         guard !spans.usedPaths.isEmpty || isWanted else { return nil }
         let isExact =
             isRestExact && index.isRegular && fields.isExact(using: spans.usedPaths)
-        var scan = IndexScan(index, spans.ranges)
+        // What long values have made irregular may have any value.
+        let ranges = spans.ranges + (index.irregularKeys.map { [$0] } ?? [])
+        var scan = IndexScan(index, ranges)
         scan.isCovering = covers(index)
         let path = ordered(
             AccessPath(
-                access: .index(scan), count: spans.ranges.reduce(0) { $0 + count($1) },
+                access: .index(scan), count: ranges.reduce(0) { $0 + count($1) },
                 isExact: isExact),
             fields: index.fields, fixed: spans.fixedPaths)
         let isUseful = !spans.usedPaths.isEmpty || path.isOrdered && !order.isEmpty
@@ -227,7 +229,10 @@ struct AccessPlanner {
         switch path.access {
         case .documents(let ranges, _): path.access = .documents(ranges, isReversed: isReversed)
         case .index(var scan):
-            guard scan.index.isRegular else { return path }
+            guard scan.index.isRegular else {
+                path.isOrdered = false
+                return path
+            }
             scan.isReversed = isReversed
             path.access = .index(scan)
         case .ids(let keys): path.access = .ids(isReversed ? keys.reversed() : keys)

@@ -51,11 +51,16 @@ package struct ScannedDocument {
     package let id: UnsafeRawBufferPointer
     /// What tells it from all other documents of the state.
     package let place: UInt64
+    /// Whether its bytes are valid as long as the store.
+    package let isLasting: Bool
 
-    package init(_ fields: EncodedObject, id: UnsafeRawBufferPointer, place: UInt64) {
+    package init(
+        _ fields: EncodedObject, id: UnsafeRawBufferPointer, place: UInt64, isLasting: Bool
+    ) {
         self.fields = fields
         self.id = id
         self.place = place
+        self.isLasting = isLasting
     }
 }
 
@@ -111,13 +116,19 @@ package struct IndexDescription: Sendable {
     package let fields: [Field]
     /// What the keys of its entries begin with; the values of the fields follow, and the id.
     package let keyPrefix: [UInt8]
-    /// Whether each entry tells the values and the id; long ones are cut.
-    package let isRegular: Bool
+    /// The keys of entries that do not tell all values and the id, since those are too long; none
+    /// where there are no such entries.
+    package let irregularKeys: KeyRange?
 
-    package init(name: String, fields: [Field], keyPrefix: [UInt8], isRegular: Bool) {
+    package init(
+        name: String, fields: [Field], keyPrefix: [UInt8], irregularKeys: KeyRange?
+    ) {
         self.name = name
         self.fields = fields
         self.keyPrefix = keyPrefix
-        self.isRegular = isRegular
+        self.irregularKeys = irregularKeys
     }
+
+    /// Whether each entry tells all values and the id.
+    package var isRegular: Bool { irregularKeys == nil }
 }

@@ -61,6 +61,17 @@ extension LogSnapshot {
         return operations
     }
 
+    /// The newest operation of whatever key the tree says is at a place.
+    @inline(__always)
+    package func newestOperation(at place: Place) throws(StorageError) -> Operation {
+        guard let operation = try segments.operation(at: place.position) else {
+            throw disagreement(
+                at: place.position, "the tree names an operation that was folded away")
+        }
+        try check(operation, at: place)
+        return operation
+    }
+
     /// The operation at a place to which a link leads.
     package func operation(at place: Place) throws(StorageError) -> LoggedOperation {
         guard let newest = try segments.loggedOperation(at: place.position) else {

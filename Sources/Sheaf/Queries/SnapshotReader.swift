@@ -1,0 +1,237 @@
+import SheafBytes
+package import SheafDocument
+package import SheafQuery
+import SheafStorage
+
+/// Shows a state of the documents to statements, and what a writer has changed since.
+package final class SnapshotReader: QueryStore {
+    let snapshot: DocumentSnapshot
+    /// Documents that the snapshot does not show yet, by their keys; none stands for one that is
+    /// gone.
+    private let pending: [[UInt8]: StoredDocument?]
+    private let virtual: any VirtualCollections
+    package let names: NameTable
+
+    /// The places of pending documents have this bit, which those in the log have not.
+    private static let pendingPlace: UInt64 = 1 << 63
+
+    init(
+        _ snapshot: DocumentSnapshot, pending: [[UInt8]: StoredDocument?] = [:],
+        virtual: any VirtualCollections
+    ) {
+        self.snapshot = snapshot
+        self.pending = pending
+        self.virtual = virtual
+        names = snapshot.names
+    }
+
+    package func collection(_ name: String) -> CollectionDescription? {
+        guard let number = snapshot.directory.number(ofCollection: name) else { return nil }
+        let indexes = snapshot.indexes(of: name).map { definition in
+            let incomplete = definition.incompleteEntries
+            return IndexDescription(
+                name: definition.name,
+                fields: definition.fields.map {
+                    IndexDescription.Field($0.path, isDescending: $0.isDescending)
+                },
+                keyPrefix: definition.wholeEntriesPrefix,
+                irregularKeys: count(in: incomplete) > 0 ? incomplete : nil)
+        }
+        return CollectionDescription(
+            name: name, keyPrefix: StoreKey.document(collection: number, id: []).bytes,
+            indexes: indexes, tombstones: nil, hasPendingChanges: !pending.isEmpty)
+    }
+
+    package func virtualRows(_ name: String) throws(QueryError) -> [Object]? {
+        try virtual.rows(of: name, in: snapshot)
+    }
+
+    package func count(in range: KeyRange) -> Int { snapshot.count(in: range) }
+
+    // MARK: Scans
+
+    package func scan(
+        _ range: KeyRange, isReversed: Bool, skipping skipped: Int, filter: FieldFilter?,
+        _ tally: inout ScanTally, _ body: (ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError) {
+        guard let range = entered(range, isReversed: isReversed, skipping: skipped) else { return }
+        var (entries, fetched) = (0, 0)
+        defer {
+            tally.entries += entries
+            tally.fetched += fetched
+        }
+        let log = snapshot.log
+        let hasPending = !pending.isEmpty
+        try log.tree.forEach(in: range, reversed: isReversed) { (_, value) throws(QueryError) in
+            guard let place = Place(value) else { return true }
+            entries += 1
+            let logged = try onStorage { () throws(StorageError) in
+                try log.newestOperation(at: place)
+            }
+            if hasPending, pending[Array(logged.key)] != nil { return true }
+            fetched += 1
+            guard !place.isExtension else {
+                return try visit(joinedAt: place, filter, body)
+            }
+            let fields = try onDocument { () throws(Malformed) in
+                try DocumentPayload(logged.payload).state?.existingFields()
+            }
+            guard let fields, try Self.holds(filter, fields) else { return true }
+            return try body(
+                ScannedDocument(
+                    fields, id: Self.id(of: logged.key), place: place.position.rawValue,
+                    isLasting: true))
+        }
+    }
+
+    /// The range from its first entry on that is not skipped.
+    private func entered(
+        _ range: KeyRange, isReversed: Bool, skipping skipped: Int
+    ) -> KeyRange? {
+        guard skipped > 0 else { return range }
+        let tree = snapshot.log.tree
+        let count = tree.count(in: range)
+        guard skipped < count else { return nil }
+        let first = range.lower.span.withUnsafeBytes { tree.rank(of: $0) }
+        let cursor = tree.cursor()
+        guard cursor.seek(rank: isReversed ? first + count - 1 - skipped : first + skipped) else {
+            return nil
+        }
+        let key = Array(cursor.key)
+        return isReversed
+            ? KeyRange(from: range.lower, to: key + [0]) : KeyRange(from: key, to: range.upper)
+    }
+
+    private func visit(
+        joinedAt place: Place, _ filter: FieldFilter?,
+        _ body: (ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError) -> Bool {
+        let key: UnsafeRawBufferPointer
+        let document: StoredDocument
+        do throws(EngineError) { (key, document) = try snapshot.document(at: place) } catch {
+            throw QueryError(error)
+        }
+        return try visit(document, Self.id(of: key), place.position.rawValue, filter, body)
+    }
+
+    private func visit(
+        _ document: StoredDocument, _ id: UnsafeRawBufferPointer, _ place: UInt64,
+        _ filter: FieldFilter?, _ body: (ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError) -> Bool {
+        try document.read { (bytes) throws(QueryError) in
+            let fields = try onDocument { () throws(Malformed) in
+                try EncodedDocument(bytes).existingFields()
+            }
+            guard let fields, try Self.holds(filter, fields) else { return true }
+            return try body(ScannedDocument(fields, id: id, place: place, isLasting: false))
+        }
+    }
+
+    package func scanPending(
+        _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,
+        _ body: (ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError) {
+        let keys = pending.keys.filter { $0.starts(with: collection.keyPrefix) }.sorted {
+            $0.lexicographicallyPrecedes($1)
+        }
+        for (number, key) in keys.enumerated() {
+            guard case .some(.some(let document)) = pending[key] else { continue }
+            tally.entries += 1
+            tally.fetched += 1
+            let goesOn = try key.span.withUnsafeBytes { (key) throws(QueryError) in
+                try visit(
+                    document, Self.id(of: key), Self.pendingPlace | UInt64(number), filter, body)
+            }
+            guard goesOn else { return }
+        }
+    }
+
+    package func scanKeys(
+        _ range: KeyRange, isReversed: Bool, skipping skipped: Int,
+        _ body: (_ key: UnsafeRawBufferPointer, _ place: UInt64) throws(QueryError) -> Bool
+    ) throws(QueryError) {
+        guard let range = entered(range, isReversed: isReversed, skipping: skipped) else { return }
+        try snapshot.forEachEntry(in: range, reversed: isReversed) {
+            (key, place) throws(QueryError) in
+            try body(key, place.position.rawValue)
+        }
+    }
+
+    package func read(
+        _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
+    ) throws(QueryError) {
+        if let found = pending[key] {
+            guard let document = found else { return }
+            return try key.span.withUnsafeBytes { (key) throws(QueryError) in
+                let id = Self.id(of: key)
+                let place = Self.pendingPlace | UInt64(key.count)
+                _ = try visit(document, id, place, nil) { (document) throws(QueryError) in
+                    try body(document)
+                    return true
+                }
+            }
+        }
+        var tally = ScanTally()
+        try scan(.only(key), isReversed: false, skipping: 0, filter: nil, &tally) {
+            (document) throws(QueryError) in
+            try body(document)
+            return true
+        }
+    }
+
+    // MARK: Bytes
+
+    @inline(__always)
+    private static func holds(
+        _ filter: FieldFilter?, _ fields: EncodedObject
+    ) throws(QueryError) -> Bool {
+        guard let filter else { return true }
+        return try onDocument { () throws(Malformed) in try filter.holds(fields) }
+    }
+
+    /// The id in the key of a document.
+    @inline(__always)
+    private static func id(of key: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: key.dropFirst(StoreKey.documentPrefixLength))
+    }
+
+    @inline(__always)
+    private func onDocument<Result>(
+        _ body: () throws(Malformed) -> Result
+    ) throws(QueryError) -> Result {
+        do throws(Malformed) { return try body() } catch {
+            throw QueryError(.damaged, "a document is damaged: \(error)")
+        }
+    }
+
+    @inline(__always)
+    private func onStorage<Result>(
+        _ body: () throws(StorageError) -> Result
+    ) throws(QueryError) -> Result {
+        do throws(StorageError) { return try body() } catch {
+            throw QueryError(EngineError.storage(error))
+        }
+    }
+}
+
+extension QueryError {
+    /// What went wrong below a statement.
+    init(_ error: EngineError) {
+        switch error {
+        case .damaged: self.init(.damaged, "\(error)")
+        case .exists: self.init(.conflict, "\(error)")
+        case .limit: self.init(.limit, "\(error)")
+        case .id, .edit, .invalidCollection, .invalidIndex, .indexExists, .noIndex:
+            self.init(.meaning, "\(error)")
+        default: self.init(.failed, "\(error)")
+        }
+    }
+}
+
+/// The collections of the system, which are made when somebody reads them.
+package protocol VirtualCollections: Sendable {
+    /// The rows of a collection, by its name behind `system:`; none where there is none.
+    func rows(
+        of name: String, in snapshot: DocumentSnapshot
+    ) throws(QueryError) -> [Object]?
+}
