@@ -29,6 +29,29 @@ import Testing
         }
     }
 
+    @Test func `a reader in another language reads stores with indexes`() throws {
+        let life = try IndexLife(seed: 33_000, FakeClock())
+        var expected: [String] = []
+        try life.createIndex("caf\u{E9}", on: "cars", [.init(["a"])])
+        for number: Int64 in 0..<20 {
+            let object: Object = ["a": .integer(number % 5), "b": .string("text")]
+            try life.commit([
+                DocumentChange("cars", .integer(number), .insert(object, onConflict: .fail))
+            ])
+            expected.append("document \"cars\" \(number) \(Value.object(object).json)")
+        }
+        try life.createIndex("by b", on: "cars", [.init(["b", "x"], isDescending: true)])
+        try life.dropIndex("caf\u{E9}", on: "cars")
+        try life.store.writeCheckpoint()
+        try life.store.close()
+        let directory = TemporaryDirectory()
+        try life.volume.export(to: directory.path("store"))
+        let run = try FormatReaderRun(directory.path("store"), options: ["--documents"])
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.lines.contains { $0.hasPrefix("checkpoint ") && $0.hasSuffix(" right") })
+        #expect(run.lines.filter { $0.hasPrefix("document ") } == expected)
+    }
+
     @Test func `what survives a power cut has its indexes`() throws {
         var images = 0
         for seed: UInt64 in 32_000..<32_003 {

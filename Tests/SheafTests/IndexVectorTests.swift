@@ -48,6 +48,35 @@ import Testing
         #expect(vectors.cases.count == 22 && regions.count == 3)
     }
 
+    @Test func `entries and definitions that were damaged are refused, or are others`() throws {
+        let vectors = try FormatVectors("indexes.txt")
+        for name in vectors.cases {
+            let definition = definition(try vectors.text("\(name).directions"))
+            let right = try vectors.bytes("\(name).entry")
+            for bit in 0..<min(right.count, 64) * 8 {
+                var bytes = right
+                bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+                guard
+                    let entry = try? bytes.withUnsafeBytes({ try IndexEntry($0, of: definition) }),
+                    entry.region == .whole, let id = try? DocumentID.key(of: entry.id)
+                else { continue }
+                #expect(IndexEntry.key(of: definition, entry.values, id: id) == bytes, "\(name)")
+            }
+        }
+        let definitions = try FormatVectors("commits.txt")
+        for name in definitions.cases where definitions.has("\(name).index") {
+            let right = try definitions.bytes("\(name).index")
+            for bit in 0..<min(right.count, 64) * 8 {
+                var bytes = right
+                bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+                let found = try? bytes.withUnsafeBytes {
+                    try IndexDefinition(collection: 1, number: 2, decoding: $0)
+                }
+                if let found { #expect(found.payload == bytes, "\(name), bit \(bit)") }
+            }
+        }
+    }
+
     @Test func `definitions are those of the specification, and others are refused`() throws {
         let vectors = try FormatVectors("commits.txt")
         var counts = (right: 0, refused: 0)

@@ -20,6 +20,9 @@ package struct LinkChanges: Sendable {
     private(set) var removed: [Range<Int>] = []
     private(set) var removedRanges: [KeyRange] = []
 
+    /// What it costs to make the links to places again, compared with reading so much of a log.
+    var lengthToPlaces: Int { toPlaces.isEmpty ? 0 : bytes.count }
+
     /// The first byte of each link.
     package static let firstByte: UInt8 = 0xFF
     /// All links.

@@ -37,7 +37,8 @@ struct EngineState: ~Copyable {
     var end: LogPosition
     /// Up to which commit the links of the tree are right.
     var linked: LinkMark
-    /// The bytes that the log grew by, those behind the last checkpoint at opening included.
+    /// The bytes that the log grew by, those behind the last checkpoint at opening included, and
+    /// those of links that are not made with the log: all that a checkpoint would spare.
     var grownLength: Int
     /// Those who wait for a commit, in the order of their commits.
     var waiters: [CommitWaiter] = []
@@ -118,7 +119,10 @@ struct EngineState: ~Copyable {
             start = run.end
             part += 1
         }
-        if let links { keyspace.linkPlaces(links) }
+        if let links {
+            keyspace.linkPlaces(links)
+            grownLength += links.lengthToPlaces
+        }
         if batch.keepsLinks, linked.commit == lastCommit {
             linked = LinkMark(commit: commit, end: end)
         }

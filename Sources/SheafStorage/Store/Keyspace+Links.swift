@@ -84,7 +84,9 @@ extension StoreEngine {
             state.keyspace.unlink(changes)
             state.keyspace.linkPlaces(changes)
             state.linked = LinkMark(commit: state.lastCommit, end: state.end)
-            state.published = state.published.with(linked: state.keyspace.tree.snapshot())
+            state.grownLength += changes.lengthToPlaces
+            state.published = state.published.with(
+                linked: state.keyspace.tree.snapshot(), grownLength: state.grownLength)
             publish(state.published)
             return true
         }

@@ -45,7 +45,7 @@ package final class LogSnapshot: Sendable {
     }
 
     /// The same state with all its links in `tree`.
-    func with(linked tree: BTreeSnapshot) -> LogSnapshot {
+    func with(linked tree: BTreeSnapshot, grownLength: Int) -> LogSnapshot {
         LogSnapshot(
             tree: tree, segments: segments, commit: commit, commitAt: commitAt, end: end,
             linked: LinkMark(commit: commit, end: end), chain: chain, grownLength: grownLength)
