@@ -1,3 +1,5 @@
+import SheafDocument
+
 /// Expressions, with parentheses only where the tree would be another without them.
 extension Expression: CustomStringConvertible {
     package var description: String {
@@ -28,7 +30,8 @@ extension Expression: CustomStringConvertible {
     /// Whether a minus before it would become a part of it, or a comment.
     fileprivate var swallowsMinus: Bool {
         switch node {
-        case .negate, .literal(.integer(_)), .literal(.float(_)): true
+        case .negate: true
+        case .literal(let value): value.kind == .number
         default: false
         }
     }
