@@ -15,7 +15,7 @@ extension Parser {
         if let alias = misspelledAlias(keywords) { return alias }
         var hint = hint
         switch token.kind {
-        case .word:
+        case .word where token.keyword == nil:
             if let keyword = Suggestion.nearest(to: lexer.spelling(token), of: keywords) {
                 hint = "did you mean \(keyword.spelling)?"
             }
