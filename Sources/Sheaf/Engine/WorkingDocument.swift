@@ -3,7 +3,7 @@ import SheafDocument
 import SheafStorage
 
 /// A document in a transaction: how it was, how it is, and what was touched between.
-struct WorkingDocument {
+struct WorkingDocument: Sendable {
     let key: [UInt8]
     let original: StoredDocument?
     /// What the document had seen before; none where there was none.

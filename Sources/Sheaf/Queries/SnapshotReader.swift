@@ -1,4 +1,4 @@
-import SheafBytes
+package import SheafBytes
 package import SheafDocument
 package import SheafQuery
 import SheafStorage
@@ -186,7 +186,9 @@ package final class SnapshotReader: QueryStore {
         _ filter: FieldFilter?, _ fields: EncodedObject
     ) throws(QueryError) -> Bool {
         guard let filter else { return true }
-        return try onDocument { () throws(Malformed) in try filter.holds(fields) }
+        do throws(Malformed) { return try filter.holds(fields) } catch {
+            throw QueryError(.damaged, "a document is damaged: \(error)")
+        }
     }
 
     /// The id in the key of a document.

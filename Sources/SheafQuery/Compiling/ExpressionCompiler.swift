@@ -181,7 +181,7 @@ struct ExpressionCompiler {
     private mutating func compile(_ call: Call, at range: SourceRange) throws(QueryError)
         -> Compiled
     {
-        if let kind = AggregateKind(rawValue: call.name.uppercased()) {
+        if let kind = AggregateKind(rawValue: call.name) {
             return try compile(aggregate: kind, call, at: range)
         }
         guard let function = Functions.named(call.name) else {
@@ -238,13 +238,13 @@ struct ExpressionCompiler {
     ) throws(QueryError) -> Compiled {
         guard var groups else {
             throw QueryError(
-                .meaning, "\(kind.rawValue) is an aggregate, and cannot stand here",
+                .meaning, "\(kind.rawValue.uppercased()) is an aggregate, and cannot stand here",
                 hint: "aggregates stand in the columns, in HAVING and in ORDER BY", at: range,
                 in: scope.text)
         }
         guard call.isStar ? kind == .count : call.arguments.count == 1 else {
             throw QueryError(
-                .meaning, "\(kind.rawValue) takes one value"
+                .meaning, "\(kind.rawValue.uppercased()) takes one value"
                     + (kind == .count ? ", or *" : ""), at: range, in: scope.text)
         }
         // Its argument is one of the rows, and not of the groups.

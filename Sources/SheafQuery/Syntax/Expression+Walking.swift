@@ -40,7 +40,7 @@ extension Expression {
 
     /// Whether an aggregate stands anywhere in it.
     var hasAggregate: Bool {
-        if case .call(let call) = node, AggregateKind(rawValue: call.name.uppercased()) != nil {
+        if case .call(let call) = node, AggregateKind(rawValue: call.name) != nil {
             return true
         }
         return children.contains(where: \.hasAggregate)

@@ -1,12 +1,12 @@
 /// Which word somebody may have meant.
-enum Suggestion {
+package enum Suggestion {
     /// The nearest of some keywords; nil where none is near.
     static func nearest(to word: String, of keywords: [Keyword]) -> Keyword? {
         nearest(to: word, among: keywords.map(\.rawValue)).flatMap { Keyword(rawValue: $0) }
     }
 
     /// The nearest of some words, whose case does not matter; nil where none is near.
-    static func nearest(to word: String, among words: [String]) -> String? {
+    package static func nearest(to word: String, among words: [String]) -> String? {
         let letters = Array(word.lowercased().utf8)
         var best: (word: String, distance: Int)?
         for candidate in words {

@@ -1,0 +1,237 @@
+package import SheafDocument
+package import SheafQuery
+package import SheafStorage
+import Synchronization
+
+/// What a statement came to.
+package struct QueryOutcome {
+    package let rows: QueryRows
+    /// What the rows are made of, which is valid as long as this.
+    package let reader: SnapshotReader
+    /// The ids of the documents that were written.
+    package let mutatedIDs: [Value]
+    /// The commit that has the changes, or the newest there is; none for what only reads.
+    package let commit: CommitID?
+}
+
+/// How what is written gets to the log.
+package struct CommitSink {
+    /// Gives a batch to the log.
+    package let append: (WriteBatch) throws(StorageError) -> CommitID
+    /// Makes durable what was appended before.
+    package let flush: () throws(StorageError) -> Void
+
+    package init(
+        append: @escaping (WriteBatch) throws(StorageError) -> CommitID,
+        flush: @escaping () throws(StorageError) -> Void
+    ) {
+        self.append = append
+        self.flush = flush
+    }
+}
+
+/// Runs statements against the documents of a store.
+package final class QueryEngine: Sendable {
+    package let documents: DocumentEngine
+    private let statements = Mutex(StatementCache())
+    private let parameters = Mutex(SystemParameters())
+    private let options: LogStoreOptions
+
+    package init(_ documents: DocumentEngine) {
+        self.documents = documents
+        options = documents.store.options
+    }
+
+    /// The statement that a text is; parsed once, if it comes often.
+    package func statement(_ text: String) throws(QueryError) -> Statement {
+        if let known = statements.withLock({ $0.find(text) }) { return known }
+        let statement = try Parser.parse(text)
+        statements.withLock { $0.insert(statement) }
+        return statement
+    }
+
+    /// Runs a statement as a transaction of its own.
+    package func execute(
+        _ text: String, _ arguments: [String: Value] = [:], _ sink: CommitSink
+    ) throws(QueryError) -> QueryOutcome {
+        let statement = try statement(text)
+        switch statement.kind {
+        case .reading: return try read(statement, arguments)
+        case .writing: return try write(statement, arguments, sink)
+        case .createIndex(let index): return try create(index, sink)
+        case .dropIndex(let index): return try drop(index, sink)
+        case .advising(let isProvisioning):
+            return try advise(statement, arguments, isProvisioning: isProvisioning, sink)
+        case .system: return try configure(statement, arguments)
+        }
+    }
+
+    /// The plan of a statement, as a tree for people.
+    package func planText(
+        _ text: String, _ arguments: [String: Value] = [:]
+    ) throws(QueryError) -> String {
+        try run(try statement(text), arguments, on: reader()).planText()
+    }
+
+    private func reader() -> SnapshotReader {
+        SnapshotReader(
+            documents.snapshot(), virtual: SystemCollections(parameters.withLock { $0 }))
+    }
+
+    private func run(
+        _ statement: Statement, _ arguments: [String: Value], on reader: SnapshotReader
+    ) -> QueryRun {
+        let parameters = parameters.withLock { $0 }
+        let random = options.random
+        var query = QueryOptions(
+            arguments: arguments, now: Int64(clamping: options.clock.wallMilliseconds()),
+            isStrict: parameters.isStrict, clock: options.clock.monotonicNanoseconds,
+            newID: { RandomID.make(random) })
+        query.directives = parameters.defaultDirectives
+        return QueryRun(statement, on: reader, query)
+    }
+
+    private func read(
+        _ statement: Statement, _ arguments: [String: Value]
+    ) throws(QueryError) -> QueryOutcome {
+        let reader = reader()
+        let rows = try run(statement, arguments, on: reader).rows()
+        return QueryOutcome(rows: rows, reader: reader, mutatedIDs: [], commit: nil)
+    }
+
+    // MARK: Writing
+
+    private func write(
+        _ statement: Statement, _ arguments: [String: Value], _ sink: CommitSink
+    ) throws(QueryError) -> QueryOutcome {
+        let parameters = parameters.withLock { $0 }
+        let virtual = SystemCollections(parameters)
+        do throws(WriteError) {
+            let (commit, outcome) = try documents.write(from: nil, append: sink.append) {
+                (transaction) throws(WriteError) in
+                transaction.maximumLength = parameters.hardSizeLimit
+                let reader = transaction.reader(virtual)
+                let run = run(statement, arguments, on: reader)
+                return try Self.change(&transaction, run, reader)
+            }
+            return QueryOutcome(
+                rows: outcome.rows, reader: outcome.reader, mutatedIDs: outcome.ids,
+                commit: commit)
+        } catch {
+            throw error.query
+        }
+    }
+
+    private struct Change {
+        let rows: QueryRows
+        let reader: SnapshotReader
+        let ids: [Value]
+    }
+
+    private static func change(
+        _ transaction: inout DocumentTransaction, _ run: QueryRun, _ reader: SnapshotReader
+    ) throws(WriteError) -> Change {
+        do throws(QueryError) {
+            let plan = try run.mutations()
+            var ids: [Value] = []
+            var returned: [Object] = plan.older
+            for mutation in plan.mutations {
+                guard try transaction.apply(mutation) else { continue }
+                ids.append(mutation.id)
+                guard plan.returnsRows, !plan.returnsOlderDocuments else { continue }
+                if let object = try transaction.object(mutation) { returned.append(object) }
+            }
+            let rows = plan.returnsRows ? try run.returned(returned) : QueryRows()
+            return Change(rows: rows, reader: reader, ids: ids)
+        } catch {
+            throw .query(error)
+        }
+    }
+
+    // MARK: Indexes
+
+    private func create(
+        _ index: CreateIndex, _ sink: CommitSink
+    ) throws(QueryError) -> QueryOutcome {
+        do throws(EngineError) {
+            let receipt = try documents.createIndex(
+                index.name.text, on: index.collection.text,
+                index.fields.map {
+                    IndexDefinition.Field($0.path.names, isDescending: $0.isDescending)
+                }, ifNotExists: index.allowsExisting, flush: sink.flush, append: sink.append)
+            return QueryOutcome(
+                rows: QueryRows(), reader: reader(), mutatedIDs: [], commit: receipt.commit)
+        } catch {
+            throw QueryError(error)
+        }
+    }
+
+    private func drop(_ index: DropIndex, _ sink: CommitSink) throws(QueryError) -> QueryOutcome {
+        do throws(EngineError) {
+            let receipt = try documents.dropIndex(
+                index.name.text, on: index.collection.text, ifExists: index.allowsMissing,
+                append: sink.append)
+            return QueryOutcome(
+                rows: QueryRows(), reader: reader(), mutatedIDs: [], commit: receipt.commit)
+        } catch {
+            throw QueryError(error)
+        }
+    }
+
+    private func advise(
+        _ statement: Statement, _ arguments: [String: Value], isProvisioning: Bool,
+        _ sink: CommitSink
+    ) throws(QueryError) -> QueryOutcome {
+        let reader = reader()
+        let advice = try run(statement, arguments, on: reader).advice()
+        var commit: CommitID?
+        if isProvisioning {
+            for index in advice.indexes { commit = try create(index, sink).commit }
+        }
+        return QueryOutcome(
+            rows: advice.rows, reader: reader, mutatedIDs: [], commit: commit)
+    }
+
+    // MARK: Parameters
+
+    private func configure(
+        _ statement: Statement, _ arguments: [String: Value]
+    ) throws(QueryError) -> QueryOutcome {
+        let reader = reader()
+        let change = try run(statement, arguments, on: reader).configuration()
+        let row = try parameters.withLock { (parameters) throws(QueryError) in
+            switch change {
+            case .set(let name, let value):
+                let name = try parameters.set(name, to: value)
+                return Object([(name, value)])
+            case .reset(let name):
+                try parameters.reset(name)
+                guard let name else { return parameters.all }
+                return Object([(name.lowercased(), try parameters.value(name))])
+            case .show(let name):
+                return Object([(name.lowercased(), try parameters.value(name))])
+            case .showAll(let matches):
+                var found = Object()
+                for field in parameters.all where try matches(field.name) {
+                    found[field.name] = field.value
+                }
+                return found
+            }
+        }
+        return QueryOutcome(
+            rows: QueryRows(objects: [row]), reader: reader, mutatedIDs: [], commit: nil)
+    }
+}
+
+/// What can go wrong between the beginning of a transaction and its commit.
+enum WriteError: Error {
+    case query(QueryError)
+    case engine(EngineError)
+
+    var query: QueryError {
+        switch self {
+        case .query(let error): error
+        case .engine(let error): QueryError(error)
+        }
+    }
+}
