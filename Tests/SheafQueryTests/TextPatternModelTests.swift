@@ -23,7 +23,7 @@ import Testing
     func `LIKE accepts what its model accepts`(seed: UInt64) throws {
         var patterns = RandomPattern(random: SeededRandom(seed: seed, "like"), dialect: .like)
         var accepted = 0
-        for round in 0..<4_000 {
+        for round in 0..<2_500 {
             patterns.escape = ["\\", "a", "%", "!"][patterns.random.below(4)]
             let ignoresCase = patterns.random.chance(1, in: 2)
             let parts = (0..<patterns.random.below(7)).map { _ -> PatternModel in
@@ -55,7 +55,35 @@ import Testing
             }
         }
         // A model that always says the same would agree as well.
-        #expect((16000 / 20...16000 * 19 / 20).contains(accepted), "seed \(seed)")
+        #expect((10_000 / 20...10_000 * 19 / 20).contains(accepted), "seed \(seed)")
+    }
+
+    @Test func `LIKE finds long segments among many that are nearly the same`() throws {
+        var random = SeededRandom(seed: 7, "segments")
+        func letter() -> Unicode.Scalar { random.chance(1, in: 4) ? "b" : "a" }
+        var accepted = 0
+        for round in 0..<6_000 {
+            let parts = (0..<2 + random.below(9)).map { _ -> PatternModel in
+                switch random.below(6) {
+                case 0: .any
+                case 1: .repetition(.any, 0, nil)
+                default: .scalar(letter())
+                }
+            }
+            let model = PatternModel.sequence(
+                [.repetition(.any, 0, nil)] + parts + [.repetition(.any, 0, nil)])
+            guard case .sequence(let all) = model else { return }
+            var writer = RandomPattern(random: random, dialect: .like)
+            let written = all.map { writer.write($0) }.joined()
+            let scalars = (0..<random.below(24)).map { _ in letter() }
+            let expected = model.ends(in: scalars, from: 0, ignoresCase: false)
+                .contains(scalars.count)
+            let pattern = try TextPattern.like(written, escape: nil, isCaseInsensitive: false)
+            let found = try pattern.matches(text(scalars))
+            accepted += found ? 1 : 0
+            #expect(found == expected, "round \(round): \(written) on \(text(scalars))")
+        }
+        #expect((600...5_400).contains(accepted))
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
@@ -63,7 +91,7 @@ import Testing
         var patterns = RandomPattern(
             random: SeededRandom(seed: seed, "similar"), dialect: .similar, escape: "\\")
         var accepted = 0
-        for round in 0..<3_000 {
+        for round in 0..<2_000 {
             let model = patterns.node(depth: 3)
             let written = patterns.write(model)
             let pattern = try TextPattern.similar(written, escape: "\\")
@@ -79,7 +107,7 @@ import Testing
             }
         }
         // A model that always says the same would agree as well.
-        #expect((12000 / 20...12000 * 19 / 20).contains(accepted), "seed \(seed)")
+        #expect((8_000 / 20...8_000 * 19 / 20).contains(accepted), "seed \(seed)")
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
@@ -87,7 +115,7 @@ import Testing
         var patterns = RandomPattern(
             random: SeededRandom(seed: seed, "regular"), dialect: .regularExpression)
         var accepted = 0
-        for round in 0..<5_000 {
+        for round in 0..<3_000 {
             let ignoresCase = patterns.random.chance(1, in: 3)
             patterns.areLines = patterns.random.chance(1, in: 3)
             patterns.dotIsAll = patterns.random.chance(1, in: 3)
@@ -110,7 +138,7 @@ import Testing
             }
         }
         // A model that always says the same would agree as well.
-        #expect((20000 / 20...20000 * 19 / 20).contains(accepted), "seed \(seed)")
+        #expect((12_000 / 20...12_000 * 19 / 20).contains(accepted), "seed \(seed)")
     }
 
     @Test func `bytes that are no text are walked through`() throws {

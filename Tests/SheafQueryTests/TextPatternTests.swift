@@ -96,6 +96,8 @@ import Testing
             try regular("x y", #"x\sy"#) && regular("x\u{A0}y", #"x\sy"#) && !regular("xy", #"\s"#))
         #expect(try regular("a7", #"\D\d"#) && !regular("\u{663}", #"\d"#) && regular("-", #"\W"#))
         #expect(try regular("a cat", #"\bcat\b"#) && !regular("concat", #"\bcat"#))
+        // What was asked at one place must be asked again at the next.
+        #expect(try regular("abx ab", #"(\bab)+\b$"#))
         #expect(try regular("concat", #"\Bcat"#) && regular("a", "(?<x>a)(?:b)?(?P<y>)"))
         #expect(try regular("A\u{E9}\t\u{1F600}", #"\x41\u00e9\t\u{1F600}"#))
         #expect(
@@ -109,6 +111,7 @@ import Testing
     @Test func `flags change what letters, lines, dots and spaces mean`() throws {
         #expect(try regular("ABC", "abc", "i") && regular("\u{C9}", "[\u{E9}]", "i"))
         #expect(try regular("k", "[\u{212A}]", "i") && regular("\u{212A}", "[a-z]", "i"))
+        #expect(try !regular("\u{17F}", "[A-Z]", "i") && !regular("\u{17F}", "s", "i"))
         #expect(try !regular("a", "[^A]", "i") && regular("a", "[[:upper:]]", "i"))
         #expect(try !regular("a\nb", "a.b") && regular("a\nb", "a.b", "s"))
         #expect(

@@ -20,10 +20,7 @@ extension Function {
     private static func substring(_ arguments: TextArguments) -> String {
         arguments.text(0).withBytes { text in
             var start = arguments.integer(1)
-            if start < 0 {
-                let count = Int64(UTF8Walk.count(text))
-                start = start < -count ? 0 : count + start
-            }
+            if start < 0 { start += Int64(UTF8Walk.count(text)) }
             let lower = UTF8Walk.offset(text, ofScalar: Int(clamping: start))
             let rest = UnsafeRawBufferPointer(rebasing: text[lower...])
             guard arguments.count == 3 else { return String(decoding: rest, as: UTF8.self) }

@@ -19,16 +19,4 @@ enum PatternNode: Sendable {
 /// What can be said of a place between two scalars.
 enum PatternAssertion: Sendable {
     case textStart, textEnd, lineStart, lineEnd, wordBoundary, noWordBoundary
-
-    /// True between these two scalars.
-    func holds(between previous: UInt32, and next: UInt32) -> Bool {
-        switch self {
-        case .textStart: previous == UTF8Walk.none
-        case .textEnd: next == UTF8Walk.none
-        case .lineStart: previous == UTF8Walk.none || previous == 0x0A
-        case .lineEnd: next == UTF8Walk.none || next == 0x0A
-        case .wordBoundary: ScalarSet.isWord(previous) != ScalarSet.isWord(next)
-        case .noWordBoundary: ScalarSet.isWord(previous) == ScalarSet.isWord(next)
-        }
-    }
 }

@@ -43,6 +43,9 @@ private struct PatternRun {
     /// The scalars before and behind the place.
     var previous = UTF8Walk.none
     var next = UTF8Walk.none
+    /// Whether a word begins or ends at a place, and at which one that was asked last.
+    var isBoundary = false
+    var boundaryPlace: UInt32 = 0
 
     mutating func search() -> Bool? {
         var offset = 0
@@ -109,7 +112,7 @@ private struct PatternRun {
                 case .scalar(let expected): expected == folded
                 case .any: true
                 case .anyButNewline: scalar != 0x0A
-                case .set(let index): sets[Int(index)].contains(scalar)
+                case .set(let index): contains(Int(index), scalar)
                 default: false
                 }
             if accepts { count = enter(state + 1, into: following, count) }
@@ -143,7 +146,7 @@ private struct PatternRun {
                 stack[height + 1] = left
                 height += 2
             case .assertion(let assertion):
-                guard assertion.holds(between: previous, and: next) else { continue }
+                guard holds(assertion) else { continue }
                 stack[height] = state + 1
                 height += 1
             default:
@@ -152,5 +155,27 @@ private struct PatternRun {
             }
         }
         return count
+    }
+
+    @inline(__always)
+    private mutating func contains(_ set: Int, _ scalar: UInt32) -> Bool {
+        // What lies beyond ASCII is looked up in the tables of Unicode.
+        if scalar >= 128 { fuel -= 32 }
+        return sets[set].contains(scalar)
+    }
+
+    private mutating func holds(_ assertion: PatternAssertion) -> Bool {
+        switch assertion {
+        case .textStart: return previous == UTF8Walk.none
+        case .textEnd: return next == UTF8Walk.none
+        case .lineStart: return previous == UTF8Walk.none || previous == 0x0A
+        case .lineEnd: return next == UTF8Walk.none || next == 0x0A
+        case .wordBoundary, .noWordBoundary:
+            if boundaryPlace != place {
+                boundaryPlace = place
+                isBoundary = ScalarSet.isWord(previous) != ScalarSet.isWord(next)
+            }
+            return isBoundary == (assertion == .wordBoundary)
+        }
     }
 }

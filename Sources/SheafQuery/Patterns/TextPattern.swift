@@ -17,6 +17,8 @@ package struct TextPattern: Sendable {
     package let literal: [UInt8]?
 
     /// `%` is any text, `_` any scalar; what follows `escape` stands for itself.
+    ///
+    /// As in SQL nothing is an escape, a backslash neither, unless it is named.
     package static func like(
         _ pattern: String, escape: Unicode.Scalar?, isCaseInsensitive: Bool
     ) throws(QueryError) -> TextPattern {
