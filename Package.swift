@@ -16,6 +16,7 @@ let package = Package(
         // The benchmarks and the fuzzer are packages of their own, and reach inside through these.
         .library(name: "SheafStorage", targets: ["SheafStorage"]),
         .library(name: "SheafDocument", targets: ["SheafDocument"]),
+        .library(name: "SheafQuery", targets: ["SheafQuery"]),
         .library(name: "Sheaf", targets: ["Sheaf"]),
         .library(name: "SheafDocumentModel", targets: ["SheafDocumentModel"]),
     ],

@@ -48,6 +48,23 @@ import Testing
             """)
     }
 
+    @Test func `everyday words are names of collections, and aliases without AS`() throws {
+        for word in [
+            "count", "total", "name", "status", "value", "date", "timestamp", "day", "month",
+            "key", "index", "type", "id", "map", "documents", "list", "cast", "show", "create",
+        ] {
+            let statement = try Parser.parse("SELECT a \(word) FROM \(word) \(word) WHERE b")
+            guard case .select(let select) = statement.body else { continue }
+            #expect(select.source.name.text == word && select.source.alias?.text == word)
+            #expect(throws: Never.self, "\(word)") {
+                _ = try Parser.parse("INSERT INTO \(word) VALUES (:a)")
+                _ = try Parser.parse("UPDATE \(word) SET \(word) = \(word)")
+                _ = try Parser.parse("CREATE INDEX \(word) ON \(word) (\(word))")
+                _ = try Parser.parse("EVICT FROM COLLECTION \(word) (\(word) MAP) WHERE \(word)")
+            }
+        }
+    }
+
     @Test func `joins are INNER, LEFT and RIGHT`() throws {
         try check(
             """

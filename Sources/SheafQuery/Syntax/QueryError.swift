@@ -44,19 +44,24 @@ package struct QueryError: Error, Equatable, Sendable {
         package let markLength: Int
     }
 
-    package let reason: Reason
-    package let message: String
-    /// What would be right, as a sentence; `did you mean FROM?`.
-    package let hint: String?
-    package let excerpt: Excerpt?
+    private struct Details: Equatable, Sendable {
+        let reason: Reason
+        let message: String
+        let hint: String?
+        let excerpt: Excerpt?
+    }
+
+    /// A reference: whatever throws has room for an error on its stack, and parsers recurse.
+    private indirect enum Box: Equatable, Sendable {
+        case details(Details)
+    }
+
+    private let box: Box
 
     package init(
         _ reason: Reason, _ message: String, hint: String? = nil, excerpt: Excerpt? = nil
     ) {
-        self.reason = reason
-        self.message = message
-        self.hint = hint
-        self.excerpt = excerpt
+        box = .details(Details(reason: reason, message: message, hint: hint, excerpt: excerpt))
     }
 
     package init(
@@ -65,6 +70,18 @@ package struct QueryError: Error, Equatable, Sendable {
     ) {
         self.init(reason, message, hint: hint, excerpt: Excerpt(range, of: statement))
     }
+
+    private var details: Details {
+        switch box {
+        case .details(let details): details
+        }
+    }
+
+    package var reason: Reason { details.reason }
+    package var message: String { details.message }
+    /// What would be right, as a sentence; `did you mean FROM?`.
+    package var hint: String? { details.hint }
+    package var excerpt: Excerpt? { details.excerpt }
 }
 
 extension QueryError.Excerpt {
