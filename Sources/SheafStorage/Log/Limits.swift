@@ -1,6 +1,6 @@
 /// How large things may be; each limit has a name, and errors say it.
 package enum Limits {
-    /// The bytes of a key: at least 1. The first of them is neither 0 nor 255, which are the tree's.
+    /// The bytes of a key: at least 1, and the first of them neither 0 nor 255: those are the tree's.
     ///
     /// The tree holds removed keys behind such a zero, so its own limit is larger.
     package static let maximumKeyLength = 1_024
