@@ -9,7 +9,8 @@ final class SelectPlan {
     var filter: FieldFilter?
     /// What is left of WHERE, for whole rows.
     var condition: Predicate?
-    /// The text of WHERE, for EXPLAIN.
+    /// What the filter and the condition are, for EXPLAIN.
+    var filterText: String?
     var conditionText: String?
     var grouping: GroupPlan?
     var order: [SortTerm] = []
@@ -43,9 +44,9 @@ struct SourcePlan {
 struct JoinPlan {
     enum Lookup {
         /// The ids that an expression over the rows before gives.
-        case id(Evaluator)
+        case id(Evaluator, text: String)
         /// The entries of an index that begin with a value.
-        case index(IndexDescription, Evaluator)
+        case index(IndexDescription, Evaluator, text: String)
         /// All documents, for each row before.
         case scan
     }
