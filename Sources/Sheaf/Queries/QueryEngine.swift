@@ -73,6 +73,11 @@ package final class QueryEngine: Sendable {
         try run(try statement(text), arguments, on: reader()).planText()
     }
 
+    /// Makes the plan of a statement that reads, and throws it away.
+    package func prepare(_ statement: Statement) throws(QueryError) {
+        try run(statement, [:], on: reader()).prepare()
+    }
+
     private func reader() -> SnapshotReader {
         SnapshotReader(
             documents.snapshot(), virtual: SystemCollections(parameters.withLock { $0 }))

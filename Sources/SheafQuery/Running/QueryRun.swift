@@ -95,6 +95,13 @@ package struct QueryRun {
         try rows(of: statement.body)
     }
 
+    /// Makes the plan of a SELECT, and throws it away.
+    package func prepare() throws(QueryError) {
+        guard case .select(let select) = statement.body else { return }
+        var planner = SelectPlanner(select, environment)
+        _ = try planner.plan()
+    }
+
     private func rows(of body: Statement.Body) throws(QueryError) -> QueryRows {
         switch body {
         case .select(let select): return try rows(of: select).rows
