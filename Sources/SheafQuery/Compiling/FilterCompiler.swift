@@ -4,11 +4,11 @@ import SheafDocument
 /// Turns conditions into filters that read the fields of encoded documents, where they are simple
 /// enough: then nothing is decoded to ask them.
 struct FilterCompiler {
-    var compiler: ExpressionCompiler
+    let compiler: ExpressionCompiler
     let source: Int
 
     /// Splits a condition into what a filter asks, and what is left for frames.
-    mutating func split(
+    func split(
         _ condition: Expression
     ) throws(QueryError) -> (filter: FieldFilter?, rest: [Expression]) {
         let terms: [Expression]
@@ -23,7 +23,7 @@ struct FilterCompiler {
     }
 
     /// The filter that asks a condition; none where it takes a frame.
-    mutating func filter(_ expression: Expression) throws(QueryError) -> FieldFilter? {
+    func filter(_ expression: Expression) throws(QueryError) -> FieldFilter? {
         switch expression.node {
         case .and(let terms): return try filters(terms).map(FieldFilter.all)
         case .or(let terms): return try filters(terms).map(FieldFilter.any)
@@ -62,7 +62,7 @@ struct FilterCompiler {
         }
     }
 
-    private mutating func filters(
+    private func filters(
         _ expressions: [Expression]
     ) throws(QueryError) -> [FieldFilter]? {
         var filters: [FieldFilter] = []
@@ -82,7 +82,7 @@ struct FilterCompiler {
     }
 
     /// A value that is known and that something can be compared with.
-    private mutating func value(_ expression: Expression) throws(QueryError) -> Value? {
+    private func value(_ expression: Expression) throws(QueryError) -> Value? {
         guard case .constant(let value?) = try compiler.compile(expression), value != .null else {
             return nil
         }

@@ -50,21 +50,21 @@ struct MutationPlanner {
     private typealias EditMaker = (Frame) throws(QueryError) -> Edit?
 
     private func compile(_ update: Update) throws(QueryError) -> [EditMaker] {
-        var compiler = environment.compiler()
+        let compiler = environment.compiler()
         try compiler.scope.add(update.source, isStrict: environment.isStrict)
         let types = compiler.scope.members[0].types
         let checker = AssignmentChecker(
             text: environment.text, source: Scope.name(of: update.source), types: types)
         var makers: [EditMaker] = []
         for assignment in update.assignments {
-            makers.append(try maker(of: assignment, checker, &compiler))
+            makers.append(try maker(of: assignment, checker, compiler))
         }
         return makers
     }
 
     private func maker(
         of assignment: Assignment, _ checker: AssignmentChecker,
-        _ compiler: inout ExpressionCompiler
+        _ compiler: ExpressionCompiler
     ) throws(QueryError) -> EditMaker {
         let path = try checker.path(of: assignment)
         switch assignment {
@@ -84,7 +84,7 @@ struct MutationPlanner {
             }
             return maker
         case .increment(_, let expression):
-            let number = try number(expression, "INCREMENT BY", &compiler)
+            let number = try number(expression, "INCREMENT BY", compiler)
             let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
                 Edit.increment(path: path, by: try number(frame))
             }
@@ -92,7 +92,7 @@ struct MutationPlanner {
         case .restart(_, let expression):
             let number: NumberMaker
             if let expression {
-                number = try self.number(expression, "RESTART WITH", &compiler)
+                number = try self.number(expression, "RESTART WITH", compiler)
             } else {
                 number = { (_) throws(QueryError) -> Number in .integer(0) }
             }
@@ -101,7 +101,7 @@ struct MutationPlanner {
             }
             return maker
         case .incrementOlder(_, let expression):
-            let number = try number(expression, "PN_INCREMENT BY", &compiler)
+            let number = try number(expression, "PN_INCREMENT BY", compiler)
             let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
                 Edit.incrementOlder(path: path, by: try number(frame))
             }
@@ -110,7 +110,7 @@ struct MutationPlanner {
     }
 
     private func number(
-        _ expression: Expression, _ place: String, _ compiler: inout ExpressionCompiler
+        _ expression: Expression, _ place: String, _ compiler: ExpressionCompiler
     ) throws(QueryError) -> NumberMaker {
         let evaluator = try compiler.compile(expression).evaluator
         let text = environment.text
@@ -128,11 +128,11 @@ struct MutationPlanner {
     // MARK: INSERT
 
     func plan(_ insert: Insert, rows: [Object]?) throws(QueryError) -> MutationPlan {
-        var compiler = environment.compiler()
+        let compiler = environment.compiler()
         let types = FieldTypes(insert.source.types, isStrict: environment.isStrict)
         var mutations: [Mutation] = []
         var seen: Set<[UInt8]> = []
-        for (object, range) in try documents(of: insert, rows, &compiler) {
+        for (object, range) in try documents(of: insert, rows, compiler) {
             var object = object
             let id = object[Row.idName] ?? newID()
             object[Row.idName] = nil
@@ -160,7 +160,7 @@ struct MutationPlanner {
     }
 
     private func documents(
-        of insert: Insert, _ rows: [Object]?, _ compiler: inout ExpressionCompiler
+        of insert: Insert, _ rows: [Object]?, _ compiler: ExpressionCompiler
     ) throws(QueryError) -> [(Object, SourceRange)] {
         if let rows { return rows.map { ($0, insert.source.name.range) } }
         guard case .expressions(let expressions) = insert.documents else { return [] }
@@ -194,7 +194,7 @@ struct MutationPlanner {
         var select = Select(columns: [.expression(id, alias: nil)], source: source)
         select.condition = condition
         select.ordering = ordering
-        var planner = SelectPlanner(select, environment)
+        let planner = SelectPlanner(select, environment)
         let run = SelectRun(try planner.plan(), environment)
         try run.forEach { (frame) throws(QueryError) in
             guard let id = try frame.rows[0].idValue() else { return }

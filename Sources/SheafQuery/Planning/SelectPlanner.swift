@@ -2,10 +2,10 @@ import SheafBytes
 import SheafDocument
 
 /// Makes the plan of a SELECT.
-struct SelectPlanner {
+final class SelectPlanner {
     let select: Select
     let environment: PlanEnvironment
-    private var compiler: ExpressionCompiler
+    private let compiler: ExpressionCompiler
     private var hints = PlanHints()
     /// The rows of the source, where they are there already.
     private let rows: [Object]?
@@ -17,7 +17,7 @@ struct SelectPlanner {
         compiler = environment.compiler()
     }
 
-    mutating func plan() throws(QueryError) -> SelectPlan {
+    func plan() throws(QueryError) -> SelectPlan {
         hints = try environment.hints(select.source)
         guard select.joins.count <= hints.maximumJoins else {
             throw QueryError(
@@ -62,7 +62,7 @@ struct SelectPlanner {
         var rest: Predicate?
     }
 
-    private mutating func compileConditions() throws(QueryError) -> Conditions {
+    private func compileConditions() throws(QueryError) -> Conditions {
         var conditions = Conditions()
         guard let expression = select.condition else { return conditions }
         guard !expression.hasAggregate else {
@@ -77,9 +77,9 @@ struct SelectPlanner {
             conditions.rest = try predicate(expression)
             return conditions
         }
-        var reader = ConditionReader(compiler: compiler, source: 0)
+        let reader = ConditionReader(compiler: compiler, source: 0)
         conditions.known = try reader.read(expression)
-        var splitter = FilterCompiler(compiler: compiler, source: 0)
+        let splitter = FilterCompiler(compiler: compiler, source: 0)
         let (filter, rest) = try splitter.split(expression)
         conditions.filter = filter
         if !rest.isEmpty {
@@ -90,7 +90,7 @@ struct SelectPlanner {
         return conditions
     }
 
-    private mutating func predicate(_ expression: Expression) throws(QueryError) -> Predicate? {
+    private func predicate(_ expression: Expression) throws(QueryError) -> Predicate? {
         switch try compiler.compilePredicate(expression) {
         case .constant(.yes): return nil
         case let compiled: return compiled.predicate
@@ -114,7 +114,7 @@ struct SelectPlanner {
         return planner
     }
 
-    private mutating func accessPath(
+    private func accessPath(
         _ condition: Condition, _ planner: AccessPlanner?
     ) throws(QueryError) -> AccessPath {
         if let rows {
@@ -127,7 +127,7 @@ struct SelectPlanner {
         }
         guard let planner else { return .nothing }
         if let ids = select.source.ids {
-            let keys = try environment.keys(of: ids, in: planner.collection, &compiler)
+            let keys = try environment.keys(of: ids, in: planner.collection, compiler)
             return AccessPath(access: .ids(keys), count: keys.count, isExact: false)
         }
         let path = planner.path(to: condition)
@@ -153,28 +153,28 @@ struct SelectPlanner {
     }
 
     /// The fields of the only source that the statement reads; none where it reads all of them.
-    private func neededPaths() throws(QueryError) -> Set<[String]>? {
+    private func neededPaths() throws(QueryError) -> [[String]]? {
         guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict else {
             return nil
         }
         var expressions = select.groups + select.ordering.terms.map(\.expression)
         expressions += [select.condition, select.having].compactMap { $0 }
-        var aliases: Set<String> = []
+        var aliases: [String] = []
         for column in select.columns {
             switch column {
             case .all: return nil
             case .expression(let expression, let alias):
                 expressions.append(expression)
-                if let alias { aliases.insert(alias.text) }
+                if let alias { aliases.append(alias.text) }
             }
         }
-        var paths: Set<[String]> = []
+        var paths: [[String]] = []
         var readsAll = false
         for expression in expressions {
             try expression.forEachPath { (path, range) throws(QueryError) in
                 switch try compiler.scope.resolve(path, at: range) {
-                case .id: paths.insert([Row.idName])
-                case .field(_, let path): paths.insert(path)
+                case .id: paths.append([Row.idName])
+                case .field(_, let path): paths.append(path)
                 case .row, .variable: readsAll = true
                 }
             }
@@ -214,7 +214,7 @@ struct SelectPlanner {
         return nil
     }
 
-    private mutating func bounds() throws(QueryError) -> (limit: Int?, offset: Int) {
+    private func bounds() throws(QueryError) -> (limit: Int?, offset: Int) {
         (
             try compiler.count(select.ordering.limit, for: "LIMIT"),
             try compiler.count(select.ordering.offset, for: "OFFSET") ?? 0
@@ -249,7 +249,7 @@ struct SelectPlanner {
         return true
     }
 
-    private mutating func planOutput(isGrouped: Bool) throws(QueryError) -> Output {
+    private func planOutput(isGrouped: Bool) throws(QueryError) -> Output {
         var keys: [Evaluator] = []
         if isGrouped {
             for expression in select.groups {
@@ -257,7 +257,7 @@ struct SelectPlanner {
             }
             compiler.groups = try GroupScope(select.groups, compiler.scope)
         }
-        let projection = try ProjectionCompiler.compile(select.columns, &compiler)
+        let projection = try ProjectionCompiler.compile(select.columns, compiler)
         let having = try select.having.map { (having) throws(QueryError) in
             try compiler.compilePredicate(having).predicate
         }
@@ -304,7 +304,7 @@ struct SelectPlanner {
 
     // MARK: Joins
 
-    private mutating func planJoins() throws(QueryError) -> [JoinPlan] {
+    private func planJoins() throws(QueryError) -> [JoinPlan] {
         var plans: [JoinPlan] = []
         for (number, join) in select.joins.enumerated() {
             let source = number + 1
@@ -318,7 +318,7 @@ struct SelectPlanner {
         return plans
     }
 
-    private mutating func lookup(
+    private func lookup(
         _ join: Join, _ source: Int
     ) throws(QueryError) -> JoinPlan.Lookup {
         if environment.isVirtual(join.source) { return .scan }

@@ -16,7 +16,7 @@ extension QueryRun {
     private func describe(_ body: Statement.Body) throws(QueryError) -> PlanDescription {
         switch body {
         case .select(let select):
-            var planner = SelectPlanner(select, environment)
+            let planner = SelectPlanner(select, environment)
             return PlanDescription(try planner.plan())
         case .explain(let inner), .profile(let inner), .advise(let inner, _):
             return try describe(inner)

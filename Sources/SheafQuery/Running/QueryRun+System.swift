@@ -19,7 +19,7 @@ package struct Advice {
 extension QueryRun {
     /// What a statement of the kind `system` asks for.
     package func configuration() throws(QueryError) -> ConfigurationChange {
-        var compiler = environment.compiler()
+        let compiler = environment.compiler()
         switch statement.body {
         case .set(let name, let expression):
             guard let value = try compiler.constant(expression, for: "a parameter") else {

@@ -98,7 +98,7 @@ package struct QueryRun {
     /// Makes the plan of a SELECT, and throws it away.
     package func prepare() throws(QueryError) {
         guard case .select(let select) = statement.body else { return }
-        var planner = SelectPlanner(select, environment)
+        let planner = SelectPlanner(select, environment)
         _ = try planner.plan()
     }
 
@@ -114,7 +114,7 @@ package struct QueryRun {
     func rows(
         of select: Select, clock: (() -> UInt64)? = nil
     ) throws(QueryError) -> (rows: QueryRows, run: SelectRun, plan: SelectPlan) {
-        var planner = SelectPlanner(select, environment)
+        let planner = SelectPlanner(select, environment)
         let plan = try planner.plan()
         let run = SelectRun(plan, environment, clock: clock)
         let items = try run.run()
@@ -153,7 +153,7 @@ package struct QueryRun {
         guard let (source, columns) = statement.body.returning, !columns.isEmpty else {
             return QueryRows()
         }
-        var planner = SelectPlanner(
+        let planner = SelectPlanner(
             Select(columns: columns, source: source), environment, rows: documents)
         let plan = try planner.plan()
         let items = try SelectRun(plan, environment).run()
