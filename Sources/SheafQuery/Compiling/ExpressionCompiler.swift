@@ -132,17 +132,14 @@ final class ExpressionCompiler {
         case .field(let source, let path):
             let followed = scope.members[source].types.path(path, in: names)
             return .dynamic { (frame) throws(QueryError) in
-                let row = frame.rows[source]
-                switch row.content {
-                case .absent: return nil
-                case .encoded(let fields):
+                if let fields = frame.rows[source].fields {
                     let names = frame.names
                     return try onDocument { () throws(Malformed) in
                         try followed.value(in: fields, names)
                     }
-                case .value(let object):
-                    return Operators.value(at: path[...], of: .object(object))
                 }
+                guard case .value(let object) = frame.rows[source].content else { return nil }
+                return Operators.value(at: path[...], of: .object(object))
             }
         }
     }

@@ -1,8 +1,8 @@
 /// What an operator of a plan has done.
 package final class OperatorTally {
     package let name: String
-    package internal(set) var rowsIn = 0
-    package internal(set) var rowsOut = 0
+    @exclusivity(unchecked) package internal(set) var rowsIn = 0
+    @exclusivity(unchecked) package internal(set) var rowsOut = 0
     package internal(set) var nanoseconds: UInt64 = 0
 
     init(_ name: String) {

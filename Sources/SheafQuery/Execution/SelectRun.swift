@@ -11,13 +11,15 @@ final class SelectRun {
     private(set) var tallies: PlanTallies
     private let meter: Meter?
 
-    private var items: [ResultItem] = []
-    private var visitor: ((Frame) throws(QueryError) -> Void)?
+    // Only the run itself changes these, one step at a time: to check that would take as long as
+    // the steps.
+    @exclusivity(unchecked) private var items: [ResultItem] = []
+    @exclusivity(unchecked) private var visitor: ((Frame) throws(QueryError) -> Void)?
     private var seen: Set<Object> = []
-    private var skipped = 0
-    private var shown = 0
-    private var sorter: Sorter<ResultItem>?
-    private var grouper: Grouper?
+    @exclusivity(unchecked) private var skipped = 0
+    @exclusivity(unchecked) private var shown = 0
+    @exclusivity(unchecked) private var sorter: Sorter<ResultItem>?
+    @exclusivity(unchecked) private var grouper: Grouper?
     /// The rows of right joins that have found no partner, by the number of the join.
     private var matched: [Int: Set<UInt64>] = [:]
 
@@ -224,7 +226,10 @@ final class SelectRun {
         guard sorter != nil else { return try emit(try item()) }
         try measure(tallies.sort) { () throws(QueryError) in
             tallies.sort?.rowsIn += 1
-            try sorter?.add(try sortKeys()) { () throws(QueryError) in try item() }
+            guard let first = plan.order.first else { return }
+            let key = try first.evaluator(frame)
+            guard sorter?.mayTake(key) == true else { return }
+            try sorter?.add(try sortKeys(after: key)) { () throws(QueryError) in try item() }
         }
         return true
     }
@@ -247,19 +252,20 @@ final class SelectRun {
         guard seen.insert(object).inserted else { return true }
         let item = ResultItem(content: .object(object))
         guard sorter != nil else { return try emit(item) }
-        try sorter?.add(try sortKeys()) { () throws(QueryError) in item }
+        let first = try plan.order[0].evaluator(frame)
+        try sorter?.add(try sortKeys(after: first)) { () throws(QueryError) in item }
         return true
     }
 
-    private func sortKeys() throws(QueryError) -> [Value?] {
-        var keys: [Value?] = []
-        keys.reserveCapacity(plan.order.count)
-        for term in plan.order { keys.append(try term.evaluator(frame)) }
+    /// What a row is sorted by, of which the first is known.
+    private func sortKeys(after first: Value?) throws(QueryError) -> [Value?] {
+        var keys = [first]
+        for term in plan.order.dropFirst() { keys.append(try term.evaluator(frame)) }
         return keys
     }
 
     private func item() throws(QueryError) -> ResultItem {
-        if isLazy, frame.rows[0].isLasting, case .encoded(let fields) = frame.rows[0].content,
+        if isLazy, frame.rows[0].isLasting, let fields = frame.rows[0].fields,
             let id = frame.rows[0].id
         {
             return ResultItem(content: .stored(fields: fields, id: id))

@@ -9,8 +9,9 @@ final class SelectPlan {
     var filter: FieldFilter?
     /// What is left of WHERE, for whole rows.
     var condition: Predicate?
-    /// The text of WHERE, for EXPLAIN.
-    var conditionText: String?
+    /// What WHERE says, for EXPLAIN.
+    var conditionExpression: Expression?
+    var conditionText: String? { conditionExpression?.description }
     var grouping: GroupPlan?
     var order: [SortTerm] = []
     /// Whether the rows come in the order that is wanted.
@@ -54,22 +55,26 @@ struct JoinPlan {
     let source: Int
     let lookup: Lookup
     let condition: Predicate
-    let conditionText: String
+    let expression: Expression
+    var conditionText: String { expression.description }
 }
 
 struct GroupPlan {
     let keys: [Evaluator]
     let columns: [GroupScope.Column]
     let having: Predicate?
-    let text: [String]
-    let havingText: String?
+    let expressions: [Expression]
+    let havingExpression: Expression?
+    var text: [String] { expressions.map(\.description) }
+    var havingText: String? { havingExpression?.description }
 }
 
 /// What rows are sorted by.
 struct SortTerm {
     let evaluator: Evaluator
     let isDescending: Bool
-    let text: String
+    let expression: Expression
+    var text: String { expression.description }
 }
 
 /// What becomes of a row in the result.

@@ -47,7 +47,7 @@ final class SelectPlanner {
         if !path.isExact || !joins.isEmpty || sources[0].collection?.hasPendingChanges ?? true {
             plan.filter = conditions.filter
             plan.condition = conditions.rest
-            plan.conditionText = select.condition?.description
+            plan.conditionExpression = select.condition
         }
         plan.variableCount = compiler.scope.variableCount
         plan.countedRanges = countedRanges(of: plan, path)
@@ -268,14 +268,13 @@ final class SelectPlanner {
             order.append(
                 SortTerm(
                     evaluator: compiled.evaluator, isDescending: term.isDescending,
-                    text: term.expression.description))
+                    expression: term.expression))
         }
         var grouping: GroupPlan?
         if let groups = compiler.groups {
             grouping = GroupPlan(
                 keys: keys, columns: groups.columns, having: having,
-                text: select.groups.map(\.description),
-                havingText: select.having?.description)
+                expressions: select.groups, havingExpression: select.having)
             compiler.groups = nil
         }
         return Output(projection: projection, grouping: grouping, order: order)
@@ -313,7 +312,7 @@ final class SelectPlanner {
                     kind: join.kind, source: source,
                     lookup: try lookup(join, source),
                     condition: try compiler.compilePredicate(join.condition).predicate,
-                    conditionText: join.condition.description))
+                    expression: join.condition))
         }
         return plans
     }
