@@ -70,18 +70,25 @@ package final class SnapshotReader: QueryStore {
             }
             if hasPending, pending[Array(logged.key)] != nil { return true }
             fetched += 1
-            guard !place.isExtension else {
-                return try visit(joinedAt: place, filter, body)
-            }
-            let fields = try onDocument { () throws(Malformed) in
-                try DocumentPayload(logged.payload).state?.existingFields()
-            }
-            guard let fields, try Self.holds(filter, fields) else { return true }
-            return try body(
-                ScannedDocument(
-                    fields, id: Self.id(of: logged.key), place: place.position.rawValue,
-                    isLasting: true))
+            return try visit(logged, at: place, filter, body)
         }
+    }
+
+    /// Shows the document of an operation to `body`.
+    @inline(__always)
+    private func visit(
+        _ logged: SheafStorage.Operation, at place: Place, _ filter: FieldFilter?,
+        _ body: (ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError) -> Bool {
+        guard !place.isExtension else { return try visit(joinedAt: place, filter, body) }
+        let fields = try onDocument { () throws(Malformed) in
+            try DocumentPayload(logged.payload).state?.existingFields()
+        }
+        guard let fields, try Self.holds(filter, fields) else { return true }
+        return try body(
+            ScannedDocument(
+                fields, id: Self.id(of: logged.key), place: place.position.rawValue,
+                isLasting: true))
     }
 
     /// The range from its first entry on that is not skipped.
@@ -160,7 +167,7 @@ package final class SnapshotReader: QueryStore {
     package func read(
         _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
     ) throws(QueryError) {
-        if let found = pending[key] {
+        if !pending.isEmpty, let found = pending[key] {
             guard let document = found else { return }
             return try key.span.withUnsafeBytes { (key) throws(QueryError) in
                 let id = Self.id(of: key)
@@ -171,9 +178,12 @@ package final class SnapshotReader: QueryStore {
                 }
             }
         }
-        var tally = ScanTally()
-        try scan(.only(key), isReversed: false, skipping: 0, filter: nil, &tally) {
-            (document) throws(QueryError) in
+        let log = snapshot.log
+        guard let place = key.span.withUnsafeBytes({ log.place(of: $0) }) else { return }
+        let logged = try onStorage { () throws(StorageError) in
+            try log.newestOperation(at: place)
+        }
+        _ = try visit(logged, at: place, nil) { (document) throws(QueryError) in
             try body(document)
             return true
         }

@@ -4,13 +4,13 @@ import SheafDocument
 /// Turns conditions into filters that read the fields of encoded documents, where they are simple
 /// enough: then nothing is decoded to ask them.
 struct FilterCompiler {
-    var compiler: ExpressionCompiler
+    let compiler: ExpressionCompiler
     let source: Int
 
     /// Splits a condition into what a filter asks, and what is left for frames.
-    mutating func split(
+    func split(
         _ condition: Expression
-    ) throws(QueryError) -> (filter: FieldFilter?, filterText: String?, rest: [Expression]) {
+    ) throws(QueryError) -> (filter: FieldFilter?, asked: [Expression], rest: [Expression]) {
         let terms: [Expression]
         if case .and(let all) = condition.node { terms = all } else { terms = [condition] }
         var filters: [FieldFilter] = []
@@ -24,14 +24,12 @@ struct FilterCompiler {
             filters.append(filter)
             asked.append(term)
         }
-        guard let first = filters.first else { return (nil, nil, rest) }
-        guard filters.count > 1 else { return (first, asked[0].description, rest) }
-        let whole = Expression(.and(asked), at: condition.range)
-        return (.all(filters), whole.description, rest)
+        guard let first = filters.first else { return (nil, [], rest) }
+        return (filters.count == 1 ? first : .all(filters), asked, rest)
     }
 
     /// The filter that asks a condition; none where it takes a frame.
-    mutating func filter(_ expression: Expression) throws(QueryError) -> FieldFilter? {
+    func filter(_ expression: Expression) throws(QueryError) -> FieldFilter? {
         switch expression.node {
         case .and(let terms): return try filters(terms).map(FieldFilter.all)
         case .or(let terms): return try filters(terms).map(FieldFilter.any)
@@ -70,7 +68,7 @@ struct FilterCompiler {
         }
     }
 
-    private mutating func filters(
+    private func filters(
         _ expressions: [Expression]
     ) throws(QueryError) -> [FieldFilter]? {
         var filters: [FieldFilter] = []
@@ -90,7 +88,7 @@ struct FilterCompiler {
     }
 
     /// A value that is known and that something can be compared with.
-    private mutating func value(_ expression: Expression) throws(QueryError) -> Value? {
+    private func value(_ expression: Expression) throws(QueryError) -> Value? {
         guard case .constant(let value?) = try compiler.compile(expression), value != .null else {
             return nil
         }

@@ -26,4 +26,7 @@ package struct MutationPlan {
     package let returnsRows: Bool
     /// The documents as they were, where those are to be returned; in the order of the mutations.
     package let older: [Object]
+    /// How the documents were found; none where there was nothing to find.
+    var finding: PlannedSelect?
+    var profile: MutationProfile?
 }

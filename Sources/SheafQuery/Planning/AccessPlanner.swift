@@ -12,7 +12,7 @@ struct AccessPlanner {
     var order: [IndexDescription.Field] = []
     var limit: Int?
     /// The fields that the statement asks for; none where it asks for whole documents.
-    var neededPaths: Set<[String]>?
+    var neededPaths: [[String]]?
 
     /// An entry that has to be looked up costs more than a document that is next in line.
     private static let fetchCost = 3.0
@@ -97,7 +97,7 @@ struct AccessPlanner {
 
     /// Documents by their ids.
     private func primary(_ fields: FieldSets, isRestExact: Bool) -> AccessPath? {
-        guard let set = fields.sets[[Row.idName]] else { return nil }
+        guard let set = fields.set(of: [Row.idName]) else { return nil }
         let isExact = isRestExact && fields.isExact(using: [[Row.idName]])
         let ranges = set.ranges.map { $0.keys(behind: collection.keyPrefix, isDescending: false) }
         if set.isPoints {
@@ -117,7 +117,7 @@ struct AccessPlanner {
     private func path(
         _ index: IndexDescription, _ fields: FieldSets, isRestExact: Bool
     ) -> AccessPath? {
-        let spans = IndexSpans(index, fields.sets, limit: hints.maximumRanges)
+        let spans = IndexSpans(index, fields, limit: hints.maximumRanges)
         let isWanted = !order.isEmpty || neededPaths != nil
         guard !spans.usedPaths.isEmpty || isWanted else { return nil }
         let isExact =
@@ -177,7 +177,8 @@ struct AccessPlanner {
         for path in paths {
             switch path.access {
             case .ids(let found) where ranges.isEmpty: keys.formUnion(found)
-            case .index(let scan) where keys.isEmpty && index?.name ?? scan.index.name == scan.index.name:
+            case .index(let scan)
+            where keys.isEmpty && index?.name ?? scan.index.name == scan.index.name:
                 index = scan.index
                 ranges += scan.ranges
             default: return nil
@@ -217,7 +218,7 @@ struct AccessPlanner {
 
     /// Turns a way around where that gives the order that is wanted.
     private func ordered(
-        _ path: AccessPath, fields: [IndexDescription.Field], fixed: Set<[String]>
+        _ path: AccessPath, fields: [IndexDescription.Field], fixed: [[String]]
     ) -> AccessPath {
         var path = path
         guard !order.isEmpty else {
@@ -249,7 +250,7 @@ struct AccessPlanner {
     /// Whether fields have an order, forwards or backwards; none where they do not.
     private static func direction(
         of order: [IndexDescription.Field], in fields: [IndexDescription.Field],
-        fixed: Set<[String]>
+        fixed: [[String]]
     ) -> Bool? {
         var isReversed: Bool?
         var rest = fields[...]

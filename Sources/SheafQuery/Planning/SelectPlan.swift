@@ -9,9 +9,9 @@ final class SelectPlan {
     var filter: FieldFilter?
     /// What is left of WHERE, for whole rows.
     var condition: Predicate?
-    /// What the filter and the condition are, for EXPLAIN.
-    var filterText: String?
-    var conditionText: String?
+    /// What the filter and the condition ask, for EXPLAIN.
+    var filterExpression: Expression?
+    var conditionExpression: Expression?
     var grouping: GroupPlan?
     var order: [SortTerm] = []
     /// Whether the rows come in the order that is wanted.
@@ -31,6 +31,13 @@ final class SelectPlan {
     }
 }
 
+/// A SELECT and its plan, and what the operators have done where that was measured.
+struct PlannedSelect {
+    let select: Select
+    let plan: SelectPlan
+    let tallies: PlanTallies?
+}
+
 /// A source, and the way to its documents.
 struct SourcePlan {
     let name: String
@@ -44,9 +51,9 @@ struct SourcePlan {
 struct JoinPlan {
     enum Lookup {
         /// The ids that an expression over the rows before gives.
-        case id(Evaluator, text: String)
+        case id(Evaluator, Expression)
         /// The entries of an index that begin with a value.
-        case index(IndexDescription, Evaluator, text: String)
+        case index(IndexDescription, Evaluator, Expression)
         /// All documents, for each row before.
         case scan
     }
@@ -55,22 +62,22 @@ struct JoinPlan {
     let source: Int
     let lookup: Lookup
     let condition: Predicate
-    let conditionText: String
+    let expression: Expression
 }
 
 struct GroupPlan {
     let keys: [Evaluator]
     let columns: [GroupScope.Column]
     let having: Predicate?
-    let text: [String]
-    let havingText: String?
+    let expressions: [Expression]
+    let havingExpression: Expression?
 }
 
 /// What rows are sorted by.
 struct SortTerm {
     let evaluator: Evaluator
     let isDescending: Bool
-    let text: String
+    let expression: Expression
 }
 
 /// What becomes of a row in the result.

@@ -4,7 +4,7 @@ import SheafDocument
 /// Joins.
 extension SelectPlanner {
     /// How the rows of each further source are found.
-    mutating func planJoins() throws(QueryError) -> [JoinPlan] {
+    func planJoins() throws(QueryError) -> [JoinPlan] {
         var plans: [JoinPlan] = []
         for (number, join) in select.joins.enumerated() {
             let source = number + 1
@@ -13,12 +13,12 @@ extension SelectPlanner {
                     kind: join.kind, source: source,
                     lookup: try lookup(join, source),
                     condition: try compiler.compilePredicate(join.condition).predicate,
-                    conditionText: join.condition.description))
+                    expression: join.condition))
         }
         return plans
     }
 
-    private mutating func lookup(
+    private func lookup(
         _ join: Join, _ source: Int
     ) throws(QueryError) -> JoinPlan.Lookup {
         if environment.isVirtual(join.source) { return .scan }
@@ -26,7 +26,11 @@ extension SelectPlanner {
         if name?.isEmpty == true { return .scan }
         guard let collection = environment.collection(join.source) else { return .scan }
         let terms: [Expression]
-        if case .and(let all) = join.condition.node { terms = all } else { terms = [join.condition] }
+        if case .and(let all) = join.condition.node {
+            terms = all
+        } else {
+            terms = [join.condition]
+        }
         var byIndex: JoinPlan.Lookup?
         for term in terms {
             guard case .comparison(.equal, let left, let right) = term.node else { continue }
@@ -35,14 +39,13 @@ extension SelectPlanner {
                     try depends(outer, onlyBefore: source)
                 else { continue }
                 if path == [Row.idName] {
-                    return .id(try compiler.compile(outer).evaluator, text: outer.description)
+                    return .id(try compiler.compile(outer).evaluator, outer)
                 }
                 let index = collection.indexes.first {
                     $0.fields[0].path == path && (name == nil || $0.name == name)
                 }
                 if let index, byIndex == nil {
-                    byIndex = .index(
-                        index, try compiler.compile(outer).evaluator, text: outer.description)
+                    byIndex = .index(index, try compiler.compile(outer).evaluator, outer)
                 }
             }
         }

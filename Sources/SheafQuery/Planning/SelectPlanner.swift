@@ -2,10 +2,10 @@ import SheafBytes
 import SheafDocument
 
 /// Makes the plan of a SELECT.
-struct SelectPlanner {
+final class SelectPlanner {
     let select: Select
     let environment: PlanEnvironment
-    var compiler: ExpressionCompiler
+    let compiler: ExpressionCompiler
     private var hints = PlanHints()
     /// The rows of the source, where they are there already.
     private let rows: [Object]?
@@ -17,11 +17,12 @@ struct SelectPlanner {
         compiler = environment.compiler()
     }
 
-    mutating func plan() throws(QueryError) -> SelectPlan {
+    func plan() throws(QueryError) -> SelectPlan {
         hints = try environment.hints(select.source)
         guard select.joins.count <= hints.maximumJoins else {
             throw QueryError(
-                .limit, "\(select.joins.count) joins are more than maximumJoins, which is "
+                .limit,
+                "\(select.joins.count) joins are more than maximumJoins, which is "
                     + "\(hints.maximumJoins)")
         }
         for source in [select.source] + select.joins.map(\.source) {
@@ -57,29 +58,26 @@ struct SelectPlanner {
     private struct Conditions {
         var known = Condition.always
         var filter: FieldFilter?
-        var filterText: String?
+        var asked: Expression?
         var rest: Predicate?
-        var restText: String?
+        var left: Expression?
     }
 
     /// Says what rows are asked, where the way to them leaves something to ask.
-    private mutating func setConditions(
+    private func setConditions(
         of plan: SelectPlan, _ conditions: Conditions
     ) throws(QueryError) {
         // What an index tells of documents is no bytes of theirs that a filter could read.
         if case .index(let scan) = plan.sources[0].path.access, scan.isCovering {
-            guard let condition = select.condition else { return }
-            plan.condition = try predicate(condition)
-            plan.conditionText = condition.description
+            plan.conditionExpression = select.condition
+            if let condition = select.condition { plan.condition = try predicate(condition) }
             return
         }
-        plan.filter = conditions.filter
-        plan.filterText = conditions.filterText
-        plan.condition = conditions.rest
-        plan.conditionText = conditions.restText
+        (plan.filter, plan.filterExpression) = (conditions.filter, conditions.asked)
+        (plan.condition, plan.conditionExpression) = (conditions.rest, conditions.left)
     }
 
-    private mutating func compileConditions() throws(QueryError) -> Conditions {
+    private func compileConditions() throws(QueryError) -> Conditions {
         var conditions = Conditions()
         guard let expression = select.condition else { return conditions }
         guard !expression.hasAggregate else {
@@ -92,25 +90,28 @@ struct SelectPlanner {
         if hasRightJoin || environment.isVirtual(select.source) {
             conditions.known = .anything
             conditions.rest = try predicate(expression)
-            conditions.restText = expression.description
+            conditions.left = expression
             return conditions
         }
-        var reader = ConditionReader(compiler: compiler, source: 0)
+        let reader = ConditionReader(compiler: compiler, source: 0)
         conditions.known = try reader.read(expression)
-        var splitter = FilterCompiler(compiler: compiler, source: 0)
-        let parts = try splitter.split(expression)
-        (conditions.filter, conditions.filterText) = (parts.filter, parts.filterText)
-        if !parts.rest.isEmpty {
-            let rest =
-                parts.rest.count == 1
-                ? parts.rest[0] : Expression(.and(parts.rest), at: expression.range)
-            conditions.rest = try predicate(rest)
-            conditions.restText = rest.description
-        }
+        let splitter = FilterCompiler(compiler: compiler, source: 0)
+        let (filter, asked, rest) = try splitter.split(expression)
+        conditions.filter = filter
+        conditions.asked = Self.conjunction(asked, of: expression)
+        conditions.left = Self.conjunction(rest, of: expression)
+        if let left = conditions.left { conditions.rest = try predicate(left) }
         return conditions
     }
 
-    private mutating func predicate(_ expression: Expression) throws(QueryError) -> Predicate? {
+    /// Some of the terms of a condition; none where there are none.
+    private static func conjunction(
+        _ terms: [Expression], of whole: Expression
+    ) -> Expression? {
+        terms.count > 1 ? Expression(.and(terms), at: whole.range) : terms.first
+    }
+
+    private func predicate(_ expression: Expression) throws(QueryError) -> Predicate? {
         switch try compiler.compilePredicate(expression) {
         case .constant(.yes): return nil
         case let compiled: return compiled.predicate
@@ -129,12 +130,12 @@ struct SelectPlanner {
         var planner = AccessPlanner(collection: collection, count: store.count(in:))
         planner.hints = hints
         planner.order = order
-        planner.limit = limit.map { $0.addingReportingOverflow(offset).partialValue }
+        planner.limit = limit.map { QueryLimits.sum($0, offset) }
         planner.neededPaths = try neededPaths()
         return planner
     }
 
-    private mutating func accessPath(
+    private func accessPath(
         _ condition: Condition, _ planner: AccessPlanner?
     ) throws(QueryError) -> AccessPath {
         if let rows {
@@ -147,7 +148,7 @@ struct SelectPlanner {
         }
         guard let planner else { return .nothing }
         if let ids = select.source.ids {
-            let keys = try environment.keys(of: ids, in: planner.collection, &compiler)
+            let keys = try environment.keys(of: ids, in: planner.collection, compiler)
             return AccessPath(access: .ids(keys), count: keys.count, isExact: false)
         }
         let path = planner.path(to: condition)
@@ -173,28 +174,28 @@ struct SelectPlanner {
     }
 
     /// The fields of the only source that the statement reads; none where it reads all of them.
-    func neededPaths() throws(QueryError) -> Set<[String]>? {
+    func neededPaths() throws(QueryError) -> [[String]]? {
         guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict else {
             return nil
         }
         var expressions = select.groups + select.ordering.terms.map(\.expression)
         expressions += [select.condition, select.having].compactMap { $0 }
-        var aliases: Set<String> = []
+        var aliases: [String] = []
         for column in select.columns {
             switch column {
             case .all: return nil
             case .expression(let expression, let alias):
                 expressions.append(expression)
-                if let alias { aliases.insert(alias.text) }
+                if let alias { aliases.append(alias.text) }
             }
         }
-        var paths: Set<[String]> = []
+        var paths: [[String]] = []
         var readsAll = false
         for expression in expressions {
             try expression.forEachPath { (path, range) throws(QueryError) in
                 switch try compiler.scope.resolve(path, at: range) {
-                case .id: paths.insert([Row.idName])
-                case .field(_, let path): paths.insert(path)
+                case .id: paths.append([Row.idName])
+                case .field(_, let path): paths.append(path)
                 case .row, .variable: readsAll = true
                 }
             }
@@ -234,7 +235,7 @@ struct SelectPlanner {
         return nil
     }
 
-    private mutating func bounds() throws(QueryError) -> (limit: Int?, offset: Int) {
+    private func bounds() throws(QueryError) -> (limit: Int?, offset: Int) {
         (
             try compiler.count(select.ordering.limit, for: "LIMIT"),
             try compiler.count(select.ordering.offset, for: "OFFSET") ?? 0
@@ -269,7 +270,7 @@ struct SelectPlanner {
         return true
     }
 
-    private mutating func planOutput(isGrouped: Bool) throws(QueryError) -> Output {
+    private func planOutput(isGrouped: Bool) throws(QueryError) -> Output {
         var keys: [Evaluator] = []
         if isGrouped {
             for expression in select.groups {
@@ -277,7 +278,7 @@ struct SelectPlanner {
             }
             compiler.groups = try GroupScope(select.groups, compiler.scope)
         }
-        let projection = try ProjectionCompiler.compile(select.columns, &compiler)
+        let projection = try ProjectionCompiler.compile(select.columns, compiler)
         let having = try select.having.map { (having) throws(QueryError) in
             try compiler.compilePredicate(having).predicate
         }
@@ -288,14 +289,13 @@ struct SelectPlanner {
             order.append(
                 SortTerm(
                     evaluator: compiled.evaluator, isDescending: term.isDescending,
-                    text: term.expression.description))
+                    expression: term.expression))
         }
         var grouping: GroupPlan?
         if let groups = compiler.groups {
             grouping = GroupPlan(
                 keys: keys, columns: groups.columns, having: having,
-                text: select.groups.map(\.description),
-                havingText: select.having?.description)
+                expressions: select.groups, havingExpression: select.having)
             compiler.groups = nil
         }
         return Output(projection: projection, grouping: grouping, order: order)
