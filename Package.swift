@@ -106,6 +106,7 @@ let package = Package(
                 "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentLives",
                 "SheafDocumentModel", "SheafQuery", "SheafStorage", "SheafTestSupport",
             ],
+            exclude: ["Plans"],
             swiftSettings: settings),
         .testTarget(
             name: "SheafStorageTests",
