@@ -11,6 +11,8 @@ package final class SnapshotReader: QueryStore {
     private let pending: [[UInt8]: StoredDocument?]
     private let virtual: any VirtualCollections
     package let names: NameTable
+    /// What was read ahead, so that the reading is not left out.
+    private var fetchedBytes: UInt64 = 0
 
     /// The places of pending documents have this bit, which those in the log have not.
     private static let pendingPlace: UInt64 = 1 << 63
@@ -62,16 +64,29 @@ package final class SnapshotReader: QueryStore {
         }
         let log = snapshot.log
         let hasPending = !pending.isEmpty
+        let batch = PlaceBatch()
+        func flush() throws(QueryError) -> Bool {
+            fetchedBytes &+= log.segments.fetch(batch.places)
+            for place in batch.places {
+                entries += 1
+                let logged = try onStorage { () throws(StorageError) in
+                    try log.newestOperation(at: place)
+                }
+                if hasPending, pending[Array(logged.key)] != nil { continue }
+                fetched += 1
+                guard try visit(logged, at: place, filter, body) else { return false }
+            }
+            batch.removeAll()
+            return true
+        }
+        var goesOn = true
         try log.tree.forEach(in: range, reversed: isReversed) { (_, value) throws(QueryError) in
             guard let place = Place(value) else { return true }
-            entries += 1
-            let logged = try onStorage { () throws(StorageError) in
-                try log.newestOperation(at: place)
-            }
-            if hasPending, pending[Array(logged.key)] != nil { return true }
-            fetched += 1
-            return try visit(logged, at: place, filter, body)
+            guard batch.append(place) else { return true }
+            goesOn = try flush()
+            return goesOn
         }
+        if goesOn { _ = try flush() }
     }
 
     /// Shows the document of an operation to `body`.
