@@ -7,6 +7,8 @@ struct SelectPlanner {
     let environment: PlanEnvironment
     private var compiler: ExpressionCompiler
     private var hints = PlanHints()
+    /// Whether more is read of the documents than the statement says.
+    var readsDocuments = false
     /// The rows of the source, where they are there already.
     private let rows: [Object]?
 
@@ -154,12 +156,11 @@ struct SelectPlanner {
 
     /// The fields of the only source that the statement reads; none where it reads all of them.
     private func neededPaths() throws(QueryError) -> Set<[String]>? {
-        guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict else {
-            return nil
-        }
-        var expressions = select.groups + select.ordering.terms.map(\.expression)
+        guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict,
+            !readsDocuments
+        else { return nil }
+        var expressions = select.groups
         expressions += [select.condition, select.having].compactMap { $0 }
-        var aliases: Set<String> = []
         for column in select.columns {
             switch column {
             case .all: return nil

@@ -1,0 +1,22 @@
+import SheafDocument
+import SheafQueryModel
+import Testing
+
+/// Statements whose plans were once wrong.
+@Suite struct QueryEdgeTests {
+    private let life: QueryLife
+
+    init() throws {
+        life = try QueryLife(seed: 1)
+        try life.execute(
+            """
+            INSERT INTO t DOCUMENTS ({'_id': 1, 'a': 1, 'b': 'x', 'l': [1, 2]}),
+            ({'_id': 2, 'a': 2, 'b': 'y', 'l': [3]}), ({'_id': 3, 'a': 3, 'b': 'x'})
+            """)
+    }
+
+    @Test func `assignments bind variables of their own`() throws {
+        try life.execute("UPDATE t SET l = ARRAY v + 1 FOR v IN l END WHERE a < 3")
+        #expect(try life.rows("SELECT l FROM t WHERE a = 1") == [["l": [2, 3]]])
+    }
+}
