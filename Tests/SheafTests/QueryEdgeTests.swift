@@ -19,4 +19,11 @@ import Testing
         try life.execute("UPDATE t SET l = ARRAY v + 1 FOR v IN l END WHERE a < 3")
         #expect(try life.rows("SELECT l FROM t WHERE a = 1") == [["l": [2, 3]]])
     }
+
+    @Test func `what entries tell is held against the condition`() throws {
+        try life.execute("CREATE INDEX i ON t (b, a)")
+        #expect(try life.rows("SELECT b FROM t WHERE b > 'a' AND a = 2") == [["b": "y"]])
+        #expect(
+            try life.rows("SELECT b FROM t /*+ {\"#index\": \"i\"} */ WHERE a = 2") == [["b": "y"]])
+    }
 }

@@ -51,6 +51,13 @@ struct SelectPlanner {
             plan.condition = conditions.rest
             plan.conditionText = select.condition?.description
         }
+        if path.access.isCovering, plan.filter != nil {
+            // A filter reads the fields of documents, and here there are only those of entries.
+            plan.filter = nil
+            plan.condition = try select.condition.flatMap { (condition) throws(QueryError) in
+                try predicate(condition)
+            }
+        }
         plan.variableCount = compiler.scope.variableCount
         plan.countedRanges = countedRanges(of: plan, path)
         return plan
