@@ -26,4 +26,9 @@ import Testing
         #expect(
             try life.rows("SELECT b FROM t /*+ {\"#index\": \"i\"} */ WHERE a = 2") == [["b": "y"]])
     }
+
+    @Test func `an alias hides no field from a condition`() throws {
+        try life.execute("CREATE INDEX i ON t (b)")
+        #expect(try life.rows("SELECT b AS a FROM t WHERE a = 2 AND b > ''") == [["a": "y"]])
+    }
 }

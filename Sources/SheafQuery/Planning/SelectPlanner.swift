@@ -171,10 +171,12 @@ struct SelectPlanner {
         for column in select.columns {
             switch column {
             case .all: return nil
-            case .expression(let expression, let alias):
-                expressions.append(expression)
-                if let alias { aliases.insert(alias.text) }
+            case .expression(let expression, _): expressions.append(expression)
             }
+        }
+        // An alias in ORDER BY stands for its column.
+        for term in select.ordering.terms where column(named: term.expression) == nil {
+            expressions.append(term.expression)
         }
         var paths: Set<[String]> = []
         var readsAll = false
@@ -187,8 +189,7 @@ struct SelectPlanner {
                 }
             }
         }
-        // An alias that ORDER BY names is no field, unless there is one, too.
-        return readsAll ? nil : paths.filter { $0.count > 1 || !aliases.contains($0[0]) }
+        return readsAll ? nil : paths
     }
 
     /// What ORDER BY wants, where keys can give it; none where they cannot.
