@@ -31,4 +31,10 @@ import Testing
         try life.execute("CREATE INDEX i ON t (b)")
         #expect(try life.rows("SELECT b AS a FROM t WHERE a = 2 AND b > ''") == [["a": "y"]])
     }
+
+    @Test func `the greatest limit can have an offset`() throws {
+        #expect(
+            try life.rows("SELECT a FROM t ORDER BY a + 0 LIMIT 9223372036854775807 OFFSET 1")
+                == [["a": 2], ["a": 3]])
+    }
 }

@@ -39,7 +39,7 @@ final class SelectRun {
         let wanted = plan.isDistinct ? nil : plan.limit
         sorter = Sorter(
             plan.order.map(\.isDescending),
-            limit: wanted.map { $0.addingReportingOverflow(plan.offset).partialValue })
+            limit: wanted.map { SelectPlanner.sum($0, plan.offset) })
     }
 
     /// The rows of the result.

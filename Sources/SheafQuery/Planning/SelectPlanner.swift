@@ -23,7 +23,8 @@ struct SelectPlanner {
         hints = try environment.hints(select.source)
         guard select.joins.count <= hints.maximumJoins else {
             throw QueryError(
-                .limit, "\(select.joins.count) joins are more than maximumJoins, which is "
+                .limit,
+                "\(select.joins.count) joins are more than maximumJoins, which is "
                     + "\(hints.maximumJoins)")
         }
         for source in [select.source] + select.joins.map(\.source) {
@@ -118,9 +119,15 @@ struct SelectPlanner {
         var planner = AccessPlanner(collection: collection, count: store.count(in:))
         planner.hints = hints
         planner.order = order
-        planner.limit = limit.map { $0.addingReportingOverflow(offset).partialValue }
+        planner.limit = limit.map { Self.sum($0, offset) }
         planner.neededPaths = try neededPaths()
         return planner
+    }
+
+    /// As many as both, or as many as there are numbers for.
+    static func sum(_ limit: Int, _ offset: Int) -> Int {
+        let (sum, overflows) = limit.addingReportingOverflow(offset)
+        return overflows ? .max : sum
     }
 
     private mutating func accessPath(
@@ -335,7 +342,11 @@ struct SelectPlanner {
         if name?.isEmpty == true { return .scan }
         guard let collection = environment.collection(join.source) else { return .scan }
         let terms: [Expression]
-        if case .and(let all) = join.condition.node { terms = all } else { terms = [join.condition] }
+        if case .and(let all) = join.condition.node {
+            terms = all
+        } else {
+            terms = [join.condition]
+        }
         var byIndex: JoinPlan.Lookup?
         for term in terms {
             guard case .comparison(.equal, let left, let right) = term.node else { continue }
