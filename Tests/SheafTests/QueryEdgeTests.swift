@@ -37,4 +37,11 @@ import Testing
             try life.rows("SELECT a FROM t ORDER BY a + 0 LIMIT 9223372036854775807 OFFSET 1")
                 == [["a": 2], ["a": 3]])
     }
+
+    @Test func `rows without a partner count for the limit`() throws {
+        let text = "SELECT o.a FROM u RIGHT JOIN t AS o ON o._id = u.a LIMIT "
+        for limit in 1...3 { #expect(try life.rows(text + "\(limit)").count == limit) }
+        try life.execute("INSERT INTO u DOCUMENTS ({'_id': 1, 'a': 1})")
+        for limit in 1...3 { #expect(try life.rows(text + "\(limit)").count == limit) }
+    }
 }

@@ -16,6 +16,8 @@ final class SelectRun {
     private var seen: Set<Object> = []
     private var skipped = 0
     private var shown = 0
+    /// Whether no more rows are wanted.
+    private var isFinished = false
     private var sorter: Sorter<ResultItem>?
     private var grouper: Grouper?
     /// The rows of right joins that have found no partner, by the number of the join.
@@ -128,7 +130,8 @@ final class SelectRun {
         ) { (row, _) throws(QueryError) in
             tallies.scan.rowsOut += 1
             frame.rows[0] = row
-            return try join(0)
+            isFinished = try !join(0)
+            return !isFinished
         }
         tallies.scan.rowsIn = access.tally.entries
         tallies.fetched = access.tally.fetched
@@ -190,7 +193,7 @@ final class SelectRun {
 
     /// Shows the rows of right joins that have found no partner.
     private func visitUnmatched() throws(QueryError) {
-        for (number, join) in plan.joins.enumerated() where join.kind == .right {
+        for (number, join) in plan.joins.enumerated() where join.kind == .right && !isFinished {
             for index in 0..<join.source { frame.rows[index] = Row() }
             let found = matched[number] ?? []
             var run = AccessRun(store, plan.sources[join.source].collection)
@@ -199,7 +202,8 @@ final class SelectRun {
                 (row, place) throws(QueryError) in
                 guard !found.contains(place) else { return true }
                 frame.rows[join.source] = row
-                return try self.join(number + 1)
+                isFinished = try !self.join(number + 1)
+                return !isFinished
             }
         }
     }
