@@ -177,15 +177,17 @@ final class SelectRun {
         var run = AccessRun(store, collection)
         switch join.lookup {
         case .id(let evaluator):
-            guard let value = try evaluator(frame), let key = try? DocumentID.key(of: value) else {
-                return
-            }
-            try run.run(.ids([collection.keyPrefix + key]), body)
+            // The id of what is equal: 1.0 is no id, and equal to one.
+            guard let value = try evaluator(frame), value != .null else { return }
+            let key = collection.keyPrefix + ComponentRange.only(value).lower.bytes
+            try run.run(.ids([key]), body)
         case .index(let index, let evaluator):
             guard let value = try evaluator(frame), value != .null else { return }
             let range = ComponentRange.only(value).keys(
                 behind: index.keyPrefix, isDescending: index.fields[0].isDescending)
-            try run.run(.index(IndexScan(index, [range])), body)
+            // What long values have made irregular may have this one.
+            let ranges = [range] + (index.irregularKeys.map { [$0] } ?? [])
+            try run.run(.index(IndexScan(index, ranges)), body)
         case .scan:
             try run.run(.documents([collection.keys], isReversed: false), body)
         }
