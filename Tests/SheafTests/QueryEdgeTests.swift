@@ -52,6 +52,24 @@ import Testing
         #expect(try life.rows("SELECT b FROM t WHERE _id = 2.0") == [["b": "y"]])
     }
 
+    @Test func `what is not durable yet is one row of a union`() throws {
+        try life.execute("CREATE INDEX i ON t (a)")
+        for number in 10...40 {
+            try life.execute("INSERT INTO t DOCUMENTS ({'_id': \(number), 'a': \(number)})")
+            if number == 37 { _ = try life.rows("SELECT * FROM t") }
+        }
+        let text = "SELECT _id FROM t WHERE _id IN (38, 39) OR a = 39 OR a = 12 ORDER BY _id"
+        #expect(try life.rows(text, isPending: true) == [["_id": 12], ["_id": 38], ["_id": 39]])
+        try life.execute("CREATE INDEX j ON t (l)")
+        try life.execute("UPDATE t SET l = 1 WHERE _id = 10")
+        try life.execute("UPDATE t SET l = 1 WHERE _id = 11")
+        #expect(
+            try life.rows(
+                "SELECT o._id FROM t RIGHT JOIN t AS o ON o._id = t._id AND o.l = 1 "
+                    + "WHERE t._id > 0 ORDER BY o._id", isPending: true)
+                == [["_id": 10], ["_id": 11]])
+    }
+
     @Test func `values that are too long for an index find their partners`() throws {
         let long = Value.string(String(repeating: "long ", count: 300))
         try life.execute("CREATE INDEX i ON t (b)")
