@@ -19,7 +19,7 @@ struct NaiveEvaluator {
 
     /// The rows of a group, and what they have in common.
     struct Group {
-        let keys: [(expression: Expression, value: Value?)]
+        var keys: [(expression: Expression, value: Value?)]
         var rows: [[Object?]]
     }
 

@@ -137,11 +137,23 @@ package struct NaiveSelect {
             }
     }
 
+    /// Whether a column depends on the order in which floats are added.
+    private var computesFloats: Bool {
+        select.columns.contains {
+            guard case .expression(let expression, _) = $0, case .call(let call) = expression.node
+            else { return false }
+            return ["sum", "avg", "median", "mid"].contains(call.name)
+        }
+    }
+
     private mutating func result(of rows: [Joined]) throws(QueryError) -> NaiveRows {
         var result = NaiveRows()
         result.limit = try count(select.ordering.limit)
         result.offset = try count(select.ordering.offset) ?? 0
-        result.isLoose = select.isDistinct || isGrouped
+        result.isLoose =
+            computesFloats
+            || select.isDistinct && result.limit != nil
+                && select.ordering.terms.isEmpty
         if isGrouped {
             for group in try groups(of: rows) {
                 evaluator.group = group
@@ -155,8 +167,16 @@ package struct NaiveSelect {
             }
         }
         if select.isDistinct {
-            var seen: Set<Object> = []
-            result.rows = result.rows.filter { seen.insert($0.object).inserted }
+            var distinct: [Object: NaiveRows.Row] = [:]
+            for row in result.rows {
+                if let other = distinct[row.object],
+                    !NaiveForm.precedes(.object(row.object), .object(other.object))
+                {
+                    continue
+                }
+                distinct[row.object] = row
+            }
+            result.rows = Array(distinct.values)
         }
         sort(&result)
         return result
@@ -177,6 +197,10 @@ package struct NaiveSelect {
                     NaiveEvaluator.Group(keys: Array(zip(select.groups, values)), rows: []))
             }
             groups[number].rows.append(row)
+            for index in values.indices
+            where NaiveForm.precedes(values[index], groups[number].keys[index].value) {
+                groups[number].keys[index].value = values[index]
+            }
         }
         return groups
     }

@@ -1,4 +1,5 @@
 import SheafDocument
+import SheafQuery
 import SheafQueryModel
 import Testing
 
@@ -76,5 +77,20 @@ import Testing
         try life.execute("UPDATE t SET b = :long WHERE _id = 1", ["long": long])
         try life.execute("INSERT INTO u DOCUMENTS ({'_id': 1, 'b': :long})", ["long": long])
         #expect(try life.rows("SELECT o._id FROM u JOIN t AS o ON o.b = u.b") == [["_id": 1]])
+    }
+
+    @Test func `of equal values the same one is shown, whatever way leads to them`() throws {
+        try life.execute(
+            "INSERT INTO u DOCUMENTS ({'_id': 1, 'a': 1.0}), ({'_id': 2, 'a': 1}), "
+                + "({'_id': 3, 'a': 1.0})")
+        let columns = ["DISTINCT a", "MIN(a) AS a", "MAX(a) AS a"]
+        for round in 0...1 {
+            for column in columns {
+                let rows = try life.rows("SELECT \(column) FROM u ORDER BY a")
+                #expect(rows.map(\.json) == ["{\"a\":1}"], "\(column), \(round)")
+            }
+            #expect(try life.rows("SELECT a FROM u GROUP BY a").map(\.json) == ["{\"a\":1}"])
+            try life.execute("CREATE INDEX IF NOT EXISTS i ON u (a DESC)")
+        }
     }
 }

@@ -13,7 +13,7 @@ final class SelectRun {
 
     private var items: [ResultItem] = []
     private var visitor: ((Frame) throws(QueryError) -> Void)?
-    private var seen: Set<Object> = []
+    private var distinct = DistinctRows()
     private var skipped = 0
     private var shown = 0
     /// Whether no more rows are wanted.
@@ -62,6 +62,7 @@ final class SelectRun {
                 try grouper.forEach(frame) { () throws(QueryError) in try self.take() }
             }
         }
+        try finishDistinct()
         if var sorter {
             self.sorter = nil
             try measure(tallies.sort) { () throws(QueryError) in
@@ -250,11 +251,27 @@ final class SelectRun {
 
     private func takeDistinct() throws(QueryError) -> Bool {
         let object = try plan.projection.object(frame, types)
-        guard seen.insert(object).inserted else { return true }
-        let item = ResultItem(content: .object(object))
-        guard sorter != nil else { return try emit(item) }
-        try sorter?.add(try sortKeys()) { () throws(QueryError) in item }
-        return true
+        // Where any few rows will do, each is given out as it comes.
+        guard plan.limit != nil, sorter == nil else {
+            let keys = try sortKeys()
+            distinct.add(object, keys)
+            return true
+        }
+        guard distinct.add(object, []) else { return true }
+        return try emit(ResultItem(content: .object(object)))
+    }
+
+    /// Gives out the rows that were gathered because each comes once.
+    private func finishDistinct() throws(QueryError) {
+        guard plan.isDistinct, plan.limit == nil || sorter != nil else { return }
+        for row in distinct.rows {
+            let item = ResultItem(content: .object(row.object))
+            if sorter == nil {
+                _ = try emit(item)
+            } else {
+                try sorter?.add(row.keys) { () throws(QueryError) in item }
+            }
+        }
     }
 
     private func sortKeys() throws(QueryError) -> [Value?] {
