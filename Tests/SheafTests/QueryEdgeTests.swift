@@ -93,4 +93,25 @@ import Testing
             try life.execute("CREATE INDEX IF NOT EXISTS i ON u (a DESC)")
         }
     }
+
+    @Test func `loops in loops end`() throws {
+        let depth = 60
+        func nested(_ opening: String, _ inner: String, _ closing: String) -> String {
+            String(repeating: opening, count: depth) + inner
+                + String(repeating: closing, count: depth)
+        }
+        let statements = [
+            nested("ARRAY [v, v] FOR v IN ", "[1]", " END"),
+            nested("ANY v IN [1, 2, 3] SATISFIES ", "v = 4", " END"),
+            "ANY v0 IN [1] SATISFIES "
+                + (1..<depth).map { "ANY v\($0) IN [[v\($0 - 1), v\($0 - 1)]] SATISFIES " }
+                .joined()
+                + "v\(depth - 1) = v\(depth - 1)" + String(repeating: " END", count: depth),
+        ]
+        for statement in statements {
+            #expect(throws: QueryError.self, "\(statement)") {
+                _ = try life.rows("SELECT \(statement) AS x FROM t")
+            }
+        }
+    }
 }
