@@ -92,6 +92,17 @@ let package = Package(
                 "SheafDocumentLives", "SheafDocumentModel", "SheafSimulator", "SheafStorage",
             ],
             path: "Tests/sheaf-merges", swiftSettings: settings),
+        .target(
+            name: "SheafQueryModel",
+            dependencies: [
+                "Sheaf", "SheafDocument", "SheafDocumentModel", "SheafQuery", "SheafStorage",
+                "SheafTestSupport",
+            ],
+            path: "Tests/SheafQueryModel", swiftSettings: settings),
+        .executableTarget(
+            name: "sheaf-queries",
+            dependencies: ["SheafQueryModel", "SheafSimulator", "SheafStorage"],
+            path: "Tests/sheaf-queries", swiftSettings: settings),
         .testTarget(
             name: "SheafDocumentTests",
             dependencies: ["SheafDocument", "SheafDocumentModel", "SheafTestSupport"],
@@ -104,7 +115,8 @@ let package = Package(
             name: "SheafTests",
             dependencies: [
                 "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentLives",
-                "SheafDocumentModel", "SheafQuery", "SheafStorage", "SheafTestSupport",
+                "SheafDocumentModel", "SheafQuery", "SheafQueryModel", "SheafStorage",
+                "SheafTestSupport",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -7,6 +7,8 @@ final class SelectPlanner {
     let environment: PlanEnvironment
     private let compiler: ExpressionCompiler
     private var hints = PlanHints()
+    /// Whether more is read of the documents than the statement says.
+    var readsDocuments = false
     /// The rows of the source, where they are there already.
     private let rows: [Object]?
 
@@ -21,7 +23,8 @@ final class SelectPlanner {
         hints = try environment.hints(select.source)
         guard select.joins.count <= hints.maximumJoins else {
             throw QueryError(
-                .limit, "\(select.joins.count) joins are more than maximumJoins, which is "
+                .limit,
+                "\(select.joins.count) joins are more than maximumJoins, which is "
                     + "\(hints.maximumJoins)")
         }
         for source in [select.source] + select.joins.map(\.source) {
@@ -48,6 +51,13 @@ final class SelectPlanner {
             plan.filter = conditions.filter
             plan.condition = conditions.rest
             plan.conditionExpression = select.condition
+        }
+        if path.access.isCovering, plan.filter != nil {
+            // A filter reads the fields of documents, and here there are only those of entries.
+            plan.filter = nil
+            plan.condition = try select.condition.flatMap { (condition) throws(QueryError) in
+                try predicate(condition)
+            }
         }
         plan.variableCount = compiler.scope.variableCount
         plan.countedRanges = countedRanges(of: plan, path)
@@ -109,9 +119,15 @@ final class SelectPlanner {
         var planner = AccessPlanner(collection: collection, count: store.count(in:))
         planner.hints = hints
         planner.order = order
-        planner.limit = limit.map { $0.addingReportingOverflow(offset).partialValue }
+        planner.limit = limit.map { Self.sum($0, offset) }
         planner.neededPaths = try neededPaths()
         return planner
+    }
+
+    /// As many as both, or as many as there are numbers for.
+    static func sum(_ limit: Int, _ offset: Int) -> Int {
+        let (sum, overflows) = limit.addingReportingOverflow(offset)
+        return overflows ? .max : sum
     }
 
     private func accessPath(
@@ -154,19 +170,20 @@ final class SelectPlanner {
 
     /// The fields of the only source that the statement reads; none where it reads all of them.
     private func neededPaths() throws(QueryError) -> [[String]]? {
-        guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict else {
-            return nil
-        }
-        var expressions = select.groups + select.ordering.terms.map(\.expression)
+        guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict,
+            !readsDocuments
+        else { return nil }
+        var expressions = select.groups
         expressions += [select.condition, select.having].compactMap { $0 }
-        var aliases: [String] = []
         for column in select.columns {
             switch column {
             case .all: return nil
-            case .expression(let expression, let alias):
-                expressions.append(expression)
-                if let alias { aliases.append(alias.text) }
+            case .expression(let expression, _): expressions.append(expression)
             }
+        }
+        // An alias in ORDER BY stands for its column.
+        for term in select.ordering.terms where column(named: term.expression) == nil {
+            expressions.append(term.expression)
         }
         var paths: [[String]] = []
         var readsAll = false
@@ -179,8 +196,7 @@ final class SelectPlanner {
                 }
             }
         }
-        // An alias that ORDER BY names is no field, unless there is one, too.
-        return readsAll ? nil : paths.filter { $0.count > 1 || !aliases.contains($0[0]) }
+        return readsAll ? nil : paths
     }
 
     /// What ORDER BY wants, where keys can give it; none where they cannot.
@@ -325,7 +341,11 @@ final class SelectPlanner {
         if name?.isEmpty == true { return .scan }
         guard let collection = environment.collection(join.source) else { return .scan }
         let terms: [Expression]
-        if case .and(let all) = join.condition.node { terms = all } else { terms = [join.condition] }
+        if case .and(let all) = join.condition.node {
+            terms = all
+        } else {
+            terms = [join.condition]
+        }
         var byIndex: JoinPlan.Lookup?
         for term in terms {
             guard case .comparison(.equal, let left, let right) = term.node else { continue }
