@@ -21,8 +21,9 @@ struct SelectPlanner {
         hints = try environment.hints(select.source)
         guard select.joins.count <= hints.maximumJoins else {
             throw QueryError(
-                .limit, "\(select.joins.count) joins are more than maximumJoins, which is "
-                    + "\(hints.maximumJoins)")
+                .limit, "the statement joins more than \(hints.maximumJoins) times, which "
+                    + "#max_joins forbids",
+                at: select.joins[hints.maximumJoins].source.name.range, in: environment.text)
         }
         for source in [select.source] + select.joins.map(\.source) {
             try compiler.scope.add(source, isStrict: environment.isStrict)
@@ -157,16 +158,17 @@ struct SelectPlanner {
         guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict else {
             return nil
         }
-        var expressions = select.groups + select.ordering.terms.map(\.expression)
+        var expressions = select.groups
         expressions += [select.condition, select.having].compactMap { $0 }
-        var aliases: Set<String> = []
         for column in select.columns {
             switch column {
             case .all: return nil
-            case .expression(let expression, let alias):
-                expressions.append(expression)
-                if let alias { aliases.insert(alias.text) }
+            case .expression(let expression, _): expressions.append(expression)
             }
+        }
+        // An alias in ORDER BY stands for its column.
+        for term in select.ordering.terms where column(named: term.expression) == nil {
+            expressions.append(term.expression)
         }
         var paths: Set<[String]> = []
         var readsAll = false
@@ -179,8 +181,7 @@ struct SelectPlanner {
                 }
             }
         }
-        // An alias that ORDER BY names is no field, unless there is one, too.
-        return readsAll ? nil : paths.filter { $0.count > 1 || !aliases.contains($0[0]) }
+        return readsAll ? nil : paths
     }
 
     /// What ORDER BY wants, where keys can give it; none where they cannot.
@@ -347,7 +348,7 @@ struct SelectPlanner {
         if collection.hasPendingChanges, byIndex != nil { return .scan }
         throw QueryError(
             .meaning,
-            "Joining to \"\(join.source.name.text)\" disallowed without appropriate index support. "
+            "Joining to \"\(Scope.name(of: join.source))\" disallowed without appropriate index support. "
                 + "Please run ADVISE for recommendations.",
             at: join.source.name.range, in: environment.text)
     }
