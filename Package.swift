@@ -101,6 +101,17 @@ let package = Package(
                 "SheafDocumentLives", "SheafDocumentModel", "SheafSimulator", "SheafStorage",
             ],
             path: "Tests/sheaf-merges", swiftSettings: settings),
+        .target(
+            name: "SheafQueryModel",
+            dependencies: [
+                "Sheaf", "SheafDocument", "SheafDocumentModel", "SheafQuery", "SheafStorage",
+                "SheafTestSupport",
+            ],
+            path: "Tests/SheafQueryModel", swiftSettings: settings),
+        .executableTarget(
+            name: "sheaf-queries",
+            dependencies: ["SheafQueryModel", "SheafSimulator", "SheafStorage"],
+            path: "Tests/sheaf-queries", swiftSettings: settings),
         .testTarget(
             name: "SheafDocumentTests",
             dependencies: ["SheafDocument", "SheafDocumentModel", "SheafTestSupport"],
@@ -113,7 +124,8 @@ let package = Package(
             name: "SheafTests",
             dependencies: [
                 "Sheaf", "SheafBytes", "SheafConformance", "SheafDocument", "SheafDocumentLives",
-                "SheafDocumentModel", "SheafQuery", "SheafStorage", "SheafTestSupport",
+                "SheafDocumentModel", "SheafQuery", "SheafQueryModel", "SheafStorage",
+                "SheafTestSupport",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -12,6 +12,9 @@ package final class SnapshotReader: QueryStore {
     private let virtual: any VirtualCollections
     package let names: NameTable
 
+    /// The numbers of the pending documents that were shown, by their keys.
+    private var pendingNumbers: [[UInt8]: UInt64] = [:]
+
     /// The places of pending documents have this bit, which those in the log have not.
     private static let pendingPlace: UInt64 = 1 << 63
 
@@ -134,16 +137,23 @@ package final class SnapshotReader: QueryStore {
         let keys = pending.keys.filter { $0.starts(with: collection.keyPrefix) }.sorted {
             $0.lexicographicallyPrecedes($1)
         }
-        for (number, key) in keys.enumerated() {
+        for key in keys {
             guard case .some(.some(let document)) = pending[key] else { continue }
             tally.entries += 1
             tally.fetched += 1
+            let place = pendingPlace(of: key)
             let goesOn = try key.span.withUnsafeBytes { (key) throws(QueryError) in
-                try visit(
-                    document, Self.id(of: key), Self.pendingPlace | UInt64(number), filter, body)
+                try visit(document, Self.id(of: key), place, filter, body)
             }
             guard goesOn else { return }
         }
+    }
+
+    /// The same however the document is come to.
+    private func pendingPlace(of key: [UInt8]) -> UInt64 {
+        let number = pendingNumbers[key] ?? UInt64(pendingNumbers.count)
+        pendingNumbers[key] = number
+        return Self.pendingPlace | number
     }
 
     package func scanKeys(
@@ -162,9 +172,9 @@ package final class SnapshotReader: QueryStore {
     ) throws(QueryError) {
         if let found = pending[key] {
             guard let document = found else { return }
+            let place = pendingPlace(of: key)
             return try key.span.withUnsafeBytes { (key) throws(QueryError) in
                 let id = Self.id(of: key)
-                let place = Self.pendingPlace | UInt64(key.count)
                 _ = try visit(document, id, place, nil) { (document) throws(QueryError) in
                     try body(document)
                     return true

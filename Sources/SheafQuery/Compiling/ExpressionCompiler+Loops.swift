@@ -62,7 +62,8 @@ extension ExpressionCompiler {
             }
             // A source that is missing makes nothing; one that is no collection makes null.
             if let unknown { return unknown == .missing ? nil : .null }
-            return key == nil ? .array(elements) : .object(Object(sorting: fields))
+            return try MadeValue.checked(
+                key == nil ? .array(elements) : .object(Object(sorting: fields)))
         }
     }
 
@@ -96,6 +97,10 @@ private struct Loop {
         _ frame: Frame, _ body: (Frame) throws(QueryError) -> Bool
     ) throws(QueryError) -> Truth? {
         var isStopped = false
+        // Loops that lie in this one take from the same steps.
+        if frame.loopDepth == 0 { frame.loopSteps = 0 }
+        frame.loopDepth += 1
+        defer { frame.loopDepth -= 1 }
         return try run(0, frame, &isStopped, body)
     }
 
@@ -120,6 +125,11 @@ private struct Loop {
         let outer = frame.variables[step.variable]
         defer { frame.variables[step.variable] = outer }
         for element in elements {
+            frame.loopSteps += 1
+            guard frame.loopSteps <= QueryLimits.maximumLoopSteps else {
+                throw QueryError(
+                    .limit, "a loop takes more than \(QueryLimits.maximumLoopSteps) steps")
+            }
             frame.variables[step.variable] = element
             if let unknown = try run(depth + 1, frame, &isStopped, body) { return unknown }
             if isStopped { return nil }

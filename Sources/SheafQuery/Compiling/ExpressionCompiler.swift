@@ -37,7 +37,7 @@ struct ExpressionCompiler {
         case .array(let elements):
             return try Compiled.combine(try compile(elements)) { (values) throws(QueryError) in
                 // Missing elements are left out, as in every array that is made.
-                .array(values.compactMap { $0 })
+                try MadeValue.checked(.array(values.compactMap { $0 }))
             }
         case .object(let fields):
             let names = fields.map(\.name)
@@ -47,7 +47,7 @@ struct ExpressionCompiler {
                 for (name, value) in zip(names, values) {
                     if let value { object.append(Object.Field(name, value)) }
                 }
-                return .object(Object(sorting: object))
+                return try MadeValue.checked(.object(Object(sorting: object)))
             }
         case .negate(let operand):
             return try compile(operand).map { (value) throws(QueryError) in
@@ -252,7 +252,8 @@ struct ExpressionCompiler {
         }
         guard call.isStar ? kind == .count : call.arguments.count == 1 else {
             throw QueryError(
-                .meaning, "\(kind.rawValue.uppercased()) takes one value"
+                .meaning,
+                "\(kind.rawValue.uppercased()) takes one value"
                     + (kind == .count ? ", or *" : ""), at: range, in: scope.text)
         }
         // Its argument is one of the rows, and not of the groups.

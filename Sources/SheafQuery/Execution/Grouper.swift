@@ -45,7 +45,13 @@ struct Grouper {
 
     private mutating func group(_ values: [Value?]) -> Int {
         let key = Key(values: values)
-        if let number = numbers[key] { return number }
+        if let number = numbers[key] {
+            for index in values.indices where ValueForm.precedes(values[index], keys[number][index])
+            {
+                keys[number][index] = values[index]
+            }
+            return number
+        }
         let number = keys.count
         numbers[key] = number
         keys.append(values)

@@ -13,9 +13,11 @@ final class SelectRun {
 
     private var items: [ResultItem] = []
     private var visitor: ((Frame) throws(QueryError) -> Void)?
-    private var seen: Set<Object> = []
+    private var distinct = DistinctRows()
     private var skipped = 0
     private var shown = 0
+    /// Whether no more rows are wanted.
+    private var isFinished = false
     private var sorter: Sorter<ResultItem>?
     private var grouper: Grouper?
     /// The rows of right joins that have found no partner, by the number of the join.
@@ -39,7 +41,7 @@ final class SelectRun {
         let wanted = plan.isDistinct ? nil : plan.limit
         sorter = Sorter(
             plan.order.map(\.isDescending),
-            limit: wanted.map { $0.addingReportingOverflow(plan.offset).partialValue })
+            limit: wanted.map { SelectPlanner.sum($0, plan.offset) })
     }
 
     /// The rows of the result.
@@ -60,6 +62,7 @@ final class SelectRun {
                 try grouper.forEach(frame) { () throws(QueryError) in try self.take() }
             }
         }
+        try finishDistinct()
         if var sorter {
             self.sorter = nil
             try measure(tallies.sort) { () throws(QueryError) in
@@ -128,7 +131,8 @@ final class SelectRun {
         ) { (row, _) throws(QueryError) in
             tallies.scan.rowsOut += 1
             frame.rows[0] = row
-            return try join(0)
+            isFinished = try !join(0)
+            return !isFinished
         }
         tallies.scan.rowsIn = access.tally.entries
         tallies.fetched = access.tally.fetched
@@ -174,15 +178,17 @@ final class SelectRun {
         var run = AccessRun(store, collection)
         switch join.lookup {
         case .id(let evaluator):
-            guard let value = try evaluator(frame), let key = try? DocumentID.key(of: value) else {
-                return
-            }
-            try run.run(.ids([collection.keyPrefix + key]), body)
+            // The id of what is equal: 1.0 is no id, and equal to one.
+            guard let value = try evaluator(frame), value != .null else { return }
+            let key = collection.keyPrefix + ComponentRange.only(value).lower.bytes
+            try run.run(.ids([key]), body)
         case .index(let index, let evaluator):
             guard let value = try evaluator(frame), value != .null else { return }
             let range = ComponentRange.only(value).keys(
                 behind: index.keyPrefix, isDescending: index.fields[0].isDescending)
-            try run.run(.index(IndexScan(index, [range])), body)
+            // What long values have made irregular may have this one.
+            let ranges = [range] + (index.irregularKeys.map { [$0] } ?? [])
+            try run.run(.index(IndexScan(index, ranges)), body)
         case .scan:
             try run.run(.documents([collection.keys], isReversed: false), body)
         }
@@ -190,7 +196,7 @@ final class SelectRun {
 
     /// Shows the rows of right joins that have found no partner.
     private func visitUnmatched() throws(QueryError) {
-        for (number, join) in plan.joins.enumerated() where join.kind == .right {
+        for (number, join) in plan.joins.enumerated() where join.kind == .right && !isFinished {
             for index in 0..<join.source { frame.rows[index] = Row() }
             let found = matched[number] ?? []
             var run = AccessRun(store, plan.sources[join.source].collection)
@@ -199,7 +205,8 @@ final class SelectRun {
                 (row, place) throws(QueryError) in
                 guard !found.contains(place) else { return true }
                 frame.rows[join.source] = row
-                return try self.join(number + 1)
+                isFinished = try !self.join(number + 1)
+                return !isFinished
             }
         }
     }
@@ -244,11 +251,27 @@ final class SelectRun {
 
     private func takeDistinct() throws(QueryError) -> Bool {
         let object = try plan.projection.object(frame, types)
-        guard seen.insert(object).inserted else { return true }
-        let item = ResultItem(content: .object(object))
-        guard sorter != nil else { return try emit(item) }
-        try sorter?.add(try sortKeys()) { () throws(QueryError) in item }
-        return true
+        // Where any few rows will do, each is given out as it comes.
+        guard plan.limit != nil, sorter == nil else {
+            let keys = try sortKeys()
+            distinct.add(object, keys)
+            return true
+        }
+        guard distinct.add(object, []) else { return true }
+        return try emit(ResultItem(content: .object(object)))
+    }
+
+    /// Gives out the rows that were gathered because each comes once.
+    private func finishDistinct() throws(QueryError) {
+        guard plan.isDistinct, plan.limit == nil || sorter != nil else { return }
+        for row in distinct.rows {
+            let item = ResultItem(content: .object(row.object))
+            if sorter == nil {
+                _ = try emit(item)
+            } else {
+                try sorter?.add(row.keys) { () throws(QueryError) in item }
+            }
+        }
     }
 
     private func sortKeys() throws(QueryError) -> [Value?] {

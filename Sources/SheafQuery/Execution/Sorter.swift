@@ -103,6 +103,7 @@ struct Sorter<Row> {
     }
 
     private func isBehind(_ left: Int, _ right: Int) -> Bool {
-        precedes(entries[right].keys, entries[right].number, entries[left].keys, entries[left].number)
+        precedes(
+            entries[right].keys, entries[right].number, entries[left].keys, entries[left].number)
     }
 }

@@ -29,10 +29,12 @@ struct MutationPlanner {
     // MARK: UPDATE
 
     func plan(_ update: Update) throws(QueryError) -> MutationPlan {
-        let assignments = try compile(update)
+        let (assignments, variableCount) = try compile(update)
         var mutations: [Mutation] = []
-        try forEachDocument(of: update.source, update.condition, Ordering(), readsAll: false) {
-            (id, _, frame) throws(QueryError) in
+        try forEachDocument(
+            of: update.source, update.condition, Ordering(), readsAll: false,
+            variableCount: variableCount
+        ) { (id, _, frame) throws(QueryError) in
             var edits: [Edit] = []
             for assignment in assignments {
                 if let edit = try assignment(frame) { edits.append(edit) }
@@ -49,7 +51,8 @@ struct MutationPlanner {
     private typealias NumberMaker = (Frame) throws(QueryError) -> Number
     private typealias EditMaker = (Frame) throws(QueryError) -> Edit?
 
-    private func compile(_ update: Update) throws(QueryError) -> [EditMaker] {
+    /// The assignments, and how many variables they bind.
+    private func compile(_ update: Update) throws(QueryError) -> ([EditMaker], Int) {
         var compiler = environment.compiler()
         try compiler.scope.add(update.source, isStrict: environment.isStrict)
         let types = compiler.scope.members[0].types
@@ -59,7 +62,7 @@ struct MutationPlanner {
         for assignment in update.assignments {
             makers.append(try maker(of: assignment, checker, &compiler))
         }
-        return makers
+        return (makers, compiler.scope.variableCount)
     }
 
     private func maker(
@@ -182,6 +185,7 @@ struct MutationPlanner {
     /// Visits the documents that a statement is about, and gathers them before any is changed.
     private func forEachDocument(
         of source: Source, _ condition: Expression?, _ ordering: Ordering, readsAll: Bool,
+        variableCount: Int = 0,
         _ body: @escaping (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void
     ) throws(QueryError) {
         guard !environment.isVirtual(source) else {
@@ -195,7 +199,11 @@ struct MutationPlanner {
         select.condition = condition
         select.ordering = ordering
         var planner = SelectPlanner(select, environment)
-        let run = SelectRun(try planner.plan(), environment)
+        planner.readsDocuments = true
+        let plan = try planner.plan()
+        // The same frame shows rows to the condition and to assignments, one after the other.
+        plan.variableCount = max(plan.variableCount, variableCount)
+        let run = SelectRun(plan, environment)
         try run.forEach { (frame) throws(QueryError) in
             guard let id = try frame.rows[0].idValue() else { return }
             let types = FieldTypes(isStrict: false)

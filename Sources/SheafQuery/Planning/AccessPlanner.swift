@@ -172,7 +172,8 @@ struct AccessPlanner {
         for path in paths {
             switch path.access {
             case .ids(let found) where ranges.isEmpty: keys.formUnion(found)
-            case .index(let scan) where keys.isEmpty && index?.name ?? scan.index.name == scan.index.name:
+            case .index(let scan)
+            where keys.isEmpty && index?.name ?? scan.index.name == scan.index.name:
                 index = scan.index
                 ranges += scan.ranges
             default: return nil

@@ -7,6 +7,8 @@ struct SelectPlanner {
     let environment: PlanEnvironment
     private var compiler: ExpressionCompiler
     private var hints = PlanHints()
+    /// Whether more is read of the documents than the statement says.
+    var readsDocuments = false
     /// The rows of the source, where they are there already.
     private let rows: [Object]?
 
@@ -49,6 +51,13 @@ struct SelectPlanner {
             plan.filter = conditions.filter
             plan.condition = conditions.rest
             plan.conditionText = select.condition?.description
+        }
+        if path.access.isCovering, plan.filter != nil {
+            // A filter reads the fields of documents, and here there are only those of entries.
+            plan.filter = nil
+            plan.condition = try select.condition.flatMap { (condition) throws(QueryError) in
+                try predicate(condition)
+            }
         }
         plan.variableCount = compiler.scope.variableCount
         plan.countedRanges = countedRanges(of: plan, path)
@@ -110,9 +119,15 @@ struct SelectPlanner {
         var planner = AccessPlanner(collection: collection, count: store.count(in:))
         planner.hints = hints
         planner.order = order
-        planner.limit = limit.map { $0.addingReportingOverflow(offset).partialValue }
+        planner.limit = limit.map { Self.sum($0, offset) }
         planner.neededPaths = try neededPaths()
         return planner
+    }
+
+    /// As many as both, or as many as there are numbers for.
+    static func sum(_ limit: Int, _ offset: Int) -> Int {
+        let (sum, overflows) = limit.addingReportingOverflow(offset)
+        return overflows ? .max : sum
     }
 
     private mutating func accessPath(
@@ -155,9 +170,9 @@ struct SelectPlanner {
 
     /// The fields of the only source that the statement reads; none where it reads all of them.
     private func neededPaths() throws(QueryError) -> Set<[String]>? {
-        guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict else {
-            return nil
-        }
+        guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict,
+            !readsDocuments
+        else { return nil }
         var expressions = select.groups
         expressions += [select.condition, select.having].compactMap { $0 }
         for column in select.columns {
@@ -327,7 +342,11 @@ struct SelectPlanner {
         if name?.isEmpty == true { return .scan }
         guard let collection = environment.collection(join.source) else { return .scan }
         let terms: [Expression]
-        if case .and(let all) = join.condition.node { terms = all } else { terms = [join.condition] }
+        if case .and(let all) = join.condition.node {
+            terms = all
+        } else {
+            terms = [join.condition]
+        }
         var byIndex: JoinPlan.Lookup?
         for term in terms {
             guard case .comparison(.equal, let left, let right) = term.node else { continue }
