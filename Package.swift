@@ -86,6 +86,15 @@ let package = Package(
                 "SheafTestSupport",
             ],
             path: "Tests/SheafDocumentLives", swiftSettings: settings),
+        .target(
+            name: "SheafConformance",
+            dependencies: [
+                "Sheaf", "SheafDocument", "SheafQuery", "SheafStorage", "SheafTestSupport",
+            ],
+            path: "Tests/SheafConformance", swiftSettings: settings),
+        .executableTarget(
+            name: "sheaf-conform", dependencies: ["SheafConformance", "SheafSimulator"],
+            path: "Tests/sheaf-conform", swiftSettings: settings),
         .executableTarget(
             name: "sheaf-merges",
             dependencies: [
@@ -114,7 +123,7 @@ let package = Package(
         .testTarget(
             name: "SheafTests",
             dependencies: [
-                "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentLives",
+                "Sheaf", "SheafBytes", "SheafConformance", "SheafDocument", "SheafDocumentLives",
                 "SheafDocumentModel", "SheafQuery", "SheafQueryModel", "SheafStorage",
                 "SheafTestSupport",
             ],

@@ -62,11 +62,16 @@ final class ExpressionCompiler {
             }
         case .arithmetic(let first, let steps):
             var result = try compile(first)
+            let (range, text) = (expression.range, scope.text)
             for step in steps {
                 let operation = step.operation
                 result = try Compiled.combine(result, try compile(step.operand)) {
                     (left, right) throws(QueryError) in
-                    try Operators.arithmetic(operation, left, right)
+                    do throws(QueryError) {
+                        return try Operators.arithmetic(operation, left, right)
+                    } catch {
+                        throw error.located(at: range, in: text)
+                    }
                 }
             }
             return result
@@ -182,7 +187,7 @@ final class ExpressionCompiler {
             return try compile(aggregate: kind, call, at: range)
         }
         guard let function = Functions.named(call.name) else {
-            let near = Suggestion.nearest(to: call.name, among: Functions.names)
+            let near = Functions.suggestion(for: call.name)
             throw QueryError(
                 .meaning, "there is no function \(call.name)",
                 hint: near.map { "did you mean \($0)?" }, at: range, in: scope.text)
@@ -201,8 +206,11 @@ final class ExpressionCompiler {
         let context = context
         let operands = try compile(call.arguments)
         if let special = try compilePattern(call, operands, at: range) { return special }
+        let text = scope.text
         return try Compiled.combine(operands) { (values) throws(QueryError) in
-            try function.evaluate(values, context)
+            do throws(QueryError) { return try function.evaluate(values, context) } catch {
+                throw error.located(at: range, in: text)
+            }
         }
     }
 
@@ -259,7 +267,7 @@ extension Function {
     fileprivate var expectedArguments: String {
         let (least, most) = (argumentCount.lowerBound, argumentCount.upperBound)
         if least == most { return least == 1 ? "1 argument" : "\(least) arguments" }
-        if most == Function.anyNumber { return "at least \(least) arguments" }
+        if most == Function.anyNumber { return "at least \(least) argument" + (least == 1 ? "" : "s") }
         return "\(least) to \(most) arguments"
     }
 }

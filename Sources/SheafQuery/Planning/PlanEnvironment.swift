@@ -98,9 +98,23 @@ final class PlanEnvironment {
         var hints = PlanHints()
         hints.index = source.index.flatMap { $0.text.isEmpty ? nil : $0.text }
         for directive in directives + source.directives {
-            for field in directive { try Self.apply(field, to: &hints) }
+            for field in directive {
+                do throws(QueryError) { try Self.apply(field, to: &hints) } catch {
+                    guard let range = range(of: field.name) else { throw error }
+                    throw error.located(at: range, in: text)
+                }
+            }
         }
         return hints
+    }
+
+    /// Where the statement has a name in double quotes; nowhere, where it comes from outside.
+    private func range(of name: String) -> SourceRange? {
+        let (text, name) = (Array(text.utf8), Array("\"\(name)\"".utf8))
+        guard name.count <= text.count else { return nil }
+        return (0...text.count - name.count).first { text[$0...].starts(with: name) }.map {
+            SourceRange($0, $0 + name.count)
+        }
     }
 
     private static func apply(

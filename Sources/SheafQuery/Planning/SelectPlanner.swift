@@ -23,9 +23,9 @@ final class SelectPlanner {
         hints = try environment.hints(select.source)
         guard select.joins.count <= hints.maximumJoins else {
             throw QueryError(
-                .limit,
-                "\(select.joins.count) joins are more than maximumJoins, which is "
-                    + "\(hints.maximumJoins)")
+                .limit, "the statement joins more than \(hints.maximumJoins) times, which "
+                    + "#max_joins forbids",
+                at: select.joins[hints.maximumJoins].source.name.range, in: environment.text)
         }
         for source in [select.source] + select.joins.map(\.source) {
             try compiler.scope.add(source, isStrict: environment.isStrict)
@@ -366,7 +366,7 @@ final class SelectPlanner {
         if collection.hasPendingChanges, byIndex != nil { return .scan }
         throw QueryError(
             .meaning,
-            "Joining to \"\(join.source.name.text)\" disallowed without appropriate index support. "
+            "Joining to \"\(Scope.name(of: join.source))\" disallowed without appropriate index support. "
                 + "Please run ADVISE for recommendations.",
             at: join.source.name.range, in: environment.text)
     }

@@ -82,6 +82,12 @@ package struct QueryError: Error, Equatable, Sendable {
     /// What would be right, as a sentence; `did you mean FROM?`.
     package var hint: String? { details.hint }
     package var excerpt: Excerpt? { details.excerpt }
+
+    /// The same error with a place in a statement, unless it has one already.
+    func located(at range: SourceRange, in statement: String) -> QueryError {
+        guard excerpt == nil else { return self }
+        return QueryError(reason, message, hint: hint, at: range, in: statement)
+    }
 }
 
 extension QueryError.Excerpt {
