@@ -10,16 +10,22 @@ struct FilterCompiler {
     /// Splits a condition into what a filter asks, and what is left for frames.
     func split(
         _ condition: Expression
-    ) throws(QueryError) -> (filter: FieldFilter?, rest: [Expression]) {
+    ) throws(QueryError) -> (filter: FieldFilter?, asked: [Expression], rest: [Expression]) {
         let terms: [Expression]
         if case .and(let all) = condition.node { terms = all } else { terms = [condition] }
         var filters: [FieldFilter] = []
+        var asked: [Expression] = []
         var rest: [Expression] = []
         for term in terms {
-            if let filter = try filter(term) { filters.append(filter) } else { rest.append(term) }
+            guard let filter = try filter(term) else {
+                rest.append(term)
+                continue
+            }
+            filters.append(filter)
+            asked.append(term)
         }
-        guard let first = filters.first else { return (nil, rest) }
-        return (filters.count == 1 ? first : .all(filters), rest)
+        guard let first = filters.first else { return (nil, [], rest) }
+        return (filters.count == 1 ? first : .all(filters), asked, rest)
     }
 
     /// The filter that asks a condition; none where it takes a frame.

@@ -19,6 +19,9 @@ struct AccessPlanner {
     private static let entryCost = 0.7
     private static let sortCost = 0.4
 
+    /// The order of documents, and of entries of an index whose fields are equal.
+    private static let idOrder = IndexDescription.Field([Row.idName], isDescending: false)
+
     /// The best way to the documents of a condition.
     func path(to condition: Condition) -> AccessPath {
         if case .never = condition { return .nothing }
@@ -26,7 +29,8 @@ struct AccessPlanner {
         var bestCost = cost(of: best)
         for candidate in candidates(for: condition) {
             let cost = cost(of: candidate)
-            if cost < bestCost || hints.forces(candidate.access) && !hints.forces(best.access) {
+            let isForced = hints.forces(candidate.access)
+            if isForced != hints.forces(best.access) ? isForced : cost < bestCost {
                 (best, bestCost) = (candidate, cost)
             }
         }
@@ -40,7 +44,7 @@ struct AccessPlanner {
             AccessPath(
                 access: .documents([collection.keys], isReversed: false),
                 count: count(collection.keys), isExact: isExact),
-            fields: [IndexDescription.Field([Row.idName], isDescending: false)], fixed: [])
+            fields: [Self.idOrder], fixed: [])
     }
 
     private func cost(of path: AccessPath) -> Double {
@@ -55,8 +59,9 @@ struct AccessPlanner {
             case .index(let scan): scan.isCovering ? Self.entryCost : Self.fetchCost
             case .ids, .union, .intersection: Self.fetchCost
             }
-        let sorted = order.isEmpty || path.isOrdered ? 0 : Double(path.count) * Self.sortCost
-        return visited * each + sorted
+        var sorted = order.isEmpty || path.isOrdered ? 0 : Double(path.count) * Self.sortCost
+        if hints.prefersOrder, !path.isOrdered { sorted = .infinity }
+        return visited * each + Double(path.comparedCount) * Self.entryCost + sorted
     }
 
     // MARK: Candidates
@@ -99,14 +104,14 @@ struct AccessPlanner {
             let keys = set.ranges.map { collection.keyPrefix + $0.lower.bytes }
             return ordered(
                 AccessPath(access: .ids(keys), count: keys.count, isExact: isExact),
-                fields: [IndexDescription.Field([Row.idName], isDescending: false)],
+                fields: [Self.idOrder],
                 fixed: set.ranges.count == 1 ? [[Row.idName]] : [])
         }
         return ordered(
             AccessPath(
                 access: .documents(KeyRange.union(ranges), isReversed: false),
                 count: ranges.reduce(0) { $0 + count($1) }, isExact: isExact),
-            fields: [IndexDescription.Field([Row.idName], isDescending: false)], fixed: [])
+            fields: [Self.idOrder], fixed: [])
     }
 
     private func path(
@@ -125,7 +130,7 @@ struct AccessPlanner {
             AccessPath(
                 access: .index(scan), count: ranges.reduce(0) { $0 + count($1) },
                 isExact: isExact),
-            fields: index.fields, fixed: spans.fixedPaths)
+            fields: index.fields + [Self.idOrder], fixed: spans.fixedPaths)
         let isUseful = !spans.usedPaths.isEmpty || path.isOrdered && !order.isEmpty
         return isUseful || scan.isCovering ? path : nil
     }
@@ -187,12 +192,12 @@ struct AccessPlanner {
                 AccessPath(
                     access: .index(scan), count: merged.reduce(0) { $0 + count($1) },
                     isExact: isExact),
-                fields: index.fields, fixed: [])
+                fields: index.fields + [Self.idOrder], fixed: [])
         }
         let sorted = keys.sorted { $0.lexicographicallyPrecedes($1) }
         return ordered(
             AccessPath(access: .ids(sorted), count: sorted.count, isExact: isExact),
-            fields: [IndexDescription.Field([Row.idName], isDescending: false)], fixed: [])
+            fields: [Self.idOrder], fixed: [])
     }
 
     /// Two indexes at once, where each alone comes to many more documents than are asked for.
@@ -202,12 +207,11 @@ struct AccessPlanner {
             if case .index(let scan) = $0.access { return !scan.isCovering && !$0.isExact }
             return false
         }.sorted { $0.count < $1.count }
-        guard hints.intersects ?? (scans.count > 1 && scans[0].count > 1_000), scans.count > 1,
-            scans[1].count < 8 * scans[0].count
-        else { return nil }
+        guard scans.count > 1, hints.intersects ?? (scans[0].count > 1_000) else { return nil }
         return AccessPath(
             access: .intersection(scans.prefix(2).map(\.access)), count: scans[0].count / 3,
-            isExact: false, isOrdered: order.isEmpty)
+            isExact: false, isOrdered: order.isEmpty,
+            comparedCount: scans[0].count + scans[1].count)
     }
 
     // MARK: Order

@@ -128,9 +128,12 @@ struct PlanHints {
     var maximumRanges = 256
     var maximumJoins = QueryLimits.maximumJoins
 
-    /// Whether this is the index that was asked for.
+    /// Whether this is what was asked for: an index, or to intersect those that there are.
     func forces(_ access: Access) -> Bool {
-        guard let index, case .index(let scan) = access else { return false }
-        return scan.index.name == index
+        switch access {
+        case .index(let scan): scan.index.name == index
+        case .intersection: intersects == true && index == nil
+        default: false
+        }
     }
 }

@@ -9,8 +9,12 @@ final class SelectPlan {
     var filter: FieldFilter?
     /// What is left of WHERE, for whole rows.
     var condition: Predicate?
-    /// What WHERE says, for EXPLAIN.
+    /// What the filter and the condition are, for EXPLAIN.
+    var filterTerms: [Expression] = []
     var conditionExpression: Expression?
+    var filterText: String? {
+        filterTerms.isEmpty ? nil : filterTerms.map(\.description).joined(separator: " AND ")
+    }
     var conditionText: String? { conditionExpression?.description }
     var grouping: GroupPlan?
     var order: [SortTerm] = []
@@ -44,9 +48,9 @@ struct SourcePlan {
 struct JoinPlan {
     enum Lookup {
         /// The ids that an expression over the rows before gives.
-        case id(Evaluator)
+        case id(Evaluator, text: String)
         /// The entries of an index that begin with a value.
-        case index(IndexDescription, Evaluator)
+        case index(IndexDescription, Evaluator, text: String)
         /// All documents, for each row before.
         case scan
     }

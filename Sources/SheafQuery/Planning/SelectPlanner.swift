@@ -5,7 +5,7 @@ import SheafDocument
 final class SelectPlanner {
     let select: Select
     let environment: PlanEnvironment
-    private let compiler: ExpressionCompiler
+    let compiler: ExpressionCompiler
     private var hints = PlanHints()
     /// Whether more is read of the documents than the statement says.
     var readsDocuments = false
@@ -48,16 +48,7 @@ final class SelectPlanner {
         (plan.limit, plan.offset) = (limit, offset)
         plan.isDistinct = select.isDistinct
         if !path.isExact || !joins.isEmpty || sources[0].collection?.hasPendingChanges ?? true {
-            plan.filter = conditions.filter
-            plan.condition = conditions.rest
-            plan.conditionExpression = select.condition
-        }
-        if path.access.isCovering, plan.filter != nil {
-            // A filter reads the fields of documents, and here there are only those of entries.
-            plan.filter = nil
-            plan.condition = try select.condition.flatMap { (condition) throws(QueryError) in
-                try predicate(condition)
-            }
+            try setConditions(of: plan, conditions)
         }
         plan.variableCount = compiler.scope.variableCount
         plan.countedRanges = countedRanges(of: plan, path)
@@ -69,7 +60,26 @@ final class SelectPlanner {
     private struct Conditions {
         var known = Condition.always
         var filter: FieldFilter?
+        var filterTerms: [Expression] = []
         var rest: Predicate?
+        var restExpression: Expression?
+    }
+
+    /// Says what rows are asked, where the way to them leaves something to ask.
+    private func setConditions(
+        of plan: SelectPlan, _ conditions: Conditions
+    ) throws(QueryError) {
+        // What an index tells of documents is no bytes of theirs that a filter could read.
+        if case .index(let scan) = plan.sources[0].path.access, scan.isCovering {
+            guard let condition = select.condition else { return }
+            plan.condition = try predicate(condition)
+            plan.conditionExpression = condition
+            return
+        }
+        plan.filter = conditions.filter
+        plan.filterTerms = conditions.filterTerms
+        plan.condition = conditions.rest
+        plan.conditionExpression = conditions.restExpression
     }
 
     private func compileConditions() throws(QueryError) -> Conditions {
@@ -85,17 +95,20 @@ final class SelectPlanner {
         if hasRightJoin || environment.isVirtual(select.source) {
             conditions.known = .anything
             conditions.rest = try predicate(expression)
+            conditions.restExpression = expression
             return conditions
         }
         let reader = ConditionReader(compiler: compiler, source: 0)
         conditions.known = try reader.read(expression)
         let splitter = FilterCompiler(compiler: compiler, source: 0)
-        let (filter, rest) = try splitter.split(expression)
-        conditions.filter = filter
-        if !rest.isEmpty {
-            let range = expression.range
-            conditions.rest = try predicate(
-                rest.count == 1 ? rest[0] : Expression(.and(rest), at: range))
+        let parts = try splitter.split(expression)
+        (conditions.filter, conditions.filterTerms) = (parts.filter, parts.asked)
+        if !parts.rest.isEmpty {
+            let rest =
+                parts.rest.count == 1
+                ? parts.rest[0] : Expression(.and(parts.rest), at: expression.range)
+            conditions.rest = try predicate(rest)
+            conditions.restExpression = rest
         }
         return conditions
     }
@@ -169,7 +182,7 @@ final class SelectPlanner {
     }
 
     /// The fields of the only source that the statement reads; none where it reads all of them.
-    private func neededPaths() throws(QueryError) -> [[String]]? {
+    func neededPaths() throws(QueryError) -> [[String]]? {
         guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict,
             !readsDocuments
         else { return nil }
@@ -200,7 +213,7 @@ final class SelectPlanner {
     }
 
     /// What ORDER BY wants, where keys can give it; none where they cannot.
-    private func wantedOrder(isGrouped: Bool) throws(QueryError) -> [IndexDescription.Field]? {
+    func wantedOrder(isGrouped: Bool) throws(QueryError) -> [IndexDescription.Field]? {
         guard !isGrouped, !select.isDistinct, select.joins.isEmpty else { return nil }
         var fields: [IndexDescription.Field] = []
         for term in select.ordering.terms {
@@ -246,7 +259,7 @@ final class SelectPlanner {
     }
 
     /// Whether rows are grouped; refuses what cannot be.
-    private func checkGrouping() throws(QueryError) -> Bool {
+    func checkGrouping() throws(QueryError) -> Bool {
         var expressions = select.ordering.terms.map(\.expression)
         if let having = select.having { expressions.append(having) }
         for case .expression(let expression, _) in select.columns { expressions.append(expression) }
@@ -315,85 +328,5 @@ final class SelectPlanner {
             return (ranges, [tombstones])
         default: return nil
         }
-    }
-
-    // MARK: Joins
-
-    private func planJoins() throws(QueryError) -> [JoinPlan] {
-        var plans: [JoinPlan] = []
-        for (number, join) in select.joins.enumerated() {
-            let source = number + 1
-            plans.append(
-                JoinPlan(
-                    kind: join.kind, source: source,
-                    lookup: try lookup(join, source),
-                    condition: try compiler.compilePredicate(join.condition).predicate,
-                    expression: join.condition))
-        }
-        return plans
-    }
-
-    private func lookup(
-        _ join: Join, _ source: Int
-    ) throws(QueryError) -> JoinPlan.Lookup {
-        if environment.isVirtual(join.source) { return .scan }
-        let name = join.source.index?.text
-        if name?.isEmpty == true { return .scan }
-        guard let collection = environment.collection(join.source) else { return .scan }
-        let terms: [Expression]
-        if case .and(let all) = join.condition.node {
-            terms = all
-        } else {
-            terms = [join.condition]
-        }
-        var byIndex: JoinPlan.Lookup?
-        for term in terms {
-            guard case .comparison(.equal, let left, let right) = term.node else { continue }
-            for (inner, outer) in [(left, right), (right, left)] {
-                guard let path = try path(of: inner, in: source),
-                    try depends(outer, onlyBefore: source)
-                else { continue }
-                if path == [Row.idName] { return .id(try compiler.compile(outer).evaluator) }
-                let index = collection.indexes.first {
-                    $0.fields[0].path == path && (name == nil || $0.name == name)
-                }
-                if let index, byIndex == nil {
-                    byIndex = .index(index, try compiler.compile(outer).evaluator)
-                }
-            }
-        }
-        if let byIndex, !collection.hasPendingChanges { return byIndex }
-        if collection.hasPendingChanges, byIndex != nil { return .scan }
-        throw QueryError(
-            .meaning,
-            "Joining to \"\(Scope.name(of: join.source))\" disallowed without appropriate index support. "
-                + "Please run ADVISE for recommendations.",
-            at: join.source.name.range, in: environment.text)
-    }
-
-    private func path(of expression: Expression, in source: Int) throws(QueryError) -> [String]? {
-        guard case .path(let path) = expression.node else { return nil }
-        switch try compiler.scope.resolve(path, at: expression.range) {
-        case .id(source, let rest): return [Row.idName] + rest
-        case .field(source, let path):
-            let types = compiler.scope.members[source].types
-            return types.path(path, in: NameTable()).isShown ? path : nil
-        default: return nil
-        }
-    }
-
-    /// Whether an expression reads the rows before a source alone.
-    private func depends(
-        _ expression: Expression, onlyBefore source: Int
-    ) throws(QueryError) -> Bool {
-        var isBefore = true
-        try expression.forEachPath { (path, range) throws(QueryError) in
-            switch try compiler.scope.resolve(path, at: range) {
-            case .row(let other), .id(let other, _), .field(let other, _):
-                if other >= source { isBefore = false }
-            case .variable: break
-            }
-        }
-        return isBefore
     }
 }
