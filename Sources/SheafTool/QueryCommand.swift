@@ -83,8 +83,9 @@ enum QueryCommand {
             try LogReader.open(at: path)
         }
         defer { reader.close() }
-        let log = try onStore(at: path) { () throws(StorageError) in try reader.snapshot() }
-        let queries = try onStatement(at: path) { () throws(QueryError) in try QueryReader(log) }
+        let queries = try onStatement(at: path) { () throws(QueryError) in
+            try QueryReader(reader)
+        }
         timer.lap("open")
         if answer.isPlanText {
             let plan = try onStatement(at: path) { () throws(QueryError) in

@@ -2,29 +2,28 @@ package import SheafDocument
 package import SheafQuery
 package import SheafStorage
 
-/// Runs statements that only read against a state of the log that nobody opened for writing.
+/// Runs statements that only read against a store that nobody has opened for writing.
 ///
-/// Indexes are used where the state has all their entries; what a crash left behind has none, and
-/// is read without them.
+/// Entries of indexes that no checkpoint has are made in memory, as an opening would make them.
 package final class QueryReader {
     private let snapshot: DocumentSnapshot
     private let options: LogStoreOptions
     private var parameters = SystemParameters()
 
+    /// Reads the newest state of the store.
     package init(
-        _ log: LogSnapshot, options: LogStoreOptions = LogStoreOptions()
+        _ reader: LogReader, options: LogStoreOptions = LogStoreOptions()
     ) throws(QueryError) {
         do throws(EngineError) {
-            snapshot = DocumentSnapshot(log, try Directory(log))
+            let state = try onStorage { () throws(StorageError) in try reader.mendableSnapshot() }
+            let directory = try Directory(state.snapshot)
+            // Without indexes everything can still be read, but for what is damaged.
+            let log = (try? LinkMender.mend(state, directory)) ?? state.snapshot
+            snapshot = DocumentSnapshot(log, directory)
         } catch {
             throw QueryError(error)
         }
         self.options = options
-    }
-
-    /// Whether the store has indexes that cannot be asked in this state.
-    package var lacksIndexes: Bool {
-        !snapshot.directory.indexes.isEmpty && snapshot.log.linked.commit != snapshot.log.commit
     }
 
     /// Runs a statement; one that would write is refused.
