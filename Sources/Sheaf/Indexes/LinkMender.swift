@@ -28,9 +28,7 @@ struct LinkMender {
         _ state: MendableSnapshot, _ directory: Directory
     ) throws(EngineError) -> LogSnapshot {
         let snapshot = state.snapshot
-        guard !directory.indexes.isEmpty, snapshot.linked.commit != snapshot.commit else {
-            return snapshot
-        }
+        guard snapshot.linked.commit != snapshot.commit else { return snapshot }
         let mender = LinkMender(
             snapshot: DocumentSnapshot(snapshot, directory), linked: snapshot.linked)
         return state.mended(try mender.changes())

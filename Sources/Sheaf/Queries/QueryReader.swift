@@ -6,7 +6,8 @@ package import SheafStorage
 ///
 /// Entries of indexes that no checkpoint has are made in memory, as an opening would make them.
 package final class QueryReader {
-    private let snapshot: DocumentSnapshot
+    /// What the statements see.
+    package let snapshot: DocumentSnapshot
     private let options: LogStoreOptions
     private var parameters = SystemParameters()
 
