@@ -42,6 +42,15 @@ package final class QueryEngine: Sendable {
         options = documents.store.options
     }
 
+    /// Reads what the log of a store knows of names, and makes its indexes right.
+    package convenience init(opening store: StoreEngine) throws(QueryError) {
+        do throws(EngineError) {
+            self.init(try DocumentEngine(store))
+        } catch {
+            throw QueryError(error)
+        }
+    }
+
     /// The statement that a text is; parsed once, if it comes often.
     package func statement(_ text: String) throws(QueryError) -> Statement {
         if let known = statements.withLock({ $0.find(text) }) { return known }
@@ -54,7 +63,13 @@ package final class QueryEngine: Sendable {
     package func execute(
         _ text: String, _ arguments: [String: Value] = [:], _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
-        let statement = try statement(text)
+        try execute(try statement(text), arguments, sink)
+    }
+
+    /// Runs a statement that was parsed before.
+    package func execute(
+        _ statement: Statement, _ arguments: [String: Value] = [:], _ sink: CommitSink
+    ) throws(QueryError) -> QueryOutcome {
         switch statement.kind {
         case .reading: return try read(statement, arguments)
         case .writing: return try write(statement, arguments, sink)
@@ -82,13 +97,9 @@ package final class QueryEngine: Sendable {
         _ statement: Statement, _ arguments: [String: Value], on reader: SnapshotReader
     ) -> QueryRun {
         let parameters = parameters.withLock { $0 }
-        let random = options.random
-        var query = QueryOptions(
-            arguments: arguments, now: Int64(clamping: options.clock.wallMilliseconds()),
-            isStrict: parameters.isStrict, clock: options.clock.monotonicNanoseconds,
-            newID: { RandomID.make(random) })
-        query.directives = parameters.defaultDirectives
-        return QueryRun(statement, on: reader, query)
+        return QueryRun(
+            statement, on: reader,
+            QueryOptions(arguments: arguments, parameters: parameters, options: options))
     }
 
     private func read(
@@ -211,23 +222,7 @@ package final class QueryEngine: Sendable {
         let reader = reader()
         let change = try run(statement, arguments, on: reader).configuration()
         let row = try parameters.withLock { (parameters) throws(QueryError) in
-            switch change {
-            case .set(let name, let value):
-                let name = try parameters.set(name, to: value)
-                return Object([(name, value)])
-            case .reset(let name):
-                try parameters.reset(name)
-                guard let name else { return parameters.all }
-                return Object([(name.lowercased(), try parameters.value(name))])
-            case .show(let name):
-                return Object([(name.lowercased(), try parameters.value(name))])
-            case .showAll(let matches):
-                var found = Object()
-                for field in parameters.all where try matches(field.name) {
-                    found[field.name] = field.value
-                }
-                return found
-            }
+            try parameters.apply(change)
         }
         return QueryOutcome(
             rows: QueryRows(objects: [row]), reader: reader, mutatedIDs: [], commit: nil)

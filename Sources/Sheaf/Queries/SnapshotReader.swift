@@ -230,7 +230,7 @@ extension QueryError {
     /// What went wrong below a statement.
     init(_ error: EngineError) {
         switch error {
-        case .damaged: self.init(.damaged, "\(error)")
+        case .damaged, .storage(.corrupt): self.init(.damaged, "\(error)")
         case .exists: self.init(.conflict, "\(error)")
         case .limit: self.init(.limit, "\(error)")
         case .id, .edit, .invalidCollection, .invalidIndex, .indexExists, .noIndex:
