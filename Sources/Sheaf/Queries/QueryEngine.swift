@@ -73,8 +73,8 @@ package final class QueryEngine: Sendable {
         switch statement.kind {
         case .reading: return try read(statement, arguments)
         case .writing: return try write(statement, arguments, sink)
-        case .createIndex(let index): return try create(index, sink)
-        case .dropIndex(let index): return try drop(index, sink)
+        case .createIndex(let index): return try create(index, in: text, sink)
+        case .dropIndex(let index): return try drop(index, in: text, sink)
         case .advising(let isProvisioning):
             return try advise(statement, arguments, isProvisioning: isProvisioning, sink)
         case .system: return try configure(statement, arguments)
@@ -152,10 +152,10 @@ package final class QueryEngine: Sendable {
             var ids: [Value] = []
             var returned: [Object] = plan.older
             for mutation in plan.mutations {
-                guard try transaction.apply(mutation) else { continue }
+                guard try change(&transaction, mutation, run) else { continue }
                 ids.append(mutation.id)
                 guard plan.returnsRows, !plan.returnsOlderDocuments else { continue }
-                if let object = try transaction.object(mutation) { returned.append(object) }
+                if let object = try transaction.object(mutation, plan.types) { returned.append(object) }
             }
             let rows = plan.returnsRows ? try run.returned(returned) : QueryRows()
             return Change(rows: rows, reader: reader, ids: ids)
@@ -164,10 +164,19 @@ package final class QueryEngine: Sendable {
         }
     }
 
+    /// Does what a statement does with one document, and says where in it that fails.
+    private static func change(
+        _ transaction: inout DocumentTransaction, _ mutation: Mutation, _ run: QueryRun
+    ) throws(QueryError) -> Bool {
+        do throws(QueryError) { return try transaction.apply(mutation) } catch {
+            throw error.located(at: mutation.range, in: run.text)
+        }
+    }
+
     // MARK: Indexes
 
     private func create(
-        _ index: CreateIndex, _ sink: CommitSink
+        _ index: CreateIndex, in text: String, _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
         do throws(EngineError) {
             let receipt = try documents.createIndex(
@@ -178,11 +187,13 @@ package final class QueryEngine: Sendable {
             return QueryOutcome(
                 rows: QueryRows(), reader: reader(), mutatedIDs: [], commit: receipt.commit)
         } catch {
-            throw QueryError(error)
+            throw QueryError(error).located(at: index.name.range, in: text)
         }
     }
 
-    private func drop(_ index: DropIndex, _ sink: CommitSink) throws(QueryError) -> QueryOutcome {
+    private func drop(
+        _ index: DropIndex, in text: String, _ sink: CommitSink
+    ) throws(QueryError) -> QueryOutcome {
         do throws(EngineError) {
             let receipt = try documents.dropIndex(
                 index.name.text, on: index.collection.text, ifExists: index.allowsMissing,
@@ -190,7 +201,7 @@ package final class QueryEngine: Sendable {
             return QueryOutcome(
                 rows: QueryRows(), reader: reader(), mutatedIDs: [], commit: receipt.commit)
         } catch {
-            throw QueryError(error)
+            throw QueryError(error).located(at: index.name.range, in: text)
         }
     }
 
@@ -202,7 +213,7 @@ package final class QueryEngine: Sendable {
         let advice = try run(statement, arguments, on: reader).advice()
         var commit: CommitID?
         if isProvisioning {
-            for index in advice.indexes { commit = try create(index, sink).commit }
+            for index in advice.indexes { commit = try create(index, in: statement.text, sink).commit }
         }
         return QueryOutcome(
             rows: advice.rows, reader: reader, mutatedIDs: [], commit: commit)

@@ -95,10 +95,20 @@ final class ExpressionCompiler {
     func constant(
         _ expression: Expression, for place: String
     ) throws(QueryError) -> Value? {
-        guard case .constant(let value) = try compile(expression) else {
-            throw error(.meaning, "\(place) does not depend on documents", expression)
+        switch try compile(expression) {
+        case .constant(let value): return value
+        case .dynamic(let evaluator):
+            // Loops and choices are no constants by themselves, and know all that they need.
+            var hasPath = false
+            try expression.forEachPath { (_, _) throws(QueryError) in hasPath = true }
+            guard !hasPath else {
+                throw error(.meaning, "\(place) does not depend on documents", expression)
+            }
+            let frame = Frame(
+                sourceCount: scope.members.count, variableCount: scope.variableCount,
+                names: names, context: context)
+            return try evaluator(frame)
         }
-        return value
     }
 
     func error(

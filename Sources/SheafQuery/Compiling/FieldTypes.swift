@@ -1,4 +1,4 @@
-import SheafBytes
+package import SheafBytes
 package import SheafDocument
 
 /// The types that a statement declares for the fields of a source.
@@ -55,7 +55,7 @@ package struct FieldTypes: Sendable {
     }
 
     /// The fields of a document as the statement sees them.
-    func value(
+    package func value(
         of object: EncodedObject, _ names: NameTable, depth: Int = 1
     ) throws(Malformed) -> Object {
         if isPlain { return try object.value(names, depth: depth) }

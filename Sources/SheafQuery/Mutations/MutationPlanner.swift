@@ -19,11 +19,13 @@ struct MutationPlanner {
         ) { (id, document, _) throws(QueryError) in
             if let document { older.append(document) }
             mutations.append(
-                Mutation(collection: delete.source.name.text, id: id, action: action))
+                Mutation(
+                    collection: delete.source.name.text, id: id, action: action,
+                    range: delete.source.name.range))
         }
         return MutationPlan(
             mutations: mutations, returnsOlderDocuments: true, returnsRows: returnsRows,
-            older: older)
+            older: older, types: types(of: delete.source))
     }
 
     // MARK: UPDATE
@@ -41,11 +43,17 @@ struct MutationPlanner {
             }
             guard !edits.isEmpty else { return }
             mutations.append(
-                Mutation(collection: update.source.name.text, id: id, action: .edit(edits)))
+                Mutation(
+                    collection: update.source.name.text, id: id, action: .edit(edits),
+                    range: update.source.name.range))
         }
         return MutationPlan(
             mutations: mutations, returnsOlderDocuments: false,
-            returnsRows: !update.returning.isEmpty, older: [])
+            returnsRows: !update.returning.isEmpty, older: [], types: types(of: update.source))
+    }
+
+    private func types(of source: Source) -> FieldTypes {
+        FieldTypes(source.types, isStrict: environment.isStrict)
     }
 
     private typealias NumberMaker = (Frame) throws(QueryError) -> Number
@@ -131,8 +139,14 @@ struct MutationPlanner {
     // MARK: INSERT
 
     func plan(_ insert: Insert, rows: [Object]?) throws(QueryError) -> MutationPlan {
+        try checkChangeable(insert.source)
+        guard !insert.source.name.text.hasPrefix("__") else {
+            throw QueryError(
+                .meaning, "names that begin with __ are those of the system",
+                at: insert.source.name.range, in: environment.text)
+        }
         let compiler = environment.compiler()
-        let types = FieldTypes(insert.source.types, isStrict: environment.isStrict)
+        let types = types(of: insert.source)
         var mutations: [Mutation] = []
         var seen: Set<[UInt8]> = []
         for (object, range) in try documents(of: insert, rows, compiler) {
@@ -155,11 +169,12 @@ struct MutationPlanner {
                     collection: insert.source.name.text, id: id,
                     action: insert.isInitial
                         ? .insertInitial(typed.object)
-                        : .insert(typed.object, typed.edits, onConflict: insert.conflict)))
+                        : .insert(typed.object, typed.edits, onConflict: insert.conflict),
+                    range: range))
         }
         return MutationPlan(
             mutations: mutations, returnsOlderDocuments: false,
-            returnsRows: !insert.returning.isEmpty, older: [])
+            returnsRows: !insert.returning.isEmpty, older: [], types: types)
     }
 
     private func documents(
@@ -182,17 +197,21 @@ struct MutationPlanner {
 
     // MARK: Documents
 
+    private func checkChangeable(_ source: Source) throws(QueryError) {
+        guard !environment.isVirtual(source) else {
+            throw QueryError(
+                .meaning, "\(source.name.text) belongs to the system, and cannot be changed",
+                at: source.name.range, in: environment.text)
+        }
+    }
+
     /// Visits the documents that a statement is about, and gathers them before any is changed.
     private func forEachDocument(
         of source: Source, _ condition: Expression?, _ ordering: Ordering, readsAll: Bool,
         variableCount: Int = 0,
         _ body: @escaping (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void
     ) throws(QueryError) {
-        guard !environment.isVirtual(source) else {
-            throw QueryError(
-                .meaning, "\(source.name.text) belongs to the system, and cannot be changed",
-                at: source.name.range, in: environment.text)
-        }
+        try checkChangeable(source)
         let range = source.name.range
         let id = Expression(.path([Scope.name(of: source), Row.idName]), at: range)
         var select = Select(columns: [.expression(id, alias: nil)], source: source)
@@ -204,9 +223,9 @@ struct MutationPlanner {
         // The same frame shows rows to the condition and to assignments, one after the other.
         plan.variableCount = max(plan.variableCount, variableCount)
         let run = SelectRun(plan, environment)
+        let types = types(of: source)
         try run.forEach { (frame) throws(QueryError) in
             guard let id = try frame.rows[0].idValue() else { return }
-            let types = FieldTypes(isStrict: false)
             try body(id, readsAll ? try frame.rows[0].object(types, frame.names) : nil, frame)
         }
     }

@@ -84,7 +84,7 @@ package struct QueryError: Error, Equatable, Sendable {
     package var excerpt: Excerpt? { details.excerpt }
 
     /// The same error with a place in a statement, unless it has one already.
-    func located(at range: SourceRange, in statement: String) -> QueryError {
+    package func located(at range: SourceRange, in statement: String) -> QueryError {
         guard excerpt == nil else { return self }
         return QueryError(reason, message, hint: hint, at: range, in: statement)
     }
