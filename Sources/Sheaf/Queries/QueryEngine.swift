@@ -73,8 +73,8 @@ package final class QueryEngine: Sendable {
         switch statement.kind {
         case .reading: return try read(statement, arguments)
         case .writing: return try write(statement, arguments, sink)
-        case .createIndex(let index): return try create(index, in: text, sink)
-        case .dropIndex(let index): return try drop(index, in: text, sink)
+        case .createIndex(let index): return try create(index, in: statement.text, sink)
+        case .dropIndex(let index): return try drop(index, in: statement.text, sink)
         case .advising(let isProvisioning):
             return try advise(statement, arguments, isProvisioning: isProvisioning, sink)
         case .system: return try configure(statement, arguments)
