@@ -56,9 +56,10 @@ package final class SnapshotReader: QueryStore {
     // MARK: Scans
 
     package func scan(
-        _ range: KeyRange, isReversed: Bool, skipping skipped: Int, filter: FieldFilter?,
+        _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
         _ tally: inout ScanTally, _ body: (ScannedDocument) throws(QueryError) -> Bool
     ) throws(QueryError) {
+        let isReversed = order == .descending
         guard let range = entered(range, isReversed: isReversed, skipping: skipped) else { return }
         var (entries, fetched) = (0, 0)
         defer {
@@ -67,13 +68,16 @@ package final class SnapshotReader: QueryStore {
         }
         let log = snapshot.log
         let hasPending = !pending.isEmpty
-        let batch = PlaceBatch()
+        // In the order of the log documents come from memory in one run, and not one by one.
+        let sorts = order == .any && snapshot.count(in: range) >= PlaceBatch.leastSorted
+        let batch = PlaceBatch(sorts: sorts)
+        var segment: Segment?
         func flush() throws(QueryError) -> Bool {
-            fetchedBytes &+= log.segments.fetch(batch.places)
+            if sorts { batch.sort() } else { fetchedBytes &+= log.segments.fetch(batch.places) }
             for place in batch.places {
                 entries += 1
                 let logged = try onStorage { () throws(StorageError) in
-                    try log.newestOperation(at: place)
+                    try log.newestOperation(at: place, near: &segment)
                 }
                 if hasPending, pending[Array(logged.key)] != nil { continue }
                 fetched += 1

@@ -118,7 +118,8 @@ final class SelectRun {
     // MARK: Rows
 
     private func visitRows() throws(QueryError) {
-        let access = AccessRun(store, plan.sources[0].collection, meter)
+        var access = AccessRun(store, plan.sources[0].collection, meter)
+        access.isOrderFree = plan.takesAnyOrder
         if plan.skipsByRank { skipped = plan.offset }
         try access.run(
             plan.sources[0].path.access, tallies.access, filter: plan.filter, skipping: skipped

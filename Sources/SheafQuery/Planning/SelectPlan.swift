@@ -28,6 +28,12 @@ final class SelectPlan {
     /// The ranges whose entries are counted instead of visited, and those that do not count.
     var countedRanges: (of: [KeyRange], without: [KeyRange])?
 
+    /// Whether it makes no difference in which order documents come.
+    var takesAnyOrder: Bool {
+        guard limit == nil || !isOrdered || grouping != nil else { return false }
+        return grouping != nil || !isOrdered || order.isEmpty && offset == 0
+    }
+
     init(sources: [SourcePlan], joins: [JoinPlan], projection: Projection) {
         self.sources = sources
         self.joins = joins
