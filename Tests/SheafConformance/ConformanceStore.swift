@@ -45,6 +45,13 @@ final class ConformanceStore {
         return false
     }
 
+    private static func isWriting(_ text: String) -> Bool {
+        switch try? Parser.parse(text).kind {
+        case .writing, .createIndex, .dropIndex, .advising(isProvisioning: true): true
+        default: false
+        }
+    }
+
     private func flush() throws { while try store.flush() {} }
 
     private func execute(
@@ -64,6 +71,9 @@ final class ConformanceStore {
     func answer(_ step: ConformanceStep) -> [String] {
         do {
             let outcome = try execute(step.text, step.arguments)
+            guard (outcome.commit != nil) == Self.isWriting(step.text) else {
+                return ["! what writes has a commit, also where nothing changes, and nothing else"]
+            }
             var rows: [String] = []
             for item in outcome.rows.items {
                 rows.append("= " + Value.object(try item.object(outcome.reader.names)).json)

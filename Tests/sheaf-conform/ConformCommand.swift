@@ -21,8 +21,9 @@ enum ConformCommand {
                 let failures = try ConformanceRun.failures(of: file)
                 for failure in failures { print(failure) }
                 let steps = file.cases.reduce(0) { $0 + $1.steps.count }
-                print("\(file.name): \(file.cases.count) cases, \(steps) statements, "
-                    + "\(failures.count) differ")
+                print(
+                    "\(file.name): \(file.cases.count) cases, \(steps) statements, "
+                        + "\(failures.count) differ")
                 failed += failures.count
                 if isUpdating { try update(&file, failures) }
             }

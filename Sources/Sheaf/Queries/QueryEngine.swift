@@ -35,6 +35,7 @@ package final class QueryEngine: Sendable {
     package let documents: DocumentEngine
     private let statements = Mutex(StatementCache())
     private let parameters = Mutex(SystemParameters())
+    private let requests = RequestLog()
     private let options: LogStoreOptions
 
     package init(_ documents: DocumentEngine) {
@@ -70,6 +71,29 @@ package final class QueryEngine: Sendable {
     package func execute(
         _ statement: Statement, _ arguments: [String: Value] = [:], _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
+        let number = requests.begin(
+            statement.text, wallMilliseconds: options.clock.wallMilliseconds(),
+            nanoseconds: options.clock.monotonicNanoseconds())
+        do throws(QueryError) {
+            let outcome = try run(statement, arguments, sink)
+            end(number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
+            return outcome
+        } catch {
+            end(number, 0, 0, error.message)
+            throw error
+        }
+    }
+
+    private func end(_ number: UInt64, _ rows: Int, _ mutations: Int, _ error: String?) {
+        requests.end(
+            number, nanoseconds: options.clock.monotonicNanoseconds(), rows: rows,
+            mutations: mutations, error: error,
+            keeping: parameters.withLock { $0.requestHistorySize })
+    }
+
+    private func run(
+        _ statement: Statement, _ arguments: [String: Value], _ sink: CommitSink
+    ) throws(QueryError) -> QueryOutcome {
         switch statement.kind {
         case .reading: return try read(statement, arguments)
         case .writing: return try write(statement, arguments, sink)
@@ -95,7 +119,11 @@ package final class QueryEngine: Sendable {
 
     private func reader() -> SnapshotReader {
         SnapshotReader(
-            documents.snapshot(), virtual: SystemCollections(parameters.withLock { $0 }))
+            documents.snapshot(), virtual: virtual(parameters.withLock { $0 }))
+    }
+
+    private func virtual(_ parameters: SystemParameters) -> SystemCollections {
+        SystemCollections(parameters, requests, clock: options.clock)
     }
 
     private func run(
@@ -121,7 +149,7 @@ package final class QueryEngine: Sendable {
         _ statement: Statement, _ arguments: [String: Value], _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
         let parameters = parameters.withLock { $0 }
-        let virtual = SystemCollections(parameters)
+        let virtual = virtual(parameters)
         do throws(WriteError) {
             let (commit, outcome) = try documents.write(from: nil, append: sink.append) {
                 (transaction) throws(WriteError) in
@@ -155,7 +183,9 @@ package final class QueryEngine: Sendable {
                 guard try change(&transaction, mutation, run) else { continue }
                 ids.append(mutation.id)
                 guard plan.returnsRows, !plan.returnsOlderDocuments else { continue }
-                if let object = try transaction.object(mutation, plan.types) { returned.append(object) }
+                if let object = try transaction.object(mutation, plan.types) {
+                    returned.append(object)
+                }
             }
             let rows = plan.returnsRows ? try run.returned(returned) : QueryRows()
             return Change(rows: rows, reader: reader, ids: ids)
@@ -178,6 +208,12 @@ package final class QueryEngine: Sendable {
     private func create(
         _ index: CreateIndex, in text: String, _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
+        let collection = index.collection
+        guard !collection.text.hasPrefix("system:"), !collection.text.hasPrefix("__") else {
+            throw QueryError(
+                .meaning, "\(collection.text) belongs to the system, and has no indexes",
+                at: collection.range, in: text)
+        }
         do throws(EngineError) {
             let receipt = try documents.createIndex(
                 index.name.text, on: index.collection.text,
@@ -213,7 +249,9 @@ package final class QueryEngine: Sendable {
         let advice = try run(statement, arguments, on: reader).advice()
         var commit: CommitID?
         if isProvisioning {
-            for index in advice.indexes { commit = try create(index, in: statement.text, sink).commit }
+            for index in advice.indexes {
+                commit = try create(index, in: statement.text, sink).commit
+            }
         }
         return QueryOutcome(
             rows: advice.rows, reader: reader, mutatedIDs: [], commit: commit)
@@ -227,7 +265,7 @@ package final class QueryEngine: Sendable {
         let reader = reader()
         let change = try run(statement, arguments, on: reader).configuration()
         let row = try parameters.withLock { (parameters) throws(QueryError) in
-            try parameters.apply(change)
+            try parameters.apply(change, in: statement.text)
         }
         return QueryOutcome(
             rows: QueryRows(objects: [row]), reader: reader, mutatedIDs: [], commit: nil)

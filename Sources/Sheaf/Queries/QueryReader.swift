@@ -37,7 +37,10 @@ package final class QueryReader {
         switch statement.kind {
         case .reading: rows = try run.rows()
         case .advising(isProvisioning: false): rows = try run.advice().rows
-        case .system: rows = QueryRows(objects: [try parameters.apply(try run.configuration())])
+        case .system:
+            rows = QueryRows(objects: [
+                try parameters.apply(try run.configuration(), in: statement.text)
+            ])
         case .writing, .createIndex, .dropIndex, .advising:
             throw QueryError(.failed, "\(StorageError.readOnly)")
         }
@@ -52,7 +55,7 @@ package final class QueryReader {
     }
 
     private func reader() -> SnapshotReader {
-        SnapshotReader(snapshot, virtual: SystemCollections(parameters))
+        SnapshotReader(snapshot, virtual: SystemCollections(parameters, clock: options.clock))
     }
 
     private func run(

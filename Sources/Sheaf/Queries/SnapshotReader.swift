@@ -51,6 +51,8 @@ package final class SnapshotReader: QueryStore {
         try virtual.rows(of: name, in: snapshot)
     }
 
+    package var virtualNames: [String] { virtual.names }
+
     package func count(in range: KeyRange) -> Int { snapshot.count(in: range) }
 
     // MARK: Scans
@@ -260,19 +262,18 @@ extension QueryError {
     init(_ error: EngineError) {
         switch error {
         case .damaged, .storage(.corrupt): self.init(.damaged, "\(error)")
-        case .exists: self.init(.conflict, "\(error)")
+        case .exists:
+            self.init(
+                .conflict, "\(error)",
+                hint: "ON ID CONFLICT DO UPDATE merges the two, DO NOTHING keeps the old one")
+        case .limit("maximumDocumentLength", let value, let limit):
+            self.init(
+                .limit, "a document may have \(limit) bytes, and this one would have \(value)",
+                hint: "the limit is the parameter document_size_hard_limit_bytes")
         case .limit: self.init(.limit, "\(error)")
         case .id, .edit, .invalidCollection, .invalidIndex, .indexExists, .noIndex:
             self.init(.meaning, "\(error)")
         default: self.init(.failed, "\(error)")
         }
     }
-}
-
-/// The collections of the system, which are made when somebody reads them.
-package protocol VirtualCollections: Sendable {
-    /// The rows of a collection, by its name behind `system:`; none where there is none.
-    func rows(
-        of name: String, in snapshot: DocumentSnapshot
-    ) throws(QueryError) -> [Object]?
 }

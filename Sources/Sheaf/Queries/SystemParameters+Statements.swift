@@ -4,7 +4,15 @@ import SheafStorage
 
 extension SystemParameters {
     /// Does what a statement about parameters asks for; returns the row that it gives.
-    mutating func apply(_ change: ConfigurationChange) throws(QueryError) -> Object {
+    mutating func apply(
+        _ change: ConfigurationChange, in text: String
+    ) throws(QueryError) -> Object {
+        do throws(QueryError) { return try apply(change) } catch {
+            throw error.located(at: change.parameter ?? "", in: text)
+        }
+    }
+
+    private mutating func apply(_ change: ConfigurationChange) throws(QueryError) -> Object {
         switch change {
         case .set(let name, let value):
             let name = try set(name, to: value)
@@ -19,6 +27,17 @@ extension SystemParameters {
             var found = Object()
             for field in all where try matches(field.name) { found[field.name] = field.value }
             return found
+        }
+    }
+}
+
+extension ConfigurationChange {
+    /// The parameter that it is about, as it is written.
+    fileprivate var parameter: String? {
+        switch self {
+        case .set(let name, _), .show(let name): name
+        case .reset(let name): name
+        case .showAll: nil
         }
     }
 }

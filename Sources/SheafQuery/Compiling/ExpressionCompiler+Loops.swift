@@ -4,10 +4,17 @@ import SheafDocument
 extension ExpressionCompiler {
     /// Quantifiers and comprehensions.
     func compileLoop(_ expression: Expression) throws(QueryError) -> Compiled {
+        let loop: Evaluator
         switch expression.node {
-        case .quantified(let quantified): return try compile(quantified)
-        case .comprehension(let comprehension): return try compile(comprehension)
+        case .quantified(let quantified): loop = try compile(quantified).evaluator
+        case .comprehension(let comprehension): loop = try compile(comprehension).evaluator
         default: preconditionFailure("Only loops are compiled as such.")
+        }
+        let (range, text) = (expression.range, scope.text)
+        return .dynamic { (frame) throws(QueryError) in
+            do throws(QueryError) { return try loop(frame) } catch {
+                throw error.located(at: range, in: text)
+            }
         }
     }
 

@@ -146,6 +146,11 @@ final class ExpressionCompiler {
             }
         case .field(let source, let path):
             let followed = scope.members[source].types.path(path, in: names)
+            if let types = scope.members[source].types.typesOfMap(at: path) {
+                return .dynamic { (frame) throws(QueryError) in
+                    try Self.map(at: followed, types, path, frame.rows[source], frame.names)
+                }
+            }
             return .dynamic { (frame) throws(QueryError) in
                 if let fields = frame.rows[source].fields {
                     let names = frame.names
@@ -155,6 +160,24 @@ final class ExpressionCompiler {
                 }
                 guard case .value(let object) = frame.rows[source].content else { return nil }
                 return Operators.value(at: path[...], of: .object(object))
+            }
+        }
+    }
+
+    /// A map whose fields are declared, too, so that not all of them show.
+    private static func map(
+        at followed: FieldPath, _ types: FieldTypes, _ path: [String], _ row: Row,
+        _ names: NameTable
+    ) throws(QueryError) -> Value? {
+        switch row.content {
+        case .absent: return nil
+        case .value(let object): return Operators.value(at: path[...], of: .object(object))
+        case .encoded(let fields):
+            return try onDocument { () throws(Malformed) in
+                guard let entry = try followed.find(in: fields), let map = try entry.map() else {
+                    return nil
+                }
+                return .object(try types.value(of: map, names, depth: path.count + 1))
             }
         }
     }
@@ -277,7 +300,9 @@ extension Function {
     fileprivate var expectedArguments: String {
         let (least, most) = (argumentCount.lowerBound, argumentCount.upperBound)
         if least == most { return least == 1 ? "1 argument" : "\(least) arguments" }
-        if most == Function.anyNumber { return "at least \(least) argument" + (least == 1 ? "" : "s") }
+        if most == Function.anyNumber {
+            return "at least \(least) argument" + (least == 1 ? "" : "s")
+        }
         return "\(least) to \(most) arguments"
     }
 }

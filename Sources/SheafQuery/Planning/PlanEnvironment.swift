@@ -44,6 +44,19 @@ final class PlanEnvironment {
         return String(name.dropFirst(Self.systemPrefix.count))
     }
 
+    /// Refuses a collection of the system that there is none of.
+    func checkVirtual(_ source: Source) throws(QueryError) {
+        guard isVirtual(source) else { return }
+        let (name, names) = (virtualName(source), store.virtualNames)
+        guard !names.contains(name) else { return }
+        let near = Suggestion.nearest(to: name, among: names)
+        throw QueryError(
+            .meaning, "there is no collection \(source.name.text)",
+            hint: near.map { "did you mean system:\($0)?" }
+                ?? "there are \(names.map { "system:" + $0 }.joined(separator: ", "))",
+            at: source.name.range, in: text)
+    }
+
     /// The collection of a source; none where it has no documents yet, or is virtual.
     func collection(_ source: Source) -> CollectionDescription? {
         if isVirtual(source) { return nil }
@@ -100,21 +113,17 @@ final class PlanEnvironment {
         for directive in directives + source.directives {
             for field in directive {
                 do throws(QueryError) { try Self.apply(field, to: &hints) } catch {
-                    guard let range = range(of: field.name) else { throw error }
-                    throw error.located(at: range, in: text)
+                    throw error.located(at: "\"\(field.name)\"", in: text)
                 }
             }
         }
         return hints
     }
 
-    /// Where the statement has a name in double quotes; nowhere, where it comes from outside.
-    private func range(of name: String) -> SourceRange? {
-        let (text, name) = (Array(text.utf8), Array("\"\(name)\"".utf8))
-        guard name.count <= text.count else { return nil }
-        return (0...text.count - name.count).first { text[$0...].starts(with: name) }.map {
-            SourceRange($0, $0 + name.count)
-        }
+    /// Refuses directives that are none.
+    static func check(_ directives: Object) throws(QueryError) {
+        var hints = PlanHints()
+        for field in directives { try apply(field, to: &hints) }
     }
 
     private static func apply(

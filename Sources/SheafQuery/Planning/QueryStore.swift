@@ -9,6 +9,9 @@ package protocol QueryStore: AnyObject {
     /// A collection that has or had documents.
     func collection(_ name: String) -> CollectionDescription?
 
+    /// The names of the virtual collections, behind `system:`.
+    var virtualNames: [String] { get }
+
     /// The rows of a virtual collection, by its name behind `system:`; none where there is none.
     func virtualRows(_ name: String) throws(QueryError) -> [Object]?
 

@@ -23,12 +23,14 @@ final class SelectPlanner {
         hints = try environment.hints(select.source)
         guard select.joins.count <= hints.maximumJoins else {
             throw QueryError(
-                .limit, "the statement joins more than \(hints.maximumJoins) times, which "
+                .limit,
+                "the statement joins more than \(hints.maximumJoins) times, which "
                     + "#max_joins forbids",
                 at: select.joins[hints.maximumJoins].source.name.range, in: environment.text)
         }
         for source in [select.source] + select.joins.map(\.source) {
             try compiler.scope.add(source, isStrict: environment.isStrict)
+            try environment.checkVirtual(source)
         }
         let isGrouped = try checkGrouping()
         let conditions = try compileConditions()
@@ -84,7 +86,7 @@ final class SelectPlanner {
 
     private func compileConditions() throws(QueryError) -> Conditions {
         var conditions = Conditions()
-        guard let expression = select.condition else { return conditions }
+        guard let expression = virtualIDs(and: select.condition) else { return conditions }
         guard !expression.hasAggregate else {
             throw compiler.error(
                 .meaning, "WHERE comes before groups are made, and has no aggregates",
@@ -111,6 +113,22 @@ final class SelectPlanner {
             conditions.restExpression = rest
         }
         return conditions
+    }
+
+    /// The condition, with that of USE IDS where rows of the system have no keys to look up.
+    private func virtualIDs(and condition: Expression?) -> Expression? {
+        guard environment.isVirtual(select.source), let ids = select.source.ids else {
+            return condition
+        }
+        let range = select.source.name.range
+        let list: Expression
+        switch ids {
+        case .list(let values): list = Expression(.array(values), at: range)
+        case .expression(let expression): list = expression
+        }
+        let id = Expression(.path([Scope.name(of: select.source), Row.idName]), at: range)
+        let isListed = Expression(.membership(id, of: list, isNegated: false), at: range)
+        return condition.map { Expression(.and([$0, isListed]), at: $0.range) } ?? isListed
     }
 
     private func predicate(_ expression: Expression) throws(QueryError) -> Predicate? {
