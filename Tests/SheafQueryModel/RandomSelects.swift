@@ -50,11 +50,12 @@ struct RandomSelects {
     }
 
     private mutating func directives() -> [Object] {
-        guard expressions.chance(1, in: 6) else { return [] }
+        guard expressions.chance(1, in: 3) else { return [] }
         return [
             expressions.pick([
                 ["#intersects": true], ["#disable_index_scan": true], ["#prefer_order": true],
                 ["#max_scans": 2], ["#index": "i0"], ["#index": "i1"], ["#index": "i2"],
+                ["#index": "i3"], ["#index": "i0", "#intersects": true],
             ])
         ]
     }

@@ -13,6 +13,6 @@ package enum QueryLimits {
     /// The elements of an array that a function makes, and the parts of a value that is made.
     package static let maximumElements = 1 << 20
     /// The elements that a loop and those within it may visit, for one row.
-    package static let maximumLoopSteps = 1 << 22
+    package static let maximumLoopSteps = 1 << 20
     package static let maximumJoins = 16
 }
