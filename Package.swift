@@ -86,12 +86,32 @@ let package = Package(
                 "SheafTestSupport",
             ],
             path: "Tests/SheafDocumentLives", swiftSettings: settings),
+        .target(
+            name: "SheafConformance",
+            dependencies: [
+                "Sheaf", "SheafDocument", "SheafQuery", "SheafStorage", "SheafTestSupport",
+            ],
+            path: "Tests/SheafConformance", swiftSettings: settings),
+        .executableTarget(
+            name: "sheaf-conform", dependencies: ["SheafConformance", "SheafSimulator"],
+            path: "Tests/sheaf-conform", swiftSettings: settings),
         .executableTarget(
             name: "sheaf-merges",
             dependencies: [
                 "SheafDocumentLives", "SheafDocumentModel", "SheafSimulator", "SheafStorage",
             ],
             path: "Tests/sheaf-merges", swiftSettings: settings),
+        .target(
+            name: "SheafQueryModel",
+            dependencies: [
+                "Sheaf", "SheafDocument", "SheafDocumentModel", "SheafQuery", "SheafStorage",
+                "SheafTestSupport",
+            ],
+            path: "Tests/SheafQueryModel", swiftSettings: settings),
+        .executableTarget(
+            name: "sheaf-queries",
+            dependencies: ["SheafQueryModel", "SheafSimulator", "SheafStorage"],
+            path: "Tests/sheaf-queries", swiftSettings: settings),
         .testTarget(
             name: "SheafDocumentTests",
             dependencies: ["SheafDocument", "SheafDocumentModel", "SheafTestSupport"],
@@ -103,8 +123,9 @@ let package = Package(
         .testTarget(
             name: "SheafTests",
             dependencies: [
-                "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentLives",
-                "SheafDocumentModel", "SheafQuery", "SheafStorage", "SheafTestSupport",
+                "Sheaf", "SheafBytes", "SheafConformance", "SheafDocument", "SheafDocumentLives",
+                "SheafDocumentModel", "SheafQuery", "SheafQueryModel", "SheafStorage",
+                "SheafTestSupport",
             ],
             exclude: ["Plans"],
             swiftSettings: settings),

@@ -110,21 +110,7 @@ enum DocumentLines {
     }
 
     /// A value as JSON in which nothing harms a terminal.
-    static func text(_ value: Value) -> String {
-        var text = ""
-        for scalar in value.json.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,
-                .paragraphSeparator:
-                for unit in String(scalar).utf16 {
-                    let digits = String(unit, radix: 16)
-                    text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-                }
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
+    static func text(_ value: Value) -> String { TerminalText.visible(value.json) }
 
     private static func cut(_ text: String) -> String {
         text.utf8.count > valueLength ? text.prefix(valueLength) + "..." : text

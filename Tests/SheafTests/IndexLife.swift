@@ -175,8 +175,13 @@ final class IndexLife {
         #expect(store.checkLiveBytes() == [], comment)
     }
 
-    /// The same for an image of the disk.
+    /// The same for an image of the disk, which is only read, and then written.
     func checkImage(_ image: SimulatedVolume, _ comment: Comment) throws {
+        let before = image.snapshotFiles()
+        let reader = try LogReader(ReadOnlyVolume(image))
+        try check(try QueryReader(reader).snapshot, comment)
+        reader.close()
+        #expect(image.snapshotFiles() == before, comment)
         let store = try StoreEngine(opening: image, options: Self.options(random.next(), clock))
         let engine = try DocumentEngine(store)
         #expect(engine.linkFailure == nil, comment)

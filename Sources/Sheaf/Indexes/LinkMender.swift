@@ -23,6 +23,17 @@ struct LinkMender {
         return store.mendLinks(of: snapshot, try mender.changes())
     }
 
+    /// The state with its links put right in memory, where they are not.
+    static func mend(
+        _ state: MendableSnapshot, _ directory: Directory
+    ) throws(EngineError) -> LogSnapshot {
+        let snapshot = state.snapshot
+        guard snapshot.linked.commit != snapshot.commit else { return snapshot }
+        let mender = LinkMender(
+            snapshot: DocumentSnapshot(snapshot, directory), linked: snapshot.linked)
+        return state.mended(try mender.changes())
+    }
+
     private func changes() throws(EngineError) -> LinkChanges {
         var changes = LinkChanges()
         if reachesBack, try mendChanged(&changes) { return changes }

@@ -39,8 +39,8 @@ extension DocumentTransaction {
         }
     }
 
-    /// A document as it is now; nothing where there is none.
-    func object(_ mutation: Mutation) throws(QueryError) -> Object? {
+    /// A document as it is now and as a statement sees it; nothing where there is none.
+    func object(_ mutation: Mutation, _ types: FieldTypes) throws(QueryError) -> Object? {
         guard let number = directory.number(ofCollection: mutation.collection),
             let id = try? DocumentID.key(of: mutation.id)
         else { return nil }
@@ -48,7 +48,9 @@ extension DocumentTransaction {
         guard let state = working.first(where: { $0.key == key })?.state else { return nil }
         do throws(Malformed) {
             var object = try state.span.withUnsafeBytes { bytes throws(Malformed) in
-                try EncodedDocument(bytes).value(directory.names)
+                try EncodedDocument(bytes).existingFields().map { (fields) throws(Malformed) in
+                    try types.value(of: fields, directory.names)
+                }
             }
             object?["_id"] = mutation.id
             return object

@@ -35,11 +35,21 @@ package final class QueryEngine: Sendable {
     package let documents: DocumentEngine
     private let statements = Mutex(StatementCache())
     private let parameters = Mutex(SystemParameters())
+    private let requests = RequestLog()
     private let options: LogStoreOptions
 
     package init(_ documents: DocumentEngine) {
         self.documents = documents
         options = documents.store.options
+    }
+
+    /// Reads what the log of a store knows of names, and makes its indexes right.
+    package convenience init(opening store: StoreEngine) throws(QueryError) {
+        do throws(EngineError) {
+            self.init(try DocumentEngine(store))
+        } catch {
+            throw QueryError(error)
+        }
     }
 
     /// The statement that a text is; parsed once, if it comes often.
@@ -54,12 +64,41 @@ package final class QueryEngine: Sendable {
     package func execute(
         _ text: String, _ arguments: [String: Value] = [:], _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
-        let statement = try statement(text)
+        try execute(try statement(text), arguments, sink)
+    }
+
+    /// Runs a statement that was parsed before.
+    package func execute(
+        _ statement: Statement, _ arguments: [String: Value] = [:], _ sink: CommitSink
+    ) throws(QueryError) -> QueryOutcome {
+        let number = requests.begin(
+            statement.text, wallMilliseconds: options.clock.wallMilliseconds(),
+            nanoseconds: options.clock.monotonicNanoseconds())
+        do throws(QueryError) {
+            let outcome = try run(statement, arguments, sink)
+            end(number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
+            return outcome
+        } catch {
+            end(number, 0, 0, error.message)
+            throw error
+        }
+    }
+
+    private func end(_ number: UInt64, _ rows: Int, _ mutations: Int, _ error: String?) {
+        requests.end(
+            number, nanoseconds: options.clock.monotonicNanoseconds(), rows: rows,
+            mutations: mutations, error: error,
+            keeping: parameters.withLock { $0.requestHistorySize })
+    }
+
+    private func run(
+        _ statement: Statement, _ arguments: [String: Value], _ sink: CommitSink
+    ) throws(QueryError) -> QueryOutcome {
         switch statement.kind {
         case .reading: return try read(statement, arguments)
         case .writing: return try write(statement, arguments, sink)
-        case .createIndex(let index): return try create(index, sink)
-        case .dropIndex(let index): return try drop(index, sink)
+        case .createIndex(let index): return try create(index, in: statement.text, sink)
+        case .dropIndex(let index): return try drop(index, in: statement.text, sink)
         case .advising(let isProvisioning):
             return try advise(statement, arguments, isProvisioning: isProvisioning, sink)
         case .system: return try configure(statement, arguments)
@@ -80,20 +119,20 @@ package final class QueryEngine: Sendable {
 
     private func reader() -> SnapshotReader {
         SnapshotReader(
-            documents.snapshot(), virtual: SystemCollections(parameters.withLock { $0 }))
+            documents.snapshot(), virtual: virtual(parameters.withLock { $0 }))
+    }
+
+    private func virtual(_ parameters: SystemParameters) -> SystemCollections {
+        SystemCollections(parameters, requests, clock: options.clock)
     }
 
     private func run(
         _ statement: Statement, _ arguments: [String: Value], on reader: SnapshotReader
     ) -> QueryRun {
         let parameters = parameters.withLock { $0 }
-        let random = options.random
-        var query = QueryOptions(
-            arguments: arguments, now: Int64(clamping: options.clock.wallMilliseconds()),
-            isStrict: parameters.isStrict, clock: options.clock.monotonicNanoseconds,
-            newID: { RandomID.make(random) })
-        query.directives = parameters.defaultDirectives
-        return QueryRun(statement, on: reader, query)
+        return QueryRun(
+            statement, on: reader,
+            QueryOptions(arguments: arguments, parameters: parameters, options: options))
     }
 
     private func read(
@@ -110,7 +149,7 @@ package final class QueryEngine: Sendable {
         _ statement: Statement, _ arguments: [String: Value], _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
         let parameters = parameters.withLock { $0 }
-        let virtual = SystemCollections(parameters)
+        let virtual = virtual(parameters)
         do throws(WriteError) {
             let (commit, outcome) = try documents.write(from: nil, append: sink.append) {
                 (transaction) throws(WriteError) in
@@ -141,10 +180,12 @@ package final class QueryEngine: Sendable {
             var ids: [Value] = []
             var returned: [Object] = plan.older
             for mutation in plan.mutations {
-                guard try transaction.apply(mutation) else { continue }
+                guard try change(&transaction, mutation, run) else { continue }
                 ids.append(mutation.id)
                 guard plan.returnsRows, !plan.returnsOlderDocuments else { continue }
-                if let object = try transaction.object(mutation) { returned.append(object) }
+                if let object = try transaction.object(mutation, plan.types) {
+                    returned.append(object)
+                }
             }
             let rows = try run.returned(returned, by: plan, changing: ids.count)
             return Change(rows: rows, reader: reader, ids: ids)
@@ -153,11 +194,26 @@ package final class QueryEngine: Sendable {
         }
     }
 
+    /// Does what a statement does with one document, and says where in it that fails.
+    private static func change(
+        _ transaction: inout DocumentTransaction, _ mutation: Mutation, _ run: QueryRun
+    ) throws(QueryError) -> Bool {
+        do throws(QueryError) { return try transaction.apply(mutation) } catch {
+            throw error.located(at: mutation.range, in: run.text)
+        }
+    }
+
     // MARK: Indexes
 
     private func create(
-        _ index: CreateIndex, _ sink: CommitSink
+        _ index: CreateIndex, in text: String, _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
+        let collection = index.collection
+        guard !collection.text.hasPrefix("system:"), !collection.text.hasPrefix("__") else {
+            throw QueryError(
+                .meaning, "\(collection.text) belongs to the system, and has no indexes",
+                at: collection.range, in: text)
+        }
         do throws(EngineError) {
             let receipt = try documents.createIndex(
                 index.name.text, on: index.collection.text,
@@ -167,11 +223,13 @@ package final class QueryEngine: Sendable {
             return QueryOutcome(
                 rows: QueryRows(), reader: reader(), mutatedIDs: [], commit: receipt.commit)
         } catch {
-            throw QueryError(error)
+            throw QueryError(error).located(at: index.name.range, in: text)
         }
     }
 
-    private func drop(_ index: DropIndex, _ sink: CommitSink) throws(QueryError) -> QueryOutcome {
+    private func drop(
+        _ index: DropIndex, in text: String, _ sink: CommitSink
+    ) throws(QueryError) -> QueryOutcome {
         do throws(EngineError) {
             let receipt = try documents.dropIndex(
                 index.name.text, on: index.collection.text, ifExists: index.allowsMissing,
@@ -179,7 +237,7 @@ package final class QueryEngine: Sendable {
             return QueryOutcome(
                 rows: QueryRows(), reader: reader(), mutatedIDs: [], commit: receipt.commit)
         } catch {
-            throw QueryError(error)
+            throw QueryError(error).located(at: index.name.range, in: text)
         }
     }
 
@@ -191,7 +249,9 @@ package final class QueryEngine: Sendable {
         let advice = try run(statement, arguments, on: reader).advice()
         var commit: CommitID?
         if isProvisioning {
-            for index in advice.indexes { commit = try create(index, sink).commit }
+            for index in advice.indexes {
+                commit = try create(index, in: statement.text, sink).commit
+            }
         }
         return QueryOutcome(
             rows: advice.rows, reader: reader, mutatedIDs: [], commit: commit)
@@ -205,23 +265,7 @@ package final class QueryEngine: Sendable {
         let reader = reader()
         let change = try run(statement, arguments, on: reader).configuration()
         let row = try parameters.withLock { (parameters) throws(QueryError) in
-            switch change {
-            case .set(let name, let value):
-                let name = try parameters.set(name, to: value)
-                return Object([(name, value)])
-            case .reset(let name):
-                try parameters.reset(name)
-                guard let name else { return parameters.all }
-                return Object([(name.lowercased(), try parameters.value(name))])
-            case .show(let name):
-                return Object([(name.lowercased(), try parameters.value(name))])
-            case .showAll(let matches):
-                var found = Object()
-                for field in parameters.all where try matches(field.name) {
-                    found[field.name] = field.value
-                }
-                return found
-            }
+            try parameters.apply(change, in: statement.text)
         }
         return QueryOutcome(
             rows: QueryRows(objects: [row]), reader: reader, mutatedIDs: [], commit: nil)

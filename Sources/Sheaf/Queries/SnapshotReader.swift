@@ -11,6 +11,11 @@ package final class SnapshotReader: QueryStore {
     private let pending: [[UInt8]: StoredDocument?]
     private let virtual: any VirtualCollections
     package let names: NameTable
+    /// What was read ahead, so that the reading is not left out.
+    private var fetchedBytes: UInt64 = 0
+
+    /// The numbers of the pending documents that were shown, by their keys.
+    private var pendingNumbers: [[UInt8]: UInt64] = [:]
 
     /// The places of pending documents have this bit, which those in the log have not.
     private static let pendingPlace: UInt64 = 1 << 63
@@ -46,14 +51,17 @@ package final class SnapshotReader: QueryStore {
         try virtual.rows(of: name, in: snapshot)
     }
 
+    package var virtualNames: [String] { virtual.names }
+
     package func count(in range: KeyRange) -> Int { snapshot.count(in: range) }
 
     // MARK: Scans
 
     package func scan(
-        _ range: KeyRange, isReversed: Bool, skipping skipped: Int, filter: FieldFilter?,
+        _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
         _ tally: inout ScanTally, _ body: (ScannedDocument) throws(QueryError) -> Bool
     ) throws(QueryError) {
+        let isReversed = order == .descending
         guard let range = entered(range, isReversed: isReversed, skipping: skipped) else { return }
         var (entries, fetched) = (0, 0)
         defer {
@@ -62,16 +70,32 @@ package final class SnapshotReader: QueryStore {
         }
         let log = snapshot.log
         let hasPending = !pending.isEmpty
+        // In the order of the log documents come from memory in one run, and not one by one.
+        let sorts = order == .any && snapshot.count(in: range) >= PlaceBatch.leastSorted
+        let batch = PlaceBatch(sorts: sorts)
+        var segment: Segment?
+        func flush() throws(QueryError) -> Bool {
+            if sorts { batch.sort() } else { fetchedBytes &+= log.segments.fetch(batch.places) }
+            for place in batch.places {
+                entries += 1
+                let logged = try onStorage { () throws(StorageError) in
+                    try log.newestOperation(at: place, near: &segment)
+                }
+                if hasPending, pending[Array(logged.key)] != nil { continue }
+                fetched += 1
+                guard try visit(logged, at: place, filter, body) else { return false }
+            }
+            batch.removeAll()
+            return true
+        }
+        var goesOn = true
         try log.tree.forEach(in: range, reversed: isReversed) { (_, value) throws(QueryError) in
             guard let place = Place(value) else { return true }
-            entries += 1
-            let logged = try onStorage { () throws(StorageError) in
-                try log.newestOperation(at: place)
-            }
-            if hasPending, pending[Array(logged.key)] != nil { return true }
-            fetched += 1
-            return try visit(logged, at: place, filter, body)
+            guard batch.append(place) else { return true }
+            goesOn = try flush()
+            return goesOn
         }
+        if goesOn { _ = try flush() }
     }
 
     /// Shows the document of an operation to `body`.
@@ -141,16 +165,23 @@ package final class SnapshotReader: QueryStore {
         let keys = pending.keys.filter { $0.starts(with: collection.keyPrefix) }.sorted {
             $0.lexicographicallyPrecedes($1)
         }
-        for (number, key) in keys.enumerated() {
+        for key in keys {
             guard case .some(.some(let document)) = pending[key] else { continue }
             tally.entries += 1
             tally.fetched += 1
+            let place = pendingPlace(of: key)
             let goesOn = try key.span.withUnsafeBytes { (key) throws(QueryError) in
-                try visit(
-                    document, Self.id(of: key), Self.pendingPlace | UInt64(number), filter, body)
+                try visit(document, Self.id(of: key), place, filter, body)
             }
             guard goesOn else { return }
         }
+    }
+
+    /// The same however the document is come to.
+    private func pendingPlace(of key: [UInt8]) -> UInt64 {
+        let number = pendingNumbers[key] ?? UInt64(pendingNumbers.count)
+        pendingNumbers[key] = number
+        return Self.pendingPlace | number
     }
 
     package func scanKeys(
@@ -169,9 +200,9 @@ package final class SnapshotReader: QueryStore {
     ) throws(QueryError) {
         if !pending.isEmpty, let found = pending[key] {
             guard let document = found else { return }
+            let place = pendingPlace(of: key)
             return try key.span.withUnsafeBytes { (key) throws(QueryError) in
                 let id = Self.id(of: key)
-                let place = Self.pendingPlace | UInt64(key.count)
                 _ = try visit(document, id, place, nil) { (document) throws(QueryError) in
                     try body(document)
                     return true
@@ -230,20 +261,19 @@ extension QueryError {
     /// What went wrong below a statement.
     init(_ error: EngineError) {
         switch error {
-        case .damaged: self.init(.damaged, "\(error)")
-        case .exists: self.init(.conflict, "\(error)")
+        case .damaged, .storage(.corrupt): self.init(.damaged, "\(error)")
+        case .exists:
+            self.init(
+                .conflict, "\(error)",
+                hint: "ON ID CONFLICT DO UPDATE merges the two, DO NOTHING keeps the old one")
+        case .limit("maximumDocumentLength", let value, let limit):
+            self.init(
+                .limit, "a document may have \(limit) bytes, and this one would have \(value)",
+                hint: "the limit is the parameter document_size_hard_limit_bytes")
         case .limit: self.init(.limit, "\(error)")
         case .id, .edit, .invalidCollection, .invalidIndex, .indexExists, .noIndex:
             self.init(.meaning, "\(error)")
         default: self.init(.failed, "\(error)")
         }
     }
-}
-
-/// The collections of the system, which are made when somebody reads them.
-package protocol VirtualCollections: Sendable {
-    /// The rows of a collection, by its name behind `system:`; none where there is none.
-    func rows(
-        of name: String, in snapshot: DocumentSnapshot
-    ) throws(QueryError) -> [Object]?
 }

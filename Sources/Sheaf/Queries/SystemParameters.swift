@@ -57,6 +57,9 @@ package struct SystemParameters: Sendable {
     package mutating func set(_ name: String, to value: Value) throws(QueryError) -> String {
         let parameter = try Self.parameter(name)
         let wanted: String
+        if parameter.name == "dql_default_directives", case .object(let object) = value {
+            try Directives.check(object)
+        }
         switch (parameter.kind, value) {
         case (.boolean, .bool), (.object, .object):
             changed[parameter.name] = value
@@ -87,6 +90,7 @@ package struct SystemParameters: Sendable {
 
     var isStrict: Bool { boolean("dql_strict_mode") }
     var hardSizeLimit: Int { integer("document_size_hard_limit_bytes") }
+    var requestHistorySize: Int { integer("dql_request_history_size") }
     var softSizeLimit: Int { integer("document_size_soft_limit_bytes") }
 
     /// The directives of statements that say nothing of their own.

@@ -4,10 +4,17 @@ import SheafDocument
 extension ExpressionCompiler {
     /// Quantifiers and comprehensions.
     func compileLoop(_ expression: Expression) throws(QueryError) -> Compiled {
+        let loop: Evaluator
         switch expression.node {
-        case .quantified(let quantified): return try compile(quantified)
-        case .comprehension(let comprehension): return try compile(comprehension)
+        case .quantified(let quantified): loop = try compile(quantified).evaluator
+        case .comprehension(let comprehension): loop = try compile(comprehension).evaluator
         default: preconditionFailure("Only loops are compiled as such.")
+        }
+        let (range, text) = (expression.range, scope.text)
+        return .dynamic { (frame) throws(QueryError) in
+            do throws(QueryError) { return try loop(frame) } catch {
+                throw error.located(at: range, in: text)
+            }
         }
     }
 
@@ -62,7 +69,8 @@ extension ExpressionCompiler {
             }
             // A source that is missing makes nothing; one that is no collection makes null.
             if let unknown { return unknown == .missing ? nil : .null }
-            return key == nil ? .array(elements) : .object(Object(sorting: fields))
+            return try MadeValue.checked(
+                key == nil ? .array(elements) : .object(Object(sorting: fields)))
         }
     }
 
@@ -96,6 +104,10 @@ private struct Loop {
         _ frame: Frame, _ body: (Frame) throws(QueryError) -> Bool
     ) throws(QueryError) -> Truth? {
         var isStopped = false
+        // Loops that lie in this one take from the same steps.
+        if frame.loopDepth == 0 { frame.loopSteps = 0 }
+        frame.loopDepth += 1
+        defer { frame.loopDepth -= 1 }
         return try run(0, frame, &isStopped, body)
     }
 
@@ -120,6 +132,11 @@ private struct Loop {
         let outer = frame.variables[step.variable]
         defer { frame.variables[step.variable] = outer }
         for element in elements {
+            frame.loopSteps += 1
+            guard frame.loopSteps <= QueryLimits.maximumLoopSteps else {
+                throw QueryError(
+                    .limit, "a loop takes more than \(QueryLimits.maximumLoopSteps) steps")
+            }
             frame.variables[step.variable] = element
             if let unknown = try run(depth + 1, frame, &isStopped, body) { return unknown }
             if isStopped { return nil }

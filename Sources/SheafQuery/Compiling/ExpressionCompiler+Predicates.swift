@@ -145,10 +145,15 @@ extension ExpressionCompiler {
                 return isNegated ? truth.negated : truth
             }
         }
+        let (range, text) = (pattern.pattern.range, scope.text)
         return try predicate(operands) { (values) throws(QueryError) in
             let escape = values.count > 2 ? values[2] : .string("")
-            let truth = try PatternMatcher(kind, values[1], escape: escape).matches(values[0])
-            return isNegated ? truth.negated : truth
+            do throws(QueryError) {
+                let truth = try PatternMatcher(kind, values[1], escape: escape).matches(values[0])
+                return isNegated ? truth.negated : truth
+            } catch {
+                throw error.located(at: range, in: text)
+            }
         }
     }
 }

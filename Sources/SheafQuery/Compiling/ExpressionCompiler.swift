@@ -37,7 +37,7 @@ final class ExpressionCompiler {
         case .array(let elements):
             return try Compiled.combine(try compile(elements)) { (values) throws(QueryError) in
                 // Missing elements are left out, as in every array that is made.
-                .array(values.compactMap { $0 })
+                try MadeValue.checked(.array(values.compactMap { $0 }))
             }
         case .object(let fields):
             let names = fields.map(\.name)
@@ -47,7 +47,7 @@ final class ExpressionCompiler {
                 for (name, value) in zip(names, values) {
                     if let value { object.append(Object.Field(name, value)) }
                 }
-                return .object(Object(sorting: object))
+                return try MadeValue.checked(.object(Object(sorting: object)))
             }
         case .negate(let operand):
             return try compile(operand).map { (value) throws(QueryError) in
@@ -62,11 +62,16 @@ final class ExpressionCompiler {
             }
         case .arithmetic(let first, let steps):
             var result = try compile(first)
+            let (range, text) = (expression.range, scope.text)
             for step in steps {
                 let operation = step.operation
                 result = try Compiled.combine(result, try compile(step.operand)) {
                     (left, right) throws(QueryError) in
-                    try Operators.arithmetic(operation, left, right)
+                    do throws(QueryError) {
+                        return try Operators.arithmetic(operation, left, right)
+                    } catch {
+                        throw error.located(at: range, in: text)
+                    }
                 }
             }
             return result
@@ -90,10 +95,20 @@ final class ExpressionCompiler {
     func constant(
         _ expression: Expression, for place: String
     ) throws(QueryError) -> Value? {
-        guard case .constant(let value) = try compile(expression) else {
-            throw error(.meaning, "\(place) does not depend on documents", expression)
+        switch try compile(expression) {
+        case .constant(let value): return value
+        case .dynamic(let evaluator):
+            // Loops and choices are no constants by themselves, and know all that they need.
+            var hasPath = false
+            try expression.forEachPath { (_, _) throws(QueryError) in hasPath = true }
+            guard !hasPath else {
+                throw error(.meaning, "\(place) does not depend on documents", expression)
+            }
+            let frame = Frame(
+                sourceCount: scope.members.count, variableCount: scope.variableCount,
+                names: names, context: context)
+            return try evaluator(frame)
         }
-        return value
     }
 
     func error(
@@ -131,6 +146,11 @@ final class ExpressionCompiler {
             }
         case .field(let source, let path):
             let followed = scope.members[source].types.path(path, in: names)
+            if let types = scope.members[source].types.typesOfMap(at: path) {
+                return .dynamic { (frame) throws(QueryError) in
+                    try Self.map(at: followed, types, path, frame.rows[source], frame.names)
+                }
+            }
             return .dynamic { (frame) throws(QueryError) in
                 if let fields = frame.rows[source].fields {
                     let names = frame.names
@@ -140,6 +160,24 @@ final class ExpressionCompiler {
                 }
                 guard case .value(let object) = frame.rows[source].content else { return nil }
                 return Operators.value(at: path[...], of: .object(object))
+            }
+        }
+    }
+
+    /// A map whose fields are declared, too, so that not all of them show.
+    private static func map(
+        at followed: FieldPath, _ types: FieldTypes, _ path: [String], _ row: Row,
+        _ names: NameTable
+    ) throws(QueryError) -> Value? {
+        switch row.content {
+        case .absent: return nil
+        case .value(let object): return Operators.value(at: path[...], of: .object(object))
+        case .encoded(let fields):
+            return try onDocument { () throws(Malformed) in
+                guard let entry = try followed.find(in: fields), let map = try entry.map() else {
+                    return nil
+                }
+                return .object(try types.value(of: map, names, depth: path.count + 1))
             }
         }
     }
@@ -182,7 +220,7 @@ final class ExpressionCompiler {
             return try compile(aggregate: kind, call, at: range)
         }
         guard let function = Functions.named(call.name) else {
-            let near = Suggestion.nearest(to: call.name, among: Functions.names)
+            let near = Functions.suggestion(for: call.name)
             throw QueryError(
                 .meaning, "there is no function \(call.name)",
                 hint: near.map { "did you mean \($0)?" }, at: range, in: scope.text)
@@ -201,8 +239,11 @@ final class ExpressionCompiler {
         let context = context
         let operands = try compile(call.arguments)
         if let special = try compilePattern(call, operands, at: range) { return special }
+        let text = scope.text
         return try Compiled.combine(operands) { (values) throws(QueryError) in
-            try function.evaluate(values, context)
+            do throws(QueryError) { return try function.evaluate(values, context) } catch {
+                throw error.located(at: range, in: text)
+            }
         }
     }
 
@@ -259,7 +300,9 @@ extension Function {
     fileprivate var expectedArguments: String {
         let (least, most) = (argumentCount.lowerBound, argumentCount.upperBound)
         if least == most { return least == 1 ? "1 argument" : "\(least) arguments" }
-        if most == Function.anyNumber { return "at least \(least) arguments" }
+        if most == Function.anyNumber {
+            return "at least \(least) argument" + (least == 1 ? "" : "s")
+        }
         return "\(least) to \(most) arguments"
     }
 }

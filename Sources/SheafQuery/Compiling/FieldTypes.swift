@@ -1,4 +1,4 @@
-import SheafBytes
+package import SheafBytes
 package import SheafDocument
 
 /// The types that a statement declares for the fields of a source.
@@ -43,6 +43,15 @@ package struct FieldTypes: Sendable {
         declared[Array(name.utf8)]?.fields ?? FieldTypes(isStrict: false)
     }
 
+    /// The types of the fields of a declared map, where these are not what they show.
+    func typesOfMap(at path: [String]) -> FieldTypes? {
+        var types = self
+        for name in path.dropLast() { types = types.fields(of: name) }
+        guard let last = path.last, types.part(of: last) == .map else { return nil }
+        let inner = types.fields(of: last)
+        return inner.isPlain ? nil : inner
+    }
+
     /// The path that names lead along.
     func path(_ path: [String], in names: NameTable) -> FieldPath {
         var types = self
@@ -55,7 +64,7 @@ package struct FieldTypes: Sendable {
     }
 
     /// The fields of a document as the statement sees them.
-    func value(
+    package func value(
         of object: EncodedObject, _ names: NameTable, depth: Int = 1
     ) throws(Malformed) -> Object {
         if isPlain { return try object.value(names, depth: depth) }

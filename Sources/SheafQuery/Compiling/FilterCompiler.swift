@@ -84,7 +84,9 @@ struct FilterCompiler {
             case .field(source, let path) = try compiler.scope.resolve(
                 names, at: expression.range)
         else { return nil }
-        return compiler.scope.members[source].types.path(path, in: compiler.names)
+        let types = compiler.scope.members[source].types
+        // Of a map whose fields are declared not all shows, which only frames know.
+        return types.typesOfMap(at: path) == nil ? types.path(path, in: compiler.names) : nil
     }
 
     /// A value that is known and that something can be compared with.

@@ -12,6 +12,9 @@ package final class Frame {
     private let sourceCount: Int
     /// What comprehensions have bound.
     var variables: [Value?]
+    /// How many loops lie in one another here, and how many steps all of them have taken.
+    var loopDepth = 0
+    var loopSteps = 0
     /// The values of GROUP BY, and the results of the aggregates.
     var groups: [Value?] = []
     var aggregates: [Value?] = []

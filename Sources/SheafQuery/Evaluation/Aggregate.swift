@@ -63,15 +63,24 @@ package struct Aggregate: Sendable {
             sum.add(value)
             state = .mean(sum)
         case .least(let least):
-            if least.map({ value < $0 }) ?? true { state = .least(value) }
+            if least.map({ value < $0 || Self.stands(value, for: $0) }) ?? true {
+                state = .least(value)
+            }
         case .greatest(let greatest):
-            if greatest.map({ value > $0 }) ?? true { state = .greatest(value) }
+            if greatest.map({ value > $0 || Self.stands(value, for: $0) }) ?? true {
+                state = .greatest(value)
+            }
         case .middle(var numbers, let isMean):
             // Nobody else may hold the list while it grows, or it is copied.
             state = .count(0)
             numbers.add(value)
             state = .middle(numbers, isMean: isMean)
         }
+    }
+
+    /// Of equal values the same one stays in whatever order they come.
+    private static func stands(_ value: Value, for other: Value) -> Bool {
+        ValueForm.precedes(value, other) && value == other
     }
 
     private func isTaken(_ value: Value) -> Bool {

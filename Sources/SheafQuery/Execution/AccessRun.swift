@@ -5,6 +5,8 @@ import SheafDocument
 struct AccessRun {
     let store: any QueryStore
     let collection: CollectionDescription?
+    /// Whether rows may come in any order.
+    var isOrderFree = false
 
     init(_ store: any QueryStore, _ collection: CollectionDescription?) {
         self.store = store
@@ -105,8 +107,9 @@ struct AccessRun {
         var skipped = skipped
         for range in isReversed ? ranges.reversed() : ranges where goesOn {
             guard let first = enter(range, &skipped) else { continue }
-            try store.scan(
-                range, isReversed: isReversed, skipping: first, filter: filter, &visited, visit)
+            let order: ScanOrder =
+                isOrderFree ? .any : isReversed ? .descending : .ascending
+            try store.scan(range, order, skipping: first, filter: filter, &visited, visit)
         }
         guard goesOn, let collection, collection.hasPendingChanges else { return }
         try store.scanPending(collection, filter: filter, &visited, visit)

@@ -45,8 +45,24 @@ struct Grouper {
         for index in plan.columns.indices { aggregates[0][index].addRows(count) }
     }
 
+    /// Of equal values that are not the same, like 1 and 1.0, one is shown, whatever comes first.
+    private mutating func keepFirstForms(_ key: Key, _ number: Int) {
+        switch key {
+        case .one(let value):
+            if ValueForm.precedes(value, keys[number][0]) { keys[number][0] = value }
+        case .several(let values):
+            for index in values.indices where ValueForm.precedes(values[index], keys[number][index])
+            {
+                keys[number][index] = values[index]
+            }
+        }
+    }
+
     private mutating func group(_ key: Key) -> Int {
-        if let number = numbers[key] { return number }
+        if let number = numbers[key] {
+            keepFirstForms(key, number)
+            return number
+        }
         let number = keys.count
         numbers[key] = number
         switch key {

@@ -16,9 +16,11 @@ final class SelectRun {
     // the steps.
     @exclusivity(unchecked) private var items: [ResultItem] = []
     @exclusivity(unchecked) private var visitor: ((Frame) throws(QueryError) -> Void)?
-    private var seen: Set<Object> = []
+    private var distinct = DistinctRows()
     @exclusivity(unchecked) private var skipped = 0
     @exclusivity(unchecked) private var shown = 0
+    /// Whether no more rows are wanted.
+    @exclusivity(unchecked) private var isFinished = false
     @exclusivity(unchecked) private var sorter: Sorter<ResultItem>?
     @exclusivity(unchecked) private var grouper: Grouper?
     /// The rows of right joins that have found no partner, by the number of the join.
@@ -60,6 +62,7 @@ final class SelectRun {
                 }
             }
         }
+        try finishDistinct()
         if var sorter {
             self.sorter = nil
             try measure(tallies?.sort, meter) { () throws(QueryError) in
@@ -114,13 +117,15 @@ final class SelectRun {
     // MARK: Rows
 
     private func visitRows() throws(QueryError) {
-        let access = AccessRun(store, plan.sources[0].collection)
+        var access = AccessRun(store, plan.sources[0].collection)
+        access.isOrderFree = plan.takesAnyOrder
         if plan.skipsByRank { skipped = plan.offset }
         try access.run(
             plan.sources[0].path.access, tallies?.access, filter: plan.filter, skipping: skipped
         ) { (row, _) throws(QueryError) in
             frame.rows[0] = row
-            return try join(0)
+            isFinished = try !join(0)
+            return !isFinished
         }
         try visitUnmatched()
     }
@@ -162,15 +167,15 @@ final class SelectRun {
         let run = AccessRun(store, collection)
         switch join.lookup {
         case .id(let evaluator, _):
-            guard let value = try evaluator(frame), let key = try? DocumentID.key(of: value) else {
-                return
-            }
-            try run.run(.ids([collection.keyPrefix + key]), tally, body)
+            // The id of what is equal: 1.0 is no id, and equal to one.
+            guard let value = try evaluator(frame), value != .null else { return }
+            let key = collection.keyPrefix + ComponentRange.only(value).lower.bytes
+            try run.run(.ids([key]), tally, body)
         case .index(let index, let evaluator, _):
             guard let value = try evaluator(frame), value != .null else { return }
             let range = ComponentRange.only(value).keys(
                 behind: index.keyPrefix, isDescending: index.fields[0].isDescending)
-            // What is too long for the index may be equal, too.
+            // What long values have made irregular may have this one.
             let irregular = index.irregularKeys.map { [$0] } ?? []
             try run.run(.index(IndexScan(index, [range] + irregular)), tally, body)
         case .scan:
@@ -180,18 +185,19 @@ final class SelectRun {
 
     /// Shows the rows of right joins that have found no partner.
     private func visitUnmatched() throws(QueryError) {
-        for (number, join) in plan.joins.enumerated() where join.kind == .right {
+        for (number, join) in plan.joins.enumerated() where join.kind == .right && !isFinished {
             for index in 0..<join.source { frame.rows[index] = Row() }
             let found = matched[number] ?? []
             guard let collection = plan.sources[join.source].collection else { continue }
-            let tally = tallies?.joins[number]
-            try AccessRun(store, collection).run(
-                .documents([collection.keys], isReversed: false), tally?.inner
+            let run = AccessRun(store, collection)
+            try run.run(
+                .documents([collection.keys], isReversed: false), tallies?.joins[number].inner
             ) { (row, place) throws(QueryError) in
                 guard !found.contains(place) else { return true }
                 frame.rows[join.source] = row
-                tally?.rows.rowsOut += 1
-                return try self.join(number + 1)
+                tallies?.joins[number].rows.rowsOut += 1
+                isFinished = try !self.join(number + 1)
+                return !isFinished
             }
         }
     }
@@ -217,36 +223,57 @@ final class SelectRun {
     /// Sorts a row in, or gives it out.
     private func take() throws(QueryError) -> Bool {
         if plan.isDistinct { return try takeDistinct() }
-        guard sorter == nil else {
-            try sort { () throws(QueryError) in try item() }
-            return true
+        guard sorter != nil else {
+            guard !skips() else { return true }
+            guard let visitor else { return give(try item()) }
+            try show(visitor)
+            return plan.limit.map { shown < $0 } ?? true
         }
-        guard !skips() else { return true }
-        guard let visitor else { return give(try item()) }
-        try show(visitor)
-        return plan.limit.map { shown < $0 } ?? true
+        try sort { () throws(QueryError) in try item() }
+        return true
     }
 
     /// Shows a row instead of giving it out.
     private func show(
         _ visitor: (Frame) throws(QueryError) -> Void
     ) throws(QueryError) {
-        shown += 1
         tallies?.projection.rowsIn += 1
+        shown += 1
         try measure(tallies?.projection, meter) { () throws(QueryError) in try visitor(frame) }
     }
 
     private func takeDistinct() throws(QueryError) -> Bool {
-        tallies?.projection.rowsIn += 1
         let object = try measure(tallies?.projection, meter) { () throws(QueryError) in
-            try plan.projection.object(frame, types)
+            tallies?.projection.rowsIn += 1
+            return try plan.projection.object(frame, types)
         }
-        guard seen.insert(object).inserted else { return true }
+        // Where any few rows will do, each is given out as it comes.
+        guard plan.limit != nil, sorter == nil else {
+            var keys: [Value?] = []
+            if let first = plan.order.first {
+                keys = try sortKeys(after: try first.evaluator(frame))
+            }
+            distinct.add(object, keys)
+            return true
+        }
+        guard distinct.add(object, []) else { return true }
         tallies?.projection.rowsOut += 1
-        let item = ResultItem(content: .object(object))
-        guard sorter != nil else { return try emit(item) }
-        try sort { () throws(QueryError) in item }
-        return true
+        return try emit(ResultItem(content: .object(object)))
+    }
+
+    /// Gives out the rows that were gathered because each comes once.
+    private func finishDistinct() throws(QueryError) {
+        guard plan.isDistinct, plan.limit == nil || sorter != nil else { return }
+        for row in distinct.rows {
+            let item = ResultItem(content: .object(row.object))
+            tallies?.projection.rowsOut += 1
+            if sorter == nil {
+                _ = try emit(item)
+            } else {
+                tallies?.sort.rowsIn += 1
+                try sorter?.add(row.keys) { () throws(QueryError) in item }
+            }
+        }
     }
 
     private func sort(_ item: () throws(QueryError) -> ResultItem) throws(QueryError) {
@@ -315,7 +342,5 @@ extension SelectPlan {
     }
 
     /// How many rows are wanted with those that OFFSET passes over; none where all are.
-    var wantedCount: Int? {
-        limit.map { QueryLimits.sum($0, offset) }
-    }
+    var wantedCount: Int? { limit.map { SelectPlanner.sum($0, offset) } }
 }

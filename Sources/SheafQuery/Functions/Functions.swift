@@ -27,4 +27,19 @@ package enum Functions {
 
     /// The names of all functions, sorted.
     package static let names: [String] = all.keys.sorted()
+
+    /// What the functions of other databases are called here.
+    private static let otherNames = [
+        "array_append": "ARRAY .. FOR", "array_size": "array_length", "char": "cast",
+        "current_timestamp": "clock", "datediff": "date_diff", "if": "CASE", "iif": "CASE",
+        "instr": "pos", "is_missing": "ismissing", "is_null": "isnull", "len": "char_length",
+        "length": "char_length", "mod": "the operator %", "now": "clock", "pow": "power",
+        "regexp_matches": "regexp_like", "strpos": "pos", "substring": "substr",
+        "to_string": "cast", "typeof": "type",
+    ]
+
+    /// What a name that is none may stand for; nil where nothing is near.
+    static func suggestion(for name: String) -> String? {
+        otherNames[name] ?? Suggestion.nearest(to: name, among: names)
+    }
 }

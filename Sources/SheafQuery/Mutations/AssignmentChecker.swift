@@ -20,8 +20,9 @@ struct AssignmentChecker {
         if let part, let declared = declaredPart(of: names), declared != part {
             throw QueryError(
                 .meaning,
-                "\(names.joined(separator: ".")) is declared to be \(Self.word(for: declared)), "
+                "\(names.joined(separator: ".")) is \(Self.word(for: declared)), "
                     + "and cannot be changed like \(Self.word(for: part))",
+                hint: types.isStrict ? declaration(of: names[...], as: part) : nil,
                 at: path.range, in: text)
         }
         return names
@@ -66,17 +67,26 @@ struct AssignmentChecker {
     /// Only maps have fields of their own.
     private func checkWay(to names: [String], _ path: Path) throws(QueryError) {
         var types = types
-        for name in names.dropLast() {
+        for (index, name) in names.dropLast().enumerated() {
             if let part = types.part(of: name), part != .map {
                 throw QueryError(
                     .meaning,
                     "\(name) is \(Self.word(for: part)), and its fields cannot be changed alone",
-                    hint: types.isStrict
-                        ? "declare it: COLLECTION \(source) (\(name) MAP)" : nil,
+                    hint: types.isStrict ? declaration(of: names[...index], as: .map) : nil,
                     at: path.range, in: text)
             }
             types = types.fields(of: name)
         }
+    }
+
+    /// How a field is declared that lies in maps.
+    private func declaration(of names: ArraySlice<String>, as part: Part) -> String {
+        var declaration = ""
+        for (index, name) in names.reversed().enumerated() {
+            let word = Self.word(for: index == 0 ? part : .map).drop { $0 != " " }.dropFirst()
+            declaration = "\(name) \(word)" + (index == 0 ? "" : "(\(declaration))")
+        }
+        return "declare it: COLLECTION \(source) (\(declaration))"
     }
 
     private func declaredPart(of names: [String]) -> Part? {
@@ -110,7 +120,8 @@ struct InsertionTyper {
         guard edits.isEmpty || !isInitial else {
             throw QueryError(
                 .meaning, "INITIAL documents have maps and registers of plain values alone",
-                hint: "leave the types out, or INSERT without INITIAL", at: range, in: text)
+                hint: "declare objects as MAP and leave other types out, or INSERT without INITIAL",
+                at: range, in: text)
         }
         return (plain, edits)
     }
@@ -126,7 +137,8 @@ struct InsertionTyper {
             case (.map?, .object(let inner)):
                 plain[field.name] = .object(
                     try split(inner, types.fields(of: field.name), here, &edits))
-            case (.register?, .object): edits.append(.set(path: here, to: field.value, as: .register))
+            case (.register?, .object):
+                edits.append(.set(path: here, to: field.value, as: .register))
             case (.map?, _), (.register?, _): plain[field.name] = field.value
             case (.attachment?, _):
                 edits.append(.set(path: here, to: field.value, as: .attachment))

@@ -15,6 +15,8 @@ package struct Mutation: Sendable {
     package let collection: String
     package let id: Value
     package let action: Action
+    /// What of the statement asks for it: a document that is inserted, or the collection.
+    package let range: SourceRange
 }
 
 /// What a statement does, and what it gives back.
@@ -26,7 +28,10 @@ package struct MutationPlan {
     package let returnsRows: Bool
     /// The documents as they were, where those are to be returned; in the order of the mutations.
     package let older: [Object]
+    /// The fields of documents as the statement sees them.
+    package let types: FieldTypes
     /// How the documents were found; none where there was nothing to find.
     var finding: PlannedSelect?
+    /// What PROFILE measures.
     var profile: MutationProfile?
 }

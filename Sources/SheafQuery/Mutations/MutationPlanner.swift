@@ -17,33 +17,27 @@ struct MutationPlanner {
         let action: Mutation.Action = delete.isEviction ? .evict : .delete
         let returnsRows = !delete.returning.isEmpty
         let finding = try forEachDocument(
-            of: try selection(delete), readsAll: returnsRows
+            of: try finding(delete), readsAll: returnsRows
         ) { (id, document, _) throws(QueryError) in
             if let document { older.append(document) }
             mutations.append(
-                Mutation(collection: delete.source.name.text, id: id, action: action))
+                Mutation(
+                    collection: delete.source.name.text, id: id, action: action,
+                    range: delete.source.name.range))
         }
         return MutationPlan(
             mutations: mutations, returnsOlderDocuments: true, returnsRows: returnsRows,
-            older: older, finding: finding)
-    }
-
-    /// The SELECT that finds what is deleted.
-    func selection(_ delete: Delete) throws(QueryError) -> Select {
-        try selection(
-            of: delete.source, delete.condition, delete.ordering,
-            readsFields: !delete.returning.isEmpty)
+            older: older, types: types(of: delete.source), finding: finding)
     }
 
     // MARK: UPDATE
 
     func plan(_ update: Update) throws(QueryError) -> MutationPlan {
-        let compiler = environment.compiler()
-        let assignments = try compile(update, compiler)
+        let (assignments, variableCount) = try compile(update)
         var mutations: [Mutation] = []
         let finding = try forEachDocument(
-            of: try selection(update), readsAll: false,
-            variableCount: compiler.scope.variableCount
+            of: try finding(update), readsAll: false,
+            variableCount: variableCount
         ) { (id, _, frame) throws(QueryError) in
             var edits: [Edit] = []
             for assignment in assignments {
@@ -51,25 +45,26 @@ struct MutationPlanner {
             }
             guard !edits.isEmpty else { return }
             mutations.append(
-                Mutation(collection: update.source.name.text, id: id, action: .edit(edits)))
+                Mutation(
+                    collection: update.source.name.text, id: id, action: .edit(edits),
+                    range: update.source.name.range))
         }
         return MutationPlan(
             mutations: mutations, returnsOlderDocuments: false,
-            returnsRows: !update.returning.isEmpty, older: [], finding: finding)
+            returnsRows: !update.returning.isEmpty, older: [], types: types(of: update.source),
+            finding: finding)
     }
 
-    /// The SELECT that finds what is updated.
-    func selection(_ update: Update) throws(QueryError) -> Select {
-        // What is set may depend on any field.
-        try selection(of: update.source, update.condition, Ordering(), readsFields: true)
+    private func types(of source: Source) -> FieldTypes {
+        FieldTypes(source.types, isStrict: environment.isStrict)
     }
 
     private typealias NumberMaker = (Frame) throws(QueryError) -> Number
     private typealias EditMaker = (Frame) throws(QueryError) -> Edit?
 
-    private func compile(
-        _ update: Update, _ compiler: ExpressionCompiler
-    ) throws(QueryError) -> [EditMaker] {
+    /// The assignments, and how many variables they bind.
+    private func compile(_ update: Update) throws(QueryError) -> ([EditMaker], Int) {
+        let compiler = environment.compiler()
         try compiler.scope.add(update.source, isStrict: environment.isStrict)
         let types = compiler.scope.members[0].types
         let checker = AssignmentChecker(
@@ -78,7 +73,7 @@ struct MutationPlanner {
         for assignment in update.assignments {
             makers.append(try maker(of: assignment, checker, compiler))
         }
-        return makers
+        return (makers, compiler.scope.variableCount)
     }
 
     private func maker(
@@ -147,8 +142,14 @@ struct MutationPlanner {
     // MARK: INSERT
 
     func plan(_ insert: Insert, rows: [Object]?) throws(QueryError) -> MutationPlan {
+        try checkChangeable(insert.source)
+        guard !insert.source.name.text.hasPrefix("__") else {
+            throw QueryError(
+                .meaning, "names that begin with __ are those of the system",
+                at: insert.source.name.range, in: environment.text)
+        }
         let compiler = environment.compiler()
-        let types = FieldTypes(insert.source.types, isStrict: environment.isStrict)
+        let types = types(of: insert.source)
         var mutations: [Mutation] = []
         var seen: Set<[UInt8]> = []
         for (object, range) in try documents(of: insert, rows, compiler) {
@@ -171,11 +172,12 @@ struct MutationPlanner {
                     collection: insert.source.name.text, id: id,
                     action: insert.isInitial
                         ? .insertInitial(typed.object)
-                        : .insert(typed.object, typed.edits, onConflict: insert.conflict)))
+                        : .insert(typed.object, typed.edits, onConflict: insert.conflict),
+                    range: range))
         }
         return MutationPlan(
             mutations: mutations, returnsOlderDocuments: false,
-            returnsRows: !insert.returning.isEmpty, older: [], finding: nil)
+            returnsRows: !insert.returning.isEmpty, older: [], types: types)
     }
 
     private func documents(
@@ -198,20 +200,50 @@ struct MutationPlanner {
 
     // MARK: Documents
 
-    private func selection(
-        of source: Source, _ condition: Expression?, _ ordering: Ordering, readsFields: Bool
-    ) throws(QueryError) -> Select {
+    private func checkChangeable(_ source: Source) throws(QueryError) {
         guard !environment.isVirtual(source) else {
             throw QueryError(
                 .meaning, "\(source.name.text) belongs to the system, and cannot be changed",
                 at: source.name.range, in: environment.text)
         }
-        let (range, name) = (source.name.range, Scope.name(of: source))
-        let id = Expression(.path([name, Row.idName]), at: range)
-        var columns = [ResultColumn.expression(id, alias: nil)]
-        // An index that has no more than the condition asks would not do.
-        if readsFields { columns.append(.all(qualifier: Name(name, at: range), at: range)) }
-        var select = Select(columns: columns, source: source)
+    }
+
+    /// How the documents of an UPDATE are found.
+    func finding(_ update: Update) throws(QueryError) -> PlannedSelect {
+        // What is set may depend on any field.
+        try finding(selection(update), readsDocuments: true)
+    }
+
+    /// How the documents of a DELETE or an EVICT are found.
+    func finding(_ delete: Delete) throws(QueryError) -> PlannedSelect {
+        try finding(selection(delete), readsDocuments: !delete.returning.isEmpty)
+    }
+
+    private func finding(
+        _ select: Select, readsDocuments: Bool
+    ) throws(QueryError) -> PlannedSelect {
+        try checkChangeable(select.source)
+        let planner = SelectPlanner(select, environment)
+        planner.readsDocuments = readsDocuments
+        return PlannedSelect(select: select, plan: try planner.plan(), tallies: nil)
+    }
+
+    /// The ids of the documents that an UPDATE is about.
+    func selection(_ update: Update) -> Select {
+        selection(of: update.source, update.condition, Ordering())
+    }
+
+    /// The ids of the documents that a DELETE or an EVICT is about.
+    func selection(_ delete: Delete) -> Select {
+        selection(of: delete.source, delete.condition, delete.ordering)
+    }
+
+    private func selection(
+        of source: Source, _ condition: Expression?, _ ordering: Ordering
+    ) -> Select {
+        let path = [Scope.name(of: source), Row.idName]
+        let id = Expression(.path(path), at: source.name.range)
+        var select = Select(columns: [.expression(id, alias: nil)], source: source)
         select.condition = condition
         select.ordering = ordering
         return select
@@ -219,18 +251,18 @@ struct MutationPlanner {
 
     /// Visits the documents that a statement is about, and gathers them before any is changed.
     private func forEachDocument(
-        of select: Select, readsAll: Bool, variableCount: Int = 0,
+        of planned: PlannedSelect, readsAll: Bool, variableCount: Int = 0,
         _ body: @escaping (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void
     ) throws(QueryError) -> PlannedSelect {
-        let plan = try SelectPlanner(select, environment).plan()
-        // The frame is used for the expressions of the statement, too.
+        let plan = planned.plan
+        // The same frame shows rows to the condition and to assignments, one after the other.
         plan.variableCount = max(plan.variableCount, variableCount)
         let run = SelectRun(plan, environment, clock: clock)
+        let types = types(of: planned.select.source)
         try run.forEach { (frame) throws(QueryError) in
             guard let id = try frame.rows[0].idValue() else { return }
-            let types = FieldTypes(isStrict: false)
             try body(id, readsAll ? try frame.rows[0].object(types, frame.names) : nil, frame)
         }
-        return PlannedSelect(select: select, plan: plan, tallies: run.tallies)
+        return PlannedSelect(select: planned.select, plan: plan, tallies: run.tallies)
     }
 }

@@ -18,6 +18,12 @@ package indirect enum Access: Sendable {
     case virtual(String)
     /// Rows that are there already.
     case rows([Object])
+
+    /// Whether rows are made of what keys say, and documents are not read.
+    var isCovering: Bool {
+        if case .index(let scan) = self { return scan.isCovering }
+        return false
+    }
 }
 
 /// Runs of entries of an index.

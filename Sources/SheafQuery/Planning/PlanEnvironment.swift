@@ -44,6 +44,19 @@ final class PlanEnvironment {
         return String(name.dropFirst(Self.systemPrefix.count))
     }
 
+    /// Refuses a collection of the system that there is none of.
+    func checkVirtual(_ source: Source) throws(QueryError) {
+        guard isVirtual(source) else { return }
+        let (name, names) = (virtualName(source), store.virtualNames)
+        guard !names.contains(name) else { return }
+        let near = Suggestion.nearest(to: name, among: names)
+        throw QueryError(
+            .meaning, "there is no collection \(source.name.text)",
+            hint: near.map { "did you mean system:\($0)?" }
+                ?? "there are \(names.map { "system:" + $0 }.joined(separator: ", "))",
+            at: source.name.range, in: text)
+    }
+
     /// The collection of a source; none where it has no documents yet, or is virtual.
     func collection(_ source: Source) -> CollectionDescription? {
         if isVirtual(source) { return nil }
@@ -98,9 +111,19 @@ final class PlanEnvironment {
         var hints = PlanHints()
         hints.index = source.index.flatMap { $0.text.isEmpty ? nil : $0.text }
         for directive in directives + source.directives {
-            for field in directive { try Self.apply(field, to: &hints) }
+            for field in directive {
+                do throws(QueryError) { try Self.apply(field, to: &hints) } catch {
+                    throw error.located(at: "\"\(field.name)\"", in: text)
+                }
+            }
         }
         return hints
+    }
+
+    /// Refuses directives that are none.
+    static func check(_ directives: Object) throws(QueryError) {
+        var hints = PlanHints()
+        for field in directives { try apply(field, to: &hints) }
     }
 
     private static func apply(

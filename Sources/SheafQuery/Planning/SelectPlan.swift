@@ -9,9 +9,14 @@ final class SelectPlan {
     var filter: FieldFilter?
     /// What is left of WHERE, for whole rows.
     var condition: Predicate?
-    /// What the filter and the condition ask, for EXPLAIN.
-    var filterExpression: Expression?
+    /// What the filter and the condition are, for EXPLAIN.
+    var filterTerms: [Expression] = []
     var conditionExpression: Expression?
+    /// What the filter asks; none where there is none.
+    var filterExpression: Expression? {
+        guard filterTerms.count > 1, let first = filterTerms.first else { return filterTerms.first }
+        return Expression(.and(filterTerms), at: first.range)
+    }
     var grouping: GroupPlan?
     var order: [SortTerm] = []
     /// Whether the rows come in the order that is wanted.
@@ -23,6 +28,12 @@ final class SelectPlan {
     var variableCount = 0
     /// The ranges whose entries are counted instead of visited, and those that do not count.
     var countedRanges: (of: [KeyRange], without: [KeyRange])?
+
+    /// Whether it makes no difference in which order documents come.
+    var takesAnyOrder: Bool {
+        guard limit == nil || !isOrdered || grouping != nil else { return false }
+        return grouping != nil || !isOrdered || order.isEmpty && offset == 0
+    }
 
     init(sources: [SourcePlan], joins: [JoinPlan], projection: Projection) {
         self.sources = sources

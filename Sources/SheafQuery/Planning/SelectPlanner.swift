@@ -7,6 +7,8 @@ final class SelectPlanner {
     let environment: PlanEnvironment
     let compiler: ExpressionCompiler
     private var hints = PlanHints()
+    /// Whether more is read of the documents than the statement says.
+    var readsDocuments = false
     /// The rows of the source, where they are there already.
     private let rows: [Object]?
 
@@ -22,11 +24,13 @@ final class SelectPlanner {
         guard select.joins.count <= hints.maximumJoins else {
             throw QueryError(
                 .limit,
-                "\(select.joins.count) joins are more than maximumJoins, which is "
-                    + "\(hints.maximumJoins)")
+                "the statement joins more than \(hints.maximumJoins) times, which "
+                    + "#max_joins forbids",
+                at: select.joins[hints.maximumJoins].source.name.range, in: environment.text)
         }
         for source in [select.source] + select.joins.map(\.source) {
             try compiler.scope.add(source, isStrict: environment.isStrict)
+            try environment.checkVirtual(source)
         }
         let isGrouped = try checkGrouping()
         let conditions = try compileConditions()
@@ -58,9 +62,9 @@ final class SelectPlanner {
     private struct Conditions {
         var known = Condition.always
         var filter: FieldFilter?
-        var asked: Expression?
+        var filterTerms: [Expression] = []
         var rest: Predicate?
-        var left: Expression?
+        var restExpression: Expression?
     }
 
     /// Says what rows are asked, where the way to them leaves something to ask.
@@ -68,18 +72,21 @@ final class SelectPlanner {
         of plan: SelectPlan, _ conditions: Conditions
     ) throws(QueryError) {
         // What an index tells of documents is no bytes of theirs that a filter could read.
-        if case .index(let scan) = plan.sources[0].path.access, scan.isCovering {
-            plan.conditionExpression = select.condition
-            if let condition = select.condition { plan.condition = try predicate(condition) }
+        if plan.sources[0].path.access.isCovering {
+            guard let condition = select.condition else { return }
+            plan.condition = try predicate(condition)
+            plan.conditionExpression = condition
             return
         }
-        (plan.filter, plan.filterExpression) = (conditions.filter, conditions.asked)
-        (plan.condition, plan.conditionExpression) = (conditions.rest, conditions.left)
+        plan.filter = conditions.filter
+        plan.filterTerms = conditions.filterTerms
+        plan.condition = conditions.rest
+        plan.conditionExpression = conditions.restExpression
     }
 
     private func compileConditions() throws(QueryError) -> Conditions {
         var conditions = Conditions()
-        guard let expression = select.condition else { return conditions }
+        guard let expression = virtualIDs(and: select.condition) else { return conditions }
         guard !expression.hasAggregate else {
             throw compiler.error(
                 .meaning, "WHERE comes before groups are made, and has no aggregates",
@@ -90,25 +97,38 @@ final class SelectPlanner {
         if hasRightJoin || environment.isVirtual(select.source) {
             conditions.known = .anything
             conditions.rest = try predicate(expression)
-            conditions.left = expression
+            conditions.restExpression = expression
             return conditions
         }
         let reader = ConditionReader(compiler: compiler, source: 0)
         conditions.known = try reader.read(expression)
         let splitter = FilterCompiler(compiler: compiler, source: 0)
-        let (filter, asked, rest) = try splitter.split(expression)
-        conditions.filter = filter
-        conditions.asked = Self.conjunction(asked, of: expression)
-        conditions.left = Self.conjunction(rest, of: expression)
-        if let left = conditions.left { conditions.rest = try predicate(left) }
+        let parts = try splitter.split(expression)
+        (conditions.filter, conditions.filterTerms) = (parts.filter, parts.asked)
+        if !parts.rest.isEmpty {
+            let rest =
+                parts.rest.count == 1
+                ? parts.rest[0] : Expression(.and(parts.rest), at: expression.range)
+            conditions.rest = try predicate(rest)
+            conditions.restExpression = rest
+        }
         return conditions
     }
 
-    /// Some of the terms of a condition; none where there are none.
-    private static func conjunction(
-        _ terms: [Expression], of whole: Expression
-    ) -> Expression? {
-        terms.count > 1 ? Expression(.and(terms), at: whole.range) : terms.first
+    /// The condition, with that of USE IDS where rows of the system have no keys to look up.
+    private func virtualIDs(and condition: Expression?) -> Expression? {
+        guard environment.isVirtual(select.source), let ids = select.source.ids else {
+            return condition
+        }
+        let range = select.source.name.range
+        let list: Expression
+        switch ids {
+        case .list(let values): list = Expression(.array(values), at: range)
+        case .expression(let expression): list = expression
+        }
+        let id = Expression(.path([Scope.name(of: select.source), Row.idName]), at: range)
+        let isListed = Expression(.membership(id, of: list, isNegated: false), at: range)
+        return condition.map { Expression(.and([$0, isListed]), at: $0.range) } ?? isListed
     }
 
     private func predicate(_ expression: Expression) throws(QueryError) -> Predicate? {
@@ -130,9 +150,15 @@ final class SelectPlanner {
         var planner = AccessPlanner(collection: collection, count: store.count(in:))
         planner.hints = hints
         planner.order = order
-        planner.limit = limit.map { QueryLimits.sum($0, offset) }
+        planner.limit = limit.map { Self.sum($0, offset) }
         planner.neededPaths = try neededPaths()
         return planner
+    }
+
+    /// As many as both, or as many as there are numbers for.
+    static func sum(_ limit: Int, _ offset: Int) -> Int {
+        let (sum, overflows) = limit.addingReportingOverflow(offset)
+        return overflows ? .max : sum
     }
 
     private func accessPath(
@@ -175,19 +201,20 @@ final class SelectPlanner {
 
     /// The fields of the only source that the statement reads; none where it reads all of them.
     func neededPaths() throws(QueryError) -> [[String]]? {
-        guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict else {
-            return nil
-        }
-        var expressions = select.groups + select.ordering.terms.map(\.expression)
+        guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict,
+            !readsDocuments
+        else { return nil }
+        var expressions = select.groups
         expressions += [select.condition, select.having].compactMap { $0 }
-        var aliases: [String] = []
         for column in select.columns {
             switch column {
             case .all: return nil
-            case .expression(let expression, let alias):
-                expressions.append(expression)
-                if let alias { aliases.append(alias.text) }
+            case .expression(let expression, _): expressions.append(expression)
             }
+        }
+        // An alias in ORDER BY stands for its column.
+        for term in select.ordering.terms where column(named: term.expression) == nil {
+            expressions.append(term.expression)
         }
         var paths: [[String]] = []
         var readsAll = false
@@ -200,8 +227,7 @@ final class SelectPlanner {
                 }
             }
         }
-        // An alias that ORDER BY names is no field, unless there is one, too.
-        return readsAll ? nil : paths.filter { $0.count > 1 || !aliases.contains($0[0]) }
+        return readsAll ? nil : paths
     }
 
     /// What ORDER BY wants, where keys can give it; none where they cannot.

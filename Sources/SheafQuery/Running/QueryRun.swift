@@ -90,6 +90,9 @@ package struct QueryRun {
             directives: options.directives + statement.directives)
     }
 
+    /// The text of the statement.
+    package var text: String { statement.text }
+
     /// The rows of a statement that reads.
     package func rows() throws(QueryError) -> QueryRows {
         try rows(of: statement.body)

@@ -64,6 +64,9 @@ extension Parser {
                 names.count - 1, "names in the path", limit: QueryLimits.maximumPathLength)
             let path = Path(names, at: written.range)
             if token.kind == .equal {
+                guard token.upper - token.lower == 1 else {
+                    throw unexpected("=", hint: "== compares, = sets")
+                }
                 try advance()
                 list.assignments.append(.set(path, try expression()))
             } else {

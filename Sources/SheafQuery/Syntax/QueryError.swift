@@ -82,6 +82,21 @@ package struct QueryError: Error, Equatable, Sendable {
     /// What would be right, as a sentence; `did you mean FROM?`.
     package var hint: String? { details.hint }
     package var excerpt: Excerpt? { details.excerpt }
+
+    /// The same error where a piece of the statement stands first; without a place, if it does not.
+    package func located(at piece: String, in statement: String) -> QueryError {
+        let (text, piece) = (Array(statement.utf8), Array(piece.utf8))
+        guard !piece.isEmpty, piece.count <= text.count else { return self }
+        let place = (0...text.count - piece.count).first { text[$0...].starts(with: piece) }
+        guard let place else { return self }
+        return located(at: SourceRange(place, place + piece.count), in: statement)
+    }
+
+    /// The same error with a place in a statement, unless it has one already.
+    package func located(at range: SourceRange, in statement: String) -> QueryError {
+        guard excerpt == nil else { return self }
+        return QueryError(reason, message, hint: hint, at: range, in: statement)
+    }
 }
 
 extension QueryError.Excerpt {

@@ -66,6 +66,14 @@ struct Recovery {
     static func read(
         volume: any Volume
     ) throws(StorageError) -> (snapshot: LogSnapshot, report: RecoveryReport) {
+        let found = try readKeys(volume: volume)
+        return (found.snapshot, found.report)
+    }
+
+    /// Opens for reading, and hands out the keys as well.
+    static func readKeys(
+        volume: any Volume
+    ) throws(StorageError) -> (snapshot: LogSnapshot, report: RecoveryReport, keys: Loaded) {
         var recovery = Recovery(
             volume: volume, options: LogStoreOptions(), contents: try LogContents(volume))
         let loaded = try recovery.load()
@@ -80,7 +88,7 @@ struct Recovery {
                 commitAt: last.commitAt, end: last.position,
                 linked: loaded.checkpoint?.linked ?? .none, chain: last.chain,
                 grownLength: last.length),
-            recovery.report
+            recovery.report, loaded
         )
     }
 
