@@ -187,7 +187,7 @@ package final class QueryEngine: Sendable {
                     returned.append(object)
                 }
             }
-            let rows = plan.returnsRows ? try run.returned(returned) : QueryRows()
+            let rows = try run.returned(returned, by: plan, changing: ids.count)
             return Change(rows: rows, reader: reader, ids: ids)
         } catch {
             throw .query(error)

@@ -9,6 +9,8 @@ package struct SortKeyReader {
     /// All bits where the component is descending.
     private var mask: UInt8 = 0
     private var numberCount = 0
+    /// Without a trailer numbers are integers where they can be.
+    private var hasTrailer = true
 
     /// The values of a key with as many components as there are directions; nil is missing.
     package static func read(
@@ -32,12 +34,14 @@ package struct SortKeyReader {
     private mutating func readAll(_ descending: [Bool]) throws(Malformed) -> [Value?] {
         var values: [Value?] = []
         values.reserveCapacity(descending.count)
-        for isDescending in descending {
-            mask = isDescending ? 0xFF : 0
-            let tag = try readTag()
-            values.append(tag == .missing ? nil : try readValue(tag, depth: 0))
-        }
+        for isDescending in descending { values.append(try readComponent(isDescending)) }
         return values
+    }
+
+    private mutating func readComponent(_ isDescending: Bool) throws(Malformed) -> Value? {
+        mask = isDescending ? 0xFF : 0
+        let tag = try readTag()
+        return tag == .missing ? nil : try readValue(tag, depth: 0)
     }
 
     private mutating func readByte() throws(Malformed) -> UInt8 {
@@ -140,7 +144,7 @@ package struct SortKeyReader {
         if Self.hasRemainder(number) {
             for _ in 0..<2 { remainder = remainder << 8 | UInt16(try readByte()) }
         }
-        switch try readForm() {
+        switch hasTrailer ? try readForm() : isWhole(number) ? .integer : .float {
         case .integer where isWhole(number):
             let (integer, hasOverflown) = Int64(number).addingReportingOverflow(Int64(remainder))
             guard !hasOverflown, SortKey.split(integer) == (number, remainder) else {
@@ -225,5 +229,58 @@ extension SortKeyReader {
     /// Goes behind the zero that ends a text: within it there is none.
     private mutating func skipText() throws(Malformed) {
         while try readByte() != SortKey.Tag.end.rawValue {}
+    }
+}
+
+/// Reading what is the beginning of keys, and none itself.
+extension SortKeyReader {
+    /// The values of the components that are whole, and how many bytes those have.
+    package static func readBeginning(
+        _ bytes: UnsafeRawBufferPointer, descending: [Bool]
+    ) -> (values: [Value?], length: Int) {
+        var reader = SortKeyReader(bytes: bytes, trailerStart: bytes.count)
+        reader.hasTrailer = false
+        var values: [Value?] = []
+        for isDescending in descending {
+            var next = reader
+            do throws(Malformed) { values.append(try next.readComponent(isDescending)) } catch {
+                return (values, reader.offset)
+            }
+            reader = next
+        }
+        return (values, reader.offset)
+    }
+
+    /// The text of which bytes are the beginning, without its end; none where they are no text.
+    package static func readText(
+        beginning bytes: some Collection<UInt8>
+    ) -> String? {
+        guard bytes.first == SortKey.Tag.string.rawValue else { return nil }
+        var text: [UInt8] = []
+        var isEscaped = false
+        for byte in bytes.dropFirst() {
+            if isEscaped {
+                guard byte == 1 || byte == 2 else { return nil }
+                text.append(byte - 1)
+            } else if byte > SortKey.escape {
+                text.append(byte)
+            } else if byte == SortKey.Tag.end.rawValue {
+                return nil
+            }
+            isEscaped = !isEscaped && byte == SortKey.escape
+        }
+        return isEscaped ? nil : String(validating: text, as: UTF8.self)
+    }
+
+    /// What values are whose components begin with a byte; none where no value does.
+    package static func kindName(_ tag: UInt8) -> String? {
+        switch SortKey.Tag(rawValue: tag) {
+        case .number?: "number"
+        case .bytes?: "bytes"
+        case .string?: "string"
+        case .array?: "array"
+        case .object?: "object"
+        default: nil
+        }
     }
 }

@@ -5,17 +5,12 @@ import SheafDocument
 struct AccessRun {
     let store: any QueryStore
     let collection: CollectionDescription?
-    /// Measures the time, for PROFILE.
-    var meter: Meter?
     /// Whether rows may come in any order.
     var isOrderFree = false
 
-    init(
-        _ store: any QueryStore, _ collection: CollectionDescription?, _ meter: Meter? = nil
-    ) {
+    init(_ store: any QueryStore, _ collection: CollectionDescription?) {
         self.store = store
         self.collection = collection
-        self.meter = meter
     }
 
     typealias Visitor = (Row, _ place: UInt64) throws(QueryError) -> Bool
@@ -24,10 +19,10 @@ struct AccessRun {
     ///
     /// `skipped` of them are passed over unseen, which only a scan of keys without a filter can.
     func run(
-        _ access: Access, _ tally: AccessTally, filter: FieldFilter? = nil,
+        _ access: Access, _ tally: AccessTally?, filter: FieldFilter? = nil,
         skipping skipped: Int = 0, _ body: Visitor
     ) throws(QueryError) {
-        try measure(tally.rows, meter) { () throws(QueryError) in
+        try measure(tally?.rows, tally?.meter) { () throws(QueryError) in
             switch access {
             case .nothing: return
             case .virtual(let name): try visit(try store.virtualRows(name) ?? [], tally, body)
@@ -47,41 +42,41 @@ struct AccessRun {
     }
 
     private func visit(
-        _ rows: [Object], _ tally: AccessTally, _ body: Visitor
+        _ rows: [Object], _ tally: AccessTally?, _ body: Visitor
     ) throws(QueryError) {
-        for row in rows {
-            tally.scan.entries += 1
-            tally.rows.rowsOut += 1
-            guard try body(Row(row), UInt64(tally.scan.entries)) else { return }
+        for (number, row) in rows.enumerated() {
+            tally?.scan.entries += 1
+            tally?.rows.rowsOut += 1
+            guard try body(Row(row), UInt64(number)) else { return }
         }
     }
 
     private func read(
-        _ keys: [[UInt8]], _ filter: FieldFilter?, _ tally: AccessTally, _ body: Visitor
+        _ keys: [[UInt8]], _ filter: FieldFilter?, _ tally: AccessTally?, _ body: Visitor
     ) throws(QueryError) {
         var goesOn = true
         for key in keys where goesOn {
-            tally.scan.entries += 1
+            tally?.scan.entries += 1
             try store.read(key) { (document) throws(QueryError) in
-                tally.scan.fetched += 1
+                tally?.scan.fetched += 1
                 if let filter {
                     guard try holds(filter, document, tally) else { return }
                 }
-                tally.rows.rowsOut += 1
+                tally?.rows.rowsOut += 1
                 goesOn = try body(Row(document), document.place)
             }
         }
     }
 
     private func holds(
-        _ filter: FieldFilter, _ document: ScannedDocument, _ tally: AccessTally
+        _ filter: FieldFilter, _ document: ScannedDocument, _ tally: AccessTally?
     ) throws(QueryError) -> Bool {
-        try measure(tally.filter, meter) { () throws(QueryError) in
-            tally.filter.rowsIn += 1
+        try measure(tally?.filter, tally?.meter) { () throws(QueryError) in
+            tally?.filter.rowsIn += 1
             let holds = try onDocument { () throws(Malformed) in
                 try filter.holds(document.fields)
             }
-            if holds { tally.filter.rowsOut += 1 }
+            if holds { tally?.filter.rowsOut += 1 }
             return holds
         }
     }
@@ -90,16 +85,16 @@ struct AccessRun {
 
     private func scan(
         _ ranges: [KeyRange], _ isReversed: Bool, _ filter: FieldFilter?, _ skipped: Int,
-        _ tally: AccessTally, _ body: Visitor
+        _ tally: AccessTally?, _ body: Visitor
     ) throws(QueryError) {
         // Who measures asks the filter here, and so sees what it has done.
-        let asked = meter == nil ? nil : filter
-        let filter = meter == nil ? filter : nil
+        let asked = tally == nil ? nil : filter
+        let filter = tally == nil ? filter : nil
         var visited = ScanTally()
         var (rows, goesOn) = (0, true)
         defer {
-            tally.scan.add(visited)
-            tally.rows.rowsOut += rows
+            tally?.scan.add(visited)
+            tally?.rows.rowsOut += rows
         }
         func visit(_ document: ScannedDocument) throws(QueryError) -> Bool {
             if let asked {
@@ -134,14 +129,14 @@ struct AccessRun {
 
     /// Makes rows of what the entries of an index say.
     private func cover(
-        _ scan: IndexScan, _ skipped: Int, _ tally: AccessTally, _ body: Visitor
+        _ scan: IndexScan, _ skipped: Int, _ tally: AccessTally?, _ body: Visitor
     ) throws(QueryError) {
         let reader = EntryReader(scan.index)
         var skipped = skipped
         var (entries, goesOn) = (0, true)
         defer {
-            tally.scan.entries += entries
-            tally.rows.rowsOut += entries
+            tally?.scan.entries += entries
+            tally?.rows.rowsOut += entries
         }
         for range in scan.isReversed ? scan.ranges.reversed() : scan.ranges where goesOn {
             guard let first = enter(range, &skipped) else { continue }
@@ -157,15 +152,16 @@ struct AccessRun {
     // MARK: Several at once
 
     private func unite(
-        _ accesses: [Access], _ filter: FieldFilter?, _ tally: AccessTally, _ body: Visitor
+        _ accesses: [Access], _ filter: FieldFilter?, _ tally: AccessTally?, _ body: Visitor
     ) throws(QueryError) {
         var seen: Set<UInt64> = []
         var goesOn = true
-        for (access, part) in zip(accesses, tally.children) where goesOn {
-            try run(access, part, filter: filter) { (row, place) throws(QueryError) in
-                tally.rows.rowsIn += 1
+        for (number, access) in accesses.enumerated() where goesOn {
+            try run(access, tally?.children[number], filter: filter) {
+                (row, place) throws(QueryError) in
+                tally?.rows.rowsIn += 1
                 guard seen.insert(place).inserted else { return true }
-                tally.rows.rowsOut += 1
+                tally?.rows.rowsOut += 1
                 goesOn = try body(row, place)
                 return goesOn
             }
@@ -174,7 +170,7 @@ struct AccessRun {
 
     /// Compares what entries lead to, and reads only those documents that all of them have.
     private func intersect(
-        _ accesses: [Access], _ filter: FieldFilter?, _ tally: AccessTally, _ body: Visitor
+        _ accesses: [Access], _ filter: FieldFilter?, _ tally: AccessTally?, _ body: Visitor
     ) throws(QueryError) {
         var common: Set<UInt64> = []
         var keys: [[UInt8]] = []
@@ -182,13 +178,15 @@ struct AccessRun {
             guard case .index(let scan) = access else {
                 preconditionFailure("Only scans of indexes are intersected.")
             }
-            let (part, known) = (tally.children[number], common)
+            let (part, known) = (tally?.children[number], common)
             common = []
-            try measure(part.rows, meter) { () throws(QueryError) in
+            try measure(part?.rows, part?.meter) { () throws(QueryError) in
                 for range in scan.ranges {
                     try store.scanKeys(range, isReversed: false, skipping: 0) {
                         (key, place) throws(QueryError) in
-                        part.scan.entries += 1
+                        part?.scan.entries += 1
+                        part?.rows.rowsOut += 1
+                        tally?.rows.rowsIn += 1
                         guard number == 0 || known.contains(place) else { return true }
                         // A document has one entry, which ranges may share.
                         guard common.insert(place).inserted else { return true }
@@ -197,8 +195,6 @@ struct AccessRun {
                     }
                 }
             }
-            part.rows.rowsOut = part.scan.entries
-            tally.rows.rowsIn += part.scan.entries
         }
         try scan(keys.map(KeyRange.only), false, filter, 0, tally, body)
     }

@@ -8,7 +8,8 @@ final class SelectRun {
     private let frame: Frame
     private let types: [FieldTypes]
     private let isLazy: Bool
-    let tallies: PlanTallies
+    /// What the operators have done, where somebody measures that.
+    let tallies: PlanTallies?
     private let meter: Meter?
 
     // Only the run itself changes these, one step at a time: to check that would take as long as
@@ -32,33 +33,31 @@ final class SelectRun {
             sourceCount: plan.sources.count, variableCount: plan.variableCount,
             names: environment.store.names, context: environment.context)
         types = plan.sources.map(\.types)
-        tallies = PlanTallies(plan)
-        meter = clock.map(Meter.init)
+        tallies = clock.map { PlanTallies(plan, $0) }
+        meter = tallies?.meter
         var isLazy = false
         if case .document = plan.projection, types[0].isPlain, !plan.isDistinct { isLazy = true }
         self.isLazy = isLazy
         if let grouping = plan.grouping { grouper = Grouper(grouping) }
         guard !plan.isOrdered else { return }
         // Rows that are equal are dropped first, so nobody knows how many have to be sorted.
-        let wanted = plan.isDistinct ? nil : plan.limit
         sorter = Sorter(
-            plan.order.map(\.isDescending),
-            limit: wanted.map { SelectPlanner.sum($0, plan.offset) })
+            plan.order.map(\.isDescending), limit: plan.isDistinct ? nil : plan.wantedCount)
     }
 
     /// The rows of the result.
     func run() throws(QueryError) -> [ResultItem] {
         if plan.limit == 0 { return [] }
         if let counted = plan.countedRanges {
-            try measure(tallies.access.rows, meter) { () throws(QueryError) in count(counted) }
+            try measure(tallies?.access.rows, meter) { () throws(QueryError) in count(counted) }
         } else {
             try visitRows()
         }
         if let grouper {
-            try measure(tallies.group, meter) { () throws(QueryError) in
-                tallies.group.rowsOut += grouper.count
+            try measure(tallies?.group, meter) { () throws(QueryError) in
+                tallies?.group.rowsOut += grouper.count
                 try grouper.forEach(frame) { () throws(QueryError) in
-                    tallies.having.rowsOut += 1
+                    tallies?.having.rowsOut += 1
                     return try self.take()
                 }
             }
@@ -66,9 +65,9 @@ final class SelectRun {
         try finishDistinct()
         if var sorter {
             self.sorter = nil
-            try measure(tallies.sort, meter) { () throws(QueryError) in
+            try measure(tallies?.sort, meter) { () throws(QueryError) in
                 let rows = sorter.finish()
-                tallies.sort.rowsOut += rows.count
+                tallies?.sort.rowsOut += rows.count
                 for row in rows where try !emit(row) { break }
             }
         }
@@ -79,8 +78,8 @@ final class SelectRun {
         let count = ranges.of.reduce(0) { $0 + store.count(in: $1) }
         let without = ranges.without.reduce(0) { $0 + store.count(in: $1) }
         grouper?.addRows(count - without)
-        tallies.access.rows.rowsOut = count - without
-        tallies.group.rowsIn = count - without
+        tallies?.access.rows.rowsOut = count - without
+        tallies?.group.rowsIn = count - without
     }
 
     /// Shows each row of the result by the frame, where nothing has to be sorted or grouped; and
@@ -93,8 +92,8 @@ final class SelectRun {
         }
         // Sorted rows are read once more, by their ids.
         let keys = try sortedKeys()
-        let access = AccessRun(store, plan.sources[0].collection, meter)
-        try access.run(.ids(keys), tallies.second) { (row, _) throws(QueryError) in
+        let access = AccessRun(store, plan.sources[0].collection)
+        try access.run(.ids(keys), tallies?.second) { (row, _) throws(QueryError) in
             frame.rows[0] = row
             try show(body)
             return true
@@ -118,11 +117,11 @@ final class SelectRun {
     // MARK: Rows
 
     private func visitRows() throws(QueryError) {
-        var access = AccessRun(store, plan.sources[0].collection, meter)
+        var access = AccessRun(store, plan.sources[0].collection)
         access.isOrderFree = plan.takesAnyOrder
         if plan.skipsByRank { skipped = plan.offset }
         try access.run(
-            plan.sources[0].path.access, tallies.access, filter: plan.filter, skipping: skipped
+            plan.sources[0].path.access, tallies?.access, filter: plan.filter, skipping: skipped
         ) { (row, _) throws(QueryError) in
             frame.rows[0] = row
             isFinished = try !join(0)
@@ -133,41 +132,39 @@ final class SelectRun {
 
     /// Finds the partners of the rows that the frame shows, from a join on; false to stop.
     private func join(_ number: Int) throws(QueryError) -> Bool {
-        guard number < plan.joins.count else {
-            return try pass()
-        }
+        guard number < plan.joins.count else { return try pass() }
         let join = plan.joins[number]
-        let tally = tallies.joins[number].rows
-        tally.rowsIn += 1
+        let tally = tallies?.joins[number]
+        tally?.rows.rowsIn += 1
         var goesOn = true
         var hasPartner = false
-        try measure(tally, meter) { () throws(QueryError) in
-            try visitPartners(join, tallies.joins[number].inner) { (row, place) throws(QueryError) in
+        try measure(tally?.rows, meter) { () throws(QueryError) in
+            try visitPartners(join, tally?.inner) { (row, place) throws(QueryError) in
                 frame.rows[join.source] = row
                 guard try join.condition(frame) == .yes else { return true }
                 hasPartner = true
                 if join.kind == .right { matched[number, default: []].insert(place) }
-                tally.rowsOut += 1
+                tally?.rows.rowsOut += 1
                 goesOn = try self.join(number + 1)
                 return goesOn
             }
         }
         guard goesOn, !hasPartner, join.kind == .left else { return goesOn }
         frame.rows[join.source] = Row()
-        tally.rowsOut += 1
+        tally?.rows.rowsOut += 1
         return try self.join(number + 1)
     }
 
     private func visitPartners(
-        _ join: JoinPlan, _ tally: AccessTally, _ body: AccessRun.Visitor
+        _ join: JoinPlan, _ tally: AccessTally?, _ body: AccessRun.Visitor
     ) throws(QueryError) {
         let source = plan.sources[join.source]
         guard let collection = source.collection else {
             guard source.name.hasPrefix("system:") else { return }
-            let run = AccessRun(store, nil, meter)
+            let run = AccessRun(store, nil)
             return try run.run(.virtual(String(source.name.dropFirst(7))), tally, body)
         }
-        let run = AccessRun(store, collection, meter)
+        let run = AccessRun(store, collection)
         switch join.lookup {
         case .id(let evaluator, _):
             // The id of what is equal: 1.0 is no id, and equal to one.
@@ -192,13 +189,13 @@ final class SelectRun {
             for index in 0..<join.source { frame.rows[index] = Row() }
             let found = matched[number] ?? []
             guard let collection = plan.sources[join.source].collection else { continue }
-            let run = AccessRun(store, collection, meter)
-            try run.run(
-                .documents([collection.keys], isReversed: false), tallies.joins[number].inner
+            let tally = tallies?.joins[number]
+            try AccessRun(store, collection).run(
+                .documents([collection.keys], isReversed: false), tally?.inner
             ) { (row, place) throws(QueryError) in
                 guard !found.contains(place) else { return true }
                 frame.rows[join.source] = row
-                tallies.joins[number].rows.rowsOut += 1
+                tally?.rows.rowsOut += 1
                 isFinished = try !self.join(number + 1)
                 return !isFinished
             }
@@ -208,16 +205,16 @@ final class SelectRun {
     /// Takes a complete row if it fulfills WHERE; false to stop.
     private func pass() throws(QueryError) -> Bool {
         if let condition = plan.condition {
-            tallies.filter.rowsIn += 1
-            let truth = try measure(tallies.filter, meter) { () throws(QueryError) in
+            tallies?.filter.rowsIn += 1
+            let truth = try measure(tallies?.filter, meter) { () throws(QueryError) in
                 try condition(frame)
             }
             guard truth == .yes else { return true }
-            tallies.filter.rowsOut += 1
+            tallies?.filter.rowsOut += 1
         }
         guard grouper != nil else { return try take() }
-        try measure(tallies.group, meter) { () throws(QueryError) in
-            tallies.group.rowsIn += 1
+        try measure(tallies?.group, meter) { () throws(QueryError) in
+            tallies?.group.rowsIn += 1
             try grouper?.add(frame)
         }
         return true
@@ -226,29 +223,29 @@ final class SelectRun {
     /// Sorts a row in, or gives it out.
     private func take() throws(QueryError) -> Bool {
         if plan.isDistinct { return try takeDistinct() }
-        guard sorter != nil else {
-            guard !skips() else { return true }
-            guard let visitor else { return give(try item()) }
-            try show(visitor)
-            return plan.limit.map { shown < $0 } ?? true
+        guard sorter == nil else {
+            try sort { () throws(QueryError) in try item() }
+            return true
         }
-        try sort { () throws(QueryError) in try item() }
-        return true
+        guard !skips() else { return true }
+        guard let visitor else { return give(try item()) }
+        try show(visitor)
+        return plan.limit.map { shown < $0 } ?? true
     }
 
     /// Shows a row instead of giving it out.
     private func show(
         _ visitor: (Frame) throws(QueryError) -> Void
     ) throws(QueryError) {
-        tallies.projection.rowsIn += 1
         shown += 1
-        try measure(tallies.projection, meter) { () throws(QueryError) in try visitor(frame) }
+        tallies?.projection.rowsIn += 1
+        try measure(tallies?.projection, meter) { () throws(QueryError) in try visitor(frame) }
     }
 
     private func takeDistinct() throws(QueryError) -> Bool {
-        let object = try measure(tallies.projection, meter) { () throws(QueryError) in
-            tallies.projection.rowsIn += 1
-            return try plan.projection.object(frame, types)
+        tallies?.projection.rowsIn += 1
+        let object = try measure(tallies?.projection, meter) { () throws(QueryError) in
+            try plan.projection.object(frame, types)
         }
         // Where any few rows will do, each is given out as it comes.
         guard plan.limit != nil, sorter == nil else {
@@ -260,7 +257,7 @@ final class SelectRun {
             return true
         }
         guard distinct.add(object, []) else { return true }
-        tallies.projection.rowsOut += 1
+        tallies?.projection.rowsOut += 1
         return try emit(ResultItem(content: .object(object)))
     }
 
@@ -269,19 +266,19 @@ final class SelectRun {
         guard plan.isDistinct, plan.limit == nil || sorter != nil else { return }
         for row in distinct.rows {
             let item = ResultItem(content: .object(row.object))
-            tallies.projection.rowsOut += 1
+            tallies?.projection.rowsOut += 1
             if sorter == nil {
                 _ = try emit(item)
             } else {
-                tallies.sort.rowsIn += 1
+                tallies?.sort.rowsIn += 1
                 try sorter?.add(row.keys) { () throws(QueryError) in item }
             }
         }
     }
 
     private func sort(_ item: () throws(QueryError) -> ResultItem) throws(QueryError) {
-        try measure(tallies.sort, meter) { () throws(QueryError) in
-            tallies.sort.rowsIn += 1
+        try measure(tallies?.sort, meter) { () throws(QueryError) in
+            tallies?.sort.rowsIn += 1
             guard let first = plan.order.first else { return }
             let key = try first.evaluator(frame)
             guard sorter?.mayTake(key) == true else { return }
@@ -297,23 +294,23 @@ final class SelectRun {
     }
 
     private func item() throws(QueryError) -> ResultItem {
-        tallies.projection.rowsIn += 1
-        tallies.projection.rowsOut += 1
+        tallies?.projection.rowsIn += 1
+        tallies?.projection.rowsOut += 1
         if isLazy, frame.rows[0].isLasting, let fields = frame.rows[0].fields,
             let id = frame.rows[0].id
         {
             return ResultItem(content: .stored(fields: fields, id: id))
         }
-        return try measure(tallies.projection, meter) { () throws(QueryError) in
+        return try measure(tallies?.projection, meter) { () throws(QueryError) in
             ResultItem(content: .object(try plan.projection.object(frame, types)))
         }
     }
 
     /// Whether a row is one of those that OFFSET passes over.
     private func skips() -> Bool {
-        tallies.limit.rowsIn += 1
+        tallies?.limit.rowsIn += 1
         guard skipped < plan.offset else {
-            tallies.limit.rowsOut += 1
+            tallies?.limit.rowsOut += 1
             return false
         }
         skipped += 1
@@ -331,30 +328,6 @@ final class SelectRun {
     }
 }
 
-/// What the operators of a plan have done; those that a plan has not, nothing.
-struct PlanTallies {
-    struct Join {
-        let rows = OperatorTally()
-        let inner = AccessTally()
-    }
-
-    let access: AccessTally
-    let joins: [Join]
-    let filter = OperatorTally()
-    let group = OperatorTally()
-    let having = OperatorTally()
-    let sort = OperatorTally()
-    let limit = OperatorTally()
-    let projection = OperatorTally()
-    /// The reading of documents that were found and sorted before.
-    let second = AccessTally()
-
-    init(_ plan: SelectPlan) {
-        access = AccessTally(plan.sources[0].path.access)
-        joins = plan.joins.map { _ in Join() }
-    }
-}
-
 extension SelectPlan {
     /// Whether the scan passes over the rows of OFFSET without looking at them: a run of keys in
     /// which each entry is a row can be entered anywhere.
@@ -366,5 +339,10 @@ extension SelectPlan {
     /// Whether rows come out as they are found, one for each entry.
     var isStraight: Bool {
         filter == nil && condition == nil && joins.isEmpty && grouping == nil && isOrdered
+    }
+
+    /// How many rows are wanted with those that OFFSET passes over; none where all are.
+    var wantedCount: Int? {
+        limit.map { QueryLimits.sum($0, offset) }
     }
 }

@@ -3,7 +3,7 @@ import SheafBytes
 /// The values that the conditions of a conjunction leave to each field.
 struct FieldSets {
     /// Few, and so without hashes.
-    private var sets: [(path: [String], set: ComponentSet)] = []
+    private(set) var sets: [(path: [String], set: ComponentSet)] = []
     /// Whether a condition holds only somewhere in its set.
     private var isInexact = false
 

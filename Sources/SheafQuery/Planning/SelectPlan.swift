@@ -9,13 +9,9 @@ final class SelectPlan {
     var filter: FieldFilter?
     /// What is left of WHERE, for whole rows.
     var condition: Predicate?
-    /// What the filter and the condition are, for EXPLAIN.
-    var filterTerms: [Expression] = []
+    /// What the filter and the condition ask, for EXPLAIN.
+    var filterExpression: Expression?
     var conditionExpression: Expression?
-    var filterText: String? {
-        filterTerms.isEmpty ? nil : filterTerms.map(\.description).joined(separator: " AND ")
-    }
-    var conditionText: String? { conditionExpression?.description }
     var grouping: GroupPlan?
     var order: [SortTerm] = []
     /// Whether the rows come in the order that is wanted.
@@ -41,6 +37,13 @@ final class SelectPlan {
     }
 }
 
+/// A SELECT and its plan, and what the operators have done where that was measured.
+struct PlannedSelect {
+    let select: Select
+    let plan: SelectPlan
+    let tallies: PlanTallies?
+}
+
 /// A source, and the way to its documents.
 struct SourcePlan {
     let name: String
@@ -54,9 +57,9 @@ struct SourcePlan {
 struct JoinPlan {
     enum Lookup {
         /// The ids that an expression over the rows before gives.
-        case id(Evaluator, text: String)
+        case id(Evaluator, Expression)
         /// The entries of an index that begin with a value.
-        case index(IndexDescription, Evaluator, text: String)
+        case index(IndexDescription, Evaluator, Expression)
         /// All documents, for each row before.
         case scan
     }
@@ -66,7 +69,6 @@ struct JoinPlan {
     let lookup: Lookup
     let condition: Predicate
     let expression: Expression
-    var conditionText: String { expression.description }
 }
 
 struct GroupPlan {
@@ -75,8 +77,6 @@ struct GroupPlan {
     let having: Predicate?
     let expressions: [Expression]
     let havingExpression: Expression?
-    var text: [String] { expressions.map(\.description) }
-    var havingText: String? { havingExpression?.description }
 }
 
 /// What rows are sorted by.
@@ -84,7 +84,6 @@ struct SortTerm {
     let evaluator: Evaluator
     let isDescending: Bool
     let expression: Expression
-    var text: String { expression.description }
 }
 
 /// What becomes of a row in the result.

@@ -26,7 +26,11 @@ extension SelectPlanner {
         if name?.isEmpty == true { return .scan }
         guard let collection = environment.collection(join.source) else { return .scan }
         let terms: [Expression]
-        if case .and(let all) = join.condition.node { terms = all } else { terms = [join.condition] }
+        if case .and(let all) = join.condition.node {
+            terms = all
+        } else {
+            terms = [join.condition]
+        }
         var byIndex: JoinPlan.Lookup?
         for term in terms {
             guard case .comparison(.equal, let left, let right) = term.node else { continue }
@@ -35,14 +39,13 @@ extension SelectPlanner {
                     try depends(outer, onlyBefore: source)
                 else { continue }
                 if path == [Row.idName] {
-                    return .id(try compiler.compile(outer).evaluator, text: outer.description)
+                    return .id(try compiler.compile(outer).evaluator, outer)
                 }
                 let index = collection.indexes.first {
                     $0.fields[0].path == path && (name == nil || $0.name == name)
                 }
                 if let index, byIndex == nil {
-                    byIndex = .index(
-                        index, try compiler.compile(outer).evaluator, text: outer.description)
+                    byIndex = .index(index, try compiler.compile(outer).evaluator, outer)
                 }
             }
         }
