@@ -18,7 +18,7 @@ import Testing
             guard case .string(let suggested)? = row["advice"],
                 case .createIndex(let parsed) = try Parser.parse(suggested).body
             else {
-                Issue.record("seed \(seed): \(row.description)")
+                Issue.record("seed \(seed): \(row)")
                 continue
             }
             #expect(parsed.name.text == index.name.text, "seed \(seed)")
@@ -50,7 +50,7 @@ import Testing
             conditions.count == 1
             ? conditions[0] : Expression(isAll ? .and(conditions) : .or(conditions), at: nowhere)
         let terms = tree.list(0...2) {
-            OrderTerm(expression: path(&$0), isDescending: $0.random.chance(1, in: 2))
+            OrderTerm(path(&$0), isDescending: $0.random.chance(1, in: 2))
         }
         let limit = tree.maybe { _ in Expression(.literal(3), at: nowhere) }
         select.ordering = Ordering(terms: terms, limit: limit)

@@ -95,6 +95,7 @@ import Testing
 
     @Test func `a name that is taken gets a number`() throws {
         try store.execute("CREATE INDEX cars_color ON cars (owner)")
+        try store.flush()
         try expect(
             "SELECT * FROM cars WHERE color = 'blue'", "cars_color_2 ON cars (color)")
     }

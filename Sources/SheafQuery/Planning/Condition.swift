@@ -167,7 +167,12 @@ struct ConditionReader {
             case .yes: .only(.bool(true))
             case .no: .only(.bool(false))
             }
-        return .field(path, isNegated ? point.complement : ComponentSet([point]))
+        guard isNegated else { return .field(path, ComponentSet([point])) }
+        return switch test {
+        case .null: .field(path, ComponentSet(ComponentRange.notNull))
+        case .missing: .field(path, ComponentSet([.present]))
+        case .yes, .no: .field(path, point.complement)
+        }
     }
 
     private func pattern(_ pattern: Pattern) throws(QueryError) -> Condition {

@@ -44,7 +44,7 @@ extension PlanDescriber {
         switch join.lookup {
         case .id(_, let expression):
             let text = "_id = \(expression.description)"
-            return ("by _id", leaf("idScan", source, text, spans: [text], rows: nil, tally))
+            return ("by _id", leaf("idScan", source, "", spans: [text], rows: nil, tally))
         case .index(let index, _, let expression):
             var printer = Printer()
             printer.write(path: index.fields[0].path)
@@ -177,7 +177,7 @@ extension PlanDescriber {
         rows: Int?, _ tally: AccessTally?, _ filter: Expression? = nil
     ) -> PlanOperator {
         var printer = Printer()
-        printer.write(name: source.name)
+        printer.write(collection: source.name)
         if source.alias != source.name, !source.name.hasPrefix("system:") {
             printer.write(" AS ")
             printer.write(name: source.alias)

@@ -181,7 +181,7 @@ extension PlanDescriber {
         _ name: String, _ source: Source, _ text: String, _ input: PlanOperator?
     ) -> PlanOperator {
         var printer = Printer()
-        printer.write(name: source.name.text)
+        printer.write(collection: source.name.text)
         var change = PlanOperator(
             name, printer.text + (text.isEmpty ? "" : ": " + text), rows: input?.rows,
             input.map { [$0] } ?? [])
