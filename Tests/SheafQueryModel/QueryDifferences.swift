@@ -68,6 +68,7 @@ package struct QueryDifferences {
             }
             let isPending = random.chance(1, in: 3)
             if !isPending { try life.flush() }
+            selects.indexes = life.indexes
             let reader = try life.reader(isPending: isPending)
             let here = context + ", phase \(phase), " + (isPending ? "pending" : "durable")
             for _ in 0..<(isReading ? count : 0) {

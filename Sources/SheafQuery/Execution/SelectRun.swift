@@ -191,13 +191,13 @@ final class SelectRun {
             for index in 0..<join.source { frame.rows[index] = Row() }
             let found = matched[number] ?? []
             guard let collection = plan.sources[join.source].collection else { continue }
-            let run = AccessRun(store, collection)
-            try run.run(
-                .documents([collection.keys], isReversed: false), tallies?.joins[number].inner
+            let tally = tallies?.joins[number]
+            try AccessRun(store, collection).run(
+                .documents([collection.keys], isReversed: false), tally?.inner
             ) { (row, place) throws(QueryError) in
                 guard !found.contains(place) else { return true }
                 frame.rows[join.source] = row
-                tallies?.joins[number].rows.rowsOut += 1
+                tally?.rows.rowsOut += 1
                 isFinished = try !self.join(number + 1)
                 return !isFinished
             }
@@ -225,29 +225,29 @@ final class SelectRun {
     /// Sorts a row in, or gives it out.
     private func take() throws(QueryError) -> Bool {
         if plan.isDistinct { return try takeDistinct() }
-        guard sorter != nil else {
-            guard !skips() else { return true }
-            guard let visitor else { return give(try item()) }
-            try show(visitor)
-            return plan.limit.map { shown < $0 } ?? true
+        guard sorter == nil else {
+            try sort { () throws(QueryError) in try item() }
+            return true
         }
-        try sort { () throws(QueryError) in try item() }
-        return true
+        guard !skips() else { return true }
+        guard let visitor else { return give(try item()) }
+        try show(visitor)
+        return plan.limit.map { shown < $0 } ?? true
     }
 
     /// Shows a row instead of giving it out.
     private func show(
         _ visitor: (Frame) throws(QueryError) -> Void
     ) throws(QueryError) {
-        tallies?.projection.rowsIn += 1
         shown += 1
+        tallies?.projection.rowsIn += 1
         try measure(tallies?.projection, meter) { () throws(QueryError) in try visitor(frame) }
     }
 
     private func takeDistinct() throws(QueryError) -> Bool {
+        tallies?.projection.rowsIn += 1
         let object = try measure(tallies?.projection, meter) { () throws(QueryError) in
-            tallies?.projection.rowsIn += 1
-            return try plan.projection.object(frame, types)
+            try plan.projection.object(frame, types)
         }
         // Where any few rows will do, each is given out as it comes.
         guard plan.limit != nil, sorter == nil else {
@@ -344,5 +344,7 @@ extension SelectPlan {
     }
 
     /// How many rows are wanted with those that OFFSET passes over; none where all are.
-    var wantedCount: Int? { limit.map { SelectPlanner.sum($0, offset) } }
+    var wantedCount: Int? {
+        limit.map { QueryLimits.sum($0, offset) }
+    }
 }

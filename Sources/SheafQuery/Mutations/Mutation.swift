@@ -32,6 +32,5 @@ package struct MutationPlan {
     package let types: FieldTypes
     /// How the documents were found; none where there was nothing to find.
     var finding: PlannedSelect?
-    /// What PROFILE measures.
     var profile: MutationProfile?
 }

@@ -17,7 +17,7 @@ struct MutationPlanner {
         let action: Mutation.Action = delete.isEviction ? .evict : .delete
         let returnsRows = !delete.returning.isEmpty
         let finding = try forEachDocument(
-            of: try finding(delete), readsAll: returnsRows
+            of: try selection(delete), readsAll: returnsRows
         ) { (id, document, _) throws(QueryError) in
             if let document { older.append(document) }
             mutations.append(
@@ -30,14 +30,22 @@ struct MutationPlanner {
             older: older, types: types(of: delete.source), finding: finding)
     }
 
+    /// The SELECT that finds what is deleted.
+    func selection(_ delete: Delete) throws(QueryError) -> Select {
+        try selection(
+            of: delete.source, delete.condition, delete.ordering,
+            readsFields: !delete.returning.isEmpty)
+    }
+
     // MARK: UPDATE
 
     func plan(_ update: Update) throws(QueryError) -> MutationPlan {
-        let (assignments, variableCount) = try compile(update)
+        let compiler = environment.compiler()
+        let assignments = try compile(update, compiler)
         var mutations: [Mutation] = []
         let finding = try forEachDocument(
-            of: try finding(update), readsAll: false,
-            variableCount: variableCount
+            of: try selection(update), readsAll: false,
+            variableCount: compiler.scope.variableCount
         ) { (id, _, frame) throws(QueryError) in
             var edits: [Edit] = []
             for assignment in assignments {
@@ -55,6 +63,12 @@ struct MutationPlanner {
             finding: finding)
     }
 
+    /// The SELECT that finds what is updated.
+    func selection(_ update: Update) throws(QueryError) -> Select {
+        // What is set may depend on any field.
+        try selection(of: update.source, update.condition, Ordering(), readsFields: true)
+    }
+
     private func types(of source: Source) -> FieldTypes {
         FieldTypes(source.types, isStrict: environment.isStrict)
     }
@@ -62,9 +76,9 @@ struct MutationPlanner {
     private typealias NumberMaker = (Frame) throws(QueryError) -> Number
     private typealias EditMaker = (Frame) throws(QueryError) -> Edit?
 
-    /// The assignments, and how many variables they bind.
-    private func compile(_ update: Update) throws(QueryError) -> ([EditMaker], Int) {
-        let compiler = environment.compiler()
+    private func compile(
+        _ update: Update, _ compiler: ExpressionCompiler
+    ) throws(QueryError) -> [EditMaker] {
         try compiler.scope.add(update.source, isStrict: environment.isStrict)
         let types = compiler.scope.members[0].types
         let checker = AssignmentChecker(
@@ -73,7 +87,7 @@ struct MutationPlanner {
         for assignment in update.assignments {
             makers.append(try maker(of: assignment, checker, compiler))
         }
-        return (makers, compiler.scope.variableCount)
+        return makers
     }
 
     private func maker(
@@ -177,7 +191,7 @@ struct MutationPlanner {
         }
         return MutationPlan(
             mutations: mutations, returnsOlderDocuments: false,
-            returnsRows: !insert.returning.isEmpty, older: [], types: types)
+            returnsRows: !insert.returning.isEmpty, older: [], types: types, finding: nil)
     }
 
     private func documents(
@@ -208,42 +222,17 @@ struct MutationPlanner {
         }
     }
 
-    /// How the documents of an UPDATE are found.
-    func finding(_ update: Update) throws(QueryError) -> PlannedSelect {
-        // What is set may depend on any field.
-        try finding(selection(update), readsDocuments: true)
-    }
-
-    /// How the documents of a DELETE or an EVICT are found.
-    func finding(_ delete: Delete) throws(QueryError) -> PlannedSelect {
-        try finding(selection(delete), readsDocuments: !delete.returning.isEmpty)
-    }
-
-    private func finding(
-        _ select: Select, readsDocuments: Bool
-    ) throws(QueryError) -> PlannedSelect {
-        try checkChangeable(select.source)
-        let planner = SelectPlanner(select, environment)
-        planner.readsDocuments = readsDocuments
-        return PlannedSelect(select: select, plan: try planner.plan(), tallies: nil)
-    }
-
-    /// The ids of the documents that an UPDATE is about.
-    func selection(_ update: Update) -> Select {
-        selection(of: update.source, update.condition, Ordering())
-    }
-
-    /// The ids of the documents that a DELETE or an EVICT is about.
-    func selection(_ delete: Delete) -> Select {
-        selection(of: delete.source, delete.condition, delete.ordering)
-    }
-
+    /// The SELECT that finds documents.
     private func selection(
-        of source: Source, _ condition: Expression?, _ ordering: Ordering
-    ) -> Select {
-        let path = [Scope.name(of: source), Row.idName]
-        let id = Expression(.path(path), at: source.name.range)
-        var select = Select(columns: [.expression(id, alias: nil)], source: source)
+        of source: Source, _ condition: Expression?, _ ordering: Ordering, readsFields: Bool
+    ) throws(QueryError) -> Select {
+        try checkChangeable(source)
+        let (range, name) = (source.name.range, Scope.name(of: source))
+        let id = Expression(.path([name, Row.idName]), at: range)
+        var columns = [ResultColumn.expression(id, alias: nil)]
+        // An index that has no more than the condition asks would not do.
+        if readsFields { columns.append(.all(qualifier: Name(name, at: range), at: range)) }
+        var select = Select(columns: columns, source: source)
         select.condition = condition
         select.ordering = ordering
         return select
@@ -251,18 +240,18 @@ struct MutationPlanner {
 
     /// Visits the documents that a statement is about, and gathers them before any is changed.
     private func forEachDocument(
-        of planned: PlannedSelect, readsAll: Bool, variableCount: Int = 0,
+        of select: Select, readsAll: Bool, variableCount: Int = 0,
         _ body: @escaping (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void
     ) throws(QueryError) -> PlannedSelect {
-        let plan = planned.plan
-        // The same frame shows rows to the condition and to assignments, one after the other.
+        let plan = try SelectPlanner(select, environment).plan()
+        // The frame is used for the expressions of the statement, too.
         plan.variableCount = max(plan.variableCount, variableCount)
         let run = SelectRun(plan, environment, clock: clock)
-        let types = types(of: planned.select.source)
+        let types = types(of: select.source)
         try run.forEach { (frame) throws(QueryError) in
             guard let id = try frame.rows[0].idValue() else { return }
             try body(id, readsAll ? try frame.rows[0].object(types, frame.names) : nil, frame)
         }
-        return PlannedSelect(select: planned.select, plan: plan, tallies: run.tallies)
+        return PlannedSelect(select: select, plan: plan, tallies: run.tallies)
     }
 }

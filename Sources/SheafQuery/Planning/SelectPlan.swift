@@ -9,14 +9,9 @@ final class SelectPlan {
     var filter: FieldFilter?
     /// What is left of WHERE, for whole rows.
     var condition: Predicate?
-    /// What the filter and the condition are, for EXPLAIN.
-    var filterTerms: [Expression] = []
+    /// What the filter and the condition ask, for EXPLAIN.
+    var filterExpression: Expression?
     var conditionExpression: Expression?
-    /// What the filter asks; none where there is none.
-    var filterExpression: Expression? {
-        guard filterTerms.count > 1, let first = filterTerms.first else { return filterTerms.first }
-        return Expression(.and(filterTerms), at: first.range)
-    }
     var grouping: GroupPlan?
     var order: [SortTerm] = []
     /// Whether the rows come in the order that is wanted.

@@ -62,9 +62,9 @@ final class SelectPlanner {
     private struct Conditions {
         var known = Condition.always
         var filter: FieldFilter?
-        var filterTerms: [Expression] = []
+        var asked: Expression?
         var rest: Predicate?
-        var restExpression: Expression?
+        var left: Expression?
     }
 
     /// Says what rows are asked, where the way to them leaves something to ask.
@@ -72,16 +72,13 @@ final class SelectPlanner {
         of plan: SelectPlan, _ conditions: Conditions
     ) throws(QueryError) {
         // What an index tells of documents is no bytes of theirs that a filter could read.
-        if plan.sources[0].path.access.isCovering {
-            guard let condition = select.condition else { return }
-            plan.condition = try predicate(condition)
-            plan.conditionExpression = condition
+        if case .index(let scan) = plan.sources[0].path.access, scan.isCovering {
+            plan.conditionExpression = select.condition
+            if let condition = select.condition { plan.condition = try predicate(condition) }
             return
         }
-        plan.filter = conditions.filter
-        plan.filterTerms = conditions.filterTerms
-        plan.condition = conditions.rest
-        plan.conditionExpression = conditions.restExpression
+        (plan.filter, plan.filterExpression) = (conditions.filter, conditions.asked)
+        (plan.condition, plan.conditionExpression) = (conditions.rest, conditions.left)
     }
 
     private func compileConditions() throws(QueryError) -> Conditions {
@@ -97,22 +94,25 @@ final class SelectPlanner {
         if hasRightJoin || environment.isVirtual(select.source) {
             conditions.known = .anything
             conditions.rest = try predicate(expression)
-            conditions.restExpression = expression
+            conditions.left = expression
             return conditions
         }
         let reader = ConditionReader(compiler: compiler, source: 0)
         conditions.known = try reader.read(expression)
         let splitter = FilterCompiler(compiler: compiler, source: 0)
-        let parts = try splitter.split(expression)
-        (conditions.filter, conditions.filterTerms) = (parts.filter, parts.asked)
-        if !parts.rest.isEmpty {
-            let rest =
-                parts.rest.count == 1
-                ? parts.rest[0] : Expression(.and(parts.rest), at: expression.range)
-            conditions.rest = try predicate(rest)
-            conditions.restExpression = rest
-        }
+        let (filter, asked, rest) = try splitter.split(expression)
+        conditions.filter = filter
+        conditions.asked = Self.conjunction(asked, of: expression)
+        conditions.left = Self.conjunction(rest, of: expression)
+        if let left = conditions.left { conditions.rest = try predicate(left) }
         return conditions
+    }
+
+    /// Some of the terms of a condition; none where there are none.
+    private static func conjunction(
+        _ terms: [Expression], of whole: Expression
+    ) -> Expression? {
+        terms.count > 1 ? Expression(.and(terms), at: whole.range) : terms.first
     }
 
     /// The condition, with that of USE IDS where rows of the system have no keys to look up.
@@ -150,7 +150,7 @@ final class SelectPlanner {
         var planner = AccessPlanner(collection: collection, count: store.count(in:))
         planner.hints = hints
         planner.order = order
-        planner.limit = limit.map { Self.sum($0, offset) }
+        planner.limit = limit.map { QueryLimits.sum($0, offset) }
         planner.neededPaths = try neededPaths()
         return planner
     }
@@ -201,9 +201,9 @@ final class SelectPlanner {
 
     /// The fields of the only source that the statement reads; none where it reads all of them.
     func neededPaths() throws(QueryError) -> [[String]]? {
-        guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict,
-            !readsDocuments
-        else { return nil }
+        guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict else {
+            return nil
+        }
         var expressions = select.groups
         expressions += [select.condition, select.having].compactMap { $0 }
         for column in select.columns {

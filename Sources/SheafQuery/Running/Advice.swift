@@ -55,8 +55,8 @@ extension QueryRun {
         var adviser = Adviser(environment: environment)
         switch body {
         case .select(let select): try adviser.advise(select)
-        case .update(let update): try adviser.advise(mutations.selection(update))
-        case .delete(let delete): try adviser.advise(mutations.selection(delete))
+        case .update(let update): try adviser.advise(try mutations.selection(update))
+        case .delete(let delete): try adviser.advise(try mutations.selection(delete))
         case .insert(let insert):
             if case .select(let select) = insert.documents { try adviser.advise(select) }
         default: break

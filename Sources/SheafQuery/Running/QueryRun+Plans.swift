@@ -18,9 +18,9 @@ extension QueryRun {
         switch body {
         case .select(let select): return describe(try plan(select))
         case .update(let update):
-            return describe(body, try mutations.finding(update))
+            return describe(body, try plan(try mutations.selection(update)))
         case .delete(let delete):
-            return describe(body, try mutations.finding(delete))
+            return describe(body, try plan(try mutations.selection(delete)))
         case .insert(let insert):
             guard case .select(let select) = insert.documents else { return describe(body, nil) }
             return describe(body, try plan(select))

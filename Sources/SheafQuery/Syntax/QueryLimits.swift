@@ -17,4 +17,10 @@ package enum QueryLimits {
     package static let maximumJoins = 16
     /// The fields of an index.
     package static let maximumIndexFields = 16
+
+    /// A sum of counts, as far as there are such numbers.
+    static func sum(_ left: Int, _ right: Int) -> Int {
+        let (sum, overflows) = left.addingReportingOverflow(right)
+        return overflows ? .max : sum
+    }
 }
