@@ -186,8 +186,7 @@ struct SelectPlanner {
         for term in select.ordering.terms where column(named: term.expression) == nil {
             expressions.append(term.expression)
         }
-        var paths: Set<[String]> = []
-        var readsAll = false
+        var (paths, readsAll) = (Set<[String]>(), false)
         for expression in expressions {
             try expression.forEachPath { (path, range) throws(QueryError) in
                 switch try compiler.scope.resolve(path, at: range) {
