@@ -127,6 +127,7 @@ let package = Package(
                 "SheafDocumentModel", "SheafQuery", "SheafQueryModel", "SheafStorage",
                 "SheafTestSupport",
             ],
+            exclude: ["Plans"],
             swiftSettings: settings),
         .testTarget(
             name: "SheafStorageTests",

@@ -11,6 +11,7 @@ package struct DamagedStatements {
         package internal(set) var run = 0
         package internal(set) var refused = 0
         package internal(set) var longestMilliseconds: UInt64 = 0
+        package internal(set) var longestText = ""
     }
 
     package private(set) var tally = Tally()
@@ -67,7 +68,7 @@ package struct DamagedStatements {
         default: break
         }
         var text = Statement(text: "", body: body, directives: [], parameters: []).description
-        for _ in 0...random.below(3) { text = damaged(text) }
+        for _ in 0...random.below(5) / 2 { text = damaged(text) }
         let started = Clock.system.monotonicNanoseconds()
         tally.statements += 1
         do throws(QueryError) {
@@ -78,7 +79,10 @@ package struct DamagedStatements {
             tally.refused += 1
         }
         let milliseconds = (Clock.system.monotonicNanoseconds() - started) / 1_000_000
-        tally.longestMilliseconds = max(tally.longestMilliseconds, milliseconds)
+        if milliseconds > tally.longestMilliseconds {
+            tally.longestMilliseconds = milliseconds
+            tally.longestText = String(text.prefix(1_000))
+        }
         guard milliseconds < Self.maximumMilliseconds else {
             throw QueryDifference(
                 "it took \(milliseconds) ms", String(text.prefix(4_000)), arguments, "seed \(seed)")

@@ -10,7 +10,9 @@ enum NaiveAggregate {
         case .sum, .avg, .median, .mid: values.removeAll { $0.kind != .number }
         case .min, .max: break
         }
-        if isDistinct { values = Array(Set(values)) }
+        if isDistinct {
+            values = Set(values).map { NaiveForm.first(of: values, equalTo: $0) }
+        }
         values.sort()
         switch kind {
         case .count: return .integer(Int64(values.count))

@@ -45,6 +45,13 @@ package struct QueryDifferences {
         for _ in 0..<6 {
             try write(.insert(writes.insert(isLong: isLong, count: 8)), writes, life, context)
         }
+        // Among many documents indexes are the better way more often.
+        let isLarge = random.chance(1, in: 8)
+        for number in 0..<(isLarge ? 8 : 0) {
+            let insert = writes.largeInsert(firstID: 100 + 20 * number)
+            try write(.insert(insert), writes, life, context)
+        }
+        let count = isLarge ? 40 : 160
         for phase in 0..<6 {
             if phase == 1 || phase > 1 && random.chance(1, in: 2) {
                 for _ in 0..<random.below(3) { try makeIndex(&writes, life) }
@@ -61,14 +68,15 @@ package struct QueryDifferences {
             }
             let isPending = random.chance(1, in: 3)
             if !isPending { try life.flush() }
+            selects.indexes = life.indexes
             let reader = try life.reader(isPending: isPending)
             let here = context + ", phase \(phase), " + (isPending ? "pending" : "durable")
-            for _ in 0..<(isReading ? 160 : 0) {
+            for _ in 0..<(isReading ? count : 0) {
                 let select = selects.select()
                 tally.queries += 1
                 note(try life.compare(select, selects.expressions.arguments, on: reader, here))
             }
-            for _ in 0..<Int(160 * partitionShare) {
+            for _ in 0..<Int(Double(count) * partitionShare) {
                 selects.expressions.arguments = [:]
                 selects.expressions.sources = ["t"]
                 let condition = selects.expressions.condition(3)

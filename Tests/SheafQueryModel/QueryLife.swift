@@ -145,17 +145,26 @@ package final class QueryLife {
         (models, documents) = kept
     }
 
-    /// The indexes that there are, for reports.
-    func indexText() -> String {
+    /// The indexes that there are.
+    var indexes: [RandomSelects.Index] {
         let snapshot = queries.documents.snapshot()
-        let indexes = RandomSelects.collections.flatMap { name in
-            snapshot.indexes(of: name).map { index in
-                "\(index.name) ON \(name)("
-                    + index.fields.map {
-                        $0.path.joined(separator: ".") + ($0.isDescending ? " DESC" : "")
-                    }.joined(separator: ", ") + ")"
+        return RandomSelects.collections.flatMap { collection in
+            snapshot.indexes(of: collection).map { index in
+                RandomSelects.Index(
+                    name: index.name, collection: collection,
+                    fields: index.fields.map { ($0.path, $0.isDescending) })
             }
         }
-        return "with " + (indexes.isEmpty ? "no index" : indexes.joined(separator: "; "))
+    }
+
+    /// The same for reports.
+    func indexText() -> String {
+        let lines = indexes.map { index in
+            "\(index.name) ON \(index.collection)("
+                + index.fields.map {
+                    $0.path.joined(separator: ".") + ($0.isDescending ? " DESC" : "")
+                }.joined(separator: ", ") + ")"
+        }
+        return "with " + (lines.isEmpty ? "no index" : lines.joined(separator: "; "))
     }
 }

@@ -213,7 +213,7 @@ struct RandomExpressions {
         }
     }
 
-    private mutating func valueBeside(_ subject: Expression) -> Value {
+    mutating func valueBeside(_ subject: Expression) -> Value {
         guard case .path(let path) = subject.node, chance(3, in: 4) else { return values.value() }
         switch path.last {
         case "_id": return values.id()

@@ -4,7 +4,15 @@ import SheafTestSupport
 
 /// Draws statements that read.
 struct RandomSelects {
+    /// An index that statements may be made for.
+    struct Index {
+        let name: String
+        let collection: String
+        let fields: [(path: [String], isDescending: Bool)]
+    }
+
     var expressions: RandomExpressions
+    var indexes: [Index] = []
 
     static let collections = ["t", "u"]
 
@@ -31,7 +39,60 @@ struct RandomSelects {
             select.isDistinct = expressions.chance(1, in: 8)
         }
         select.ordering = ordering(select)
+        let near = indexes.filter { $0.collection == collection }
+        if !near.isEmpty, !hasJoin, select.groups.isEmpty, !select.isDistinct,
+            !Self.isGrouped(select), expressions.chance(1, in: 2)
+        {
+            turn(&select, to: expressions.pick(near))
+        }
         return select
+    }
+
+    /// Asks for what an index has: its first fields, and its order or nearly that.
+    private mutating func turn(_ select: inout Select, to index: Index) {
+        let source = select.source
+        select.source = Source(
+            source.name, alias: source.alias, ids: source.ids,
+            directives: [["#index": .string(index.name)]])
+        var conditions: [Expression] = []
+        for field in index.fields.prefix(expressions.below(3)) {
+            let path = expressions.field(field.path)
+            let known = (0...expressions.below(3)).map { _ in
+                expressions.literal(expressions.valueBeside(path))
+            }
+            let list = Expression(.array(known), at: RandomExpressions.nowhere)
+            let isRange = expressions.chance(1, in: 3)
+            conditions.append(
+                Expression(
+                    isRange
+                        ? .comparison(
+                            expressions.pick([.less, .greater, .notEqual]), path, known[0])
+                        : .membership(path, of: list, isNegated: false),
+                    at: RandomExpressions.nowhere))
+        }
+        if let condition = select.condition, expressions.chance(1, in: 3) {
+            conditions.append(condition)
+        }
+        select.condition =
+            conditions.count > 1
+            ? Expression(.and(conditions), at: RandomExpressions.nowhere) : conditions.first
+        let isReversed = expressions.coin()
+        let terms = index.fields.dropFirst(expressions.below(4) / 3).map { field in
+            OrderTerm(
+                expressions.field(field.path),
+                isDescending: (field.isDescending != isReversed)
+                    != expressions.chance(1, in: 6))
+        }
+        let before = select.ordering
+        // Without an alias nothing can be taken for a column.
+        select.columns = select.columns.filter {
+            if case .expression(_, _?) = $0 { false } else { true }
+        }
+        if select.columns.isEmpty {
+            select.columns = [.expression(expressions.field(["_id"]), alias: nil)]
+        }
+        select.ordering = Ordering(
+            terms: terms, limit: before.limit, offset: before.offset)
     }
 
     private mutating func source(_ collection: String) -> Source {
@@ -50,11 +111,12 @@ struct RandomSelects {
     }
 
     private mutating func directives() -> [Object] {
-        guard expressions.chance(1, in: 6) else { return [] }
+        guard expressions.chance(1, in: 3) else { return [] }
         return [
             expressions.pick([
                 ["#intersects": true], ["#disable_index_scan": true], ["#prefer_order": true],
                 ["#max_scans": 2], ["#index": "i0"], ["#index": "i1"], ["#index": "i2"],
+                ["#index": "i3"], ["#index": "i0", "#intersects": true],
             ])
         ]
     }

@@ -83,6 +83,7 @@ struct RandomValues {
         for name in Self.fields where random.chance(2, in: 3) {
             object[name] =
                 switch name {
+                case _ where isLong && random.chance(1, in: 8): pick(Self.longTexts)
                 case _ where random.chance(1, in: 4): value(isLong: isLong)
                 case "a": .integer(Int64(random.below(6)))
                 case "b": pick(Self.numbers)

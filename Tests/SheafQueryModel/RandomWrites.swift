@@ -40,6 +40,19 @@ struct RandomWrites {
             returning: isInitial ? [] : returning())
     }
 
+    /// Twenty new documents.
+    mutating func largeInsert(firstID: Int) -> Insert {
+        selects.expressions.arguments = [:]
+        let documents = (firstID..<firstID + 20).map { id in
+            var object = selects.expressions.values.object(isLong: false)
+            object["_id"] = .integer(Int64(id))
+            return selects.expressions.literal(.object(object))
+        }
+        return Insert(
+            into: Source(Name("t", at: RandomExpressions.nowhere)), .expressions(documents),
+            isInitial: false, onConflict: .fail, returning: [])
+    }
+
     private mutating func delete() -> Delete {
         let source = source()
         var select = Select(columns: [], source: source)

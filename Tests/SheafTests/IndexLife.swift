@@ -228,10 +228,11 @@ final class IndexLife {
         _ index: IndexDefinition, _ documents: [Value: Object], in snapshot: DocumentSnapshot,
         _ comment: Comment
     ) throws {
+        let reader = IndexEntryReader(index)
         var before: [Value?]?
         var forward: [Value] = []
         try snapshot.forEachEntry(in: index.entries) { key, place in
-            let entry = try IndexEntry(key, of: index)
+            let entry = try reader.read(key)
             let found = try snapshot.document(at: place)
             let storedKey = StoreKey.document(
                 collection: index.collection, id: try DocumentID.key(of: entry.id))

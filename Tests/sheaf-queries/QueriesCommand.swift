@@ -74,6 +74,7 @@ enum QueriesCommand {
         say(
             "\(tally.statements) damaged statements: \(tally.run) run, \(tally.refused) refused, "
                 + "the longest took \(tally.longestMilliseconds) ms" + seconds(since: started))
+        if tally.longestMilliseconds > 500 { say("it was \(tally.longestText)") }
     }
 
     private static func seconds(since started: UInt64) -> String {

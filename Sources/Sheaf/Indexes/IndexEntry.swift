@@ -25,7 +25,7 @@ package struct IndexEntry: Sendable {
     package let id: Value
 
     /// Where the region stands in a key, and what follows it.
-    private static let regionOffset = 5
+    static let regionOffset = 5
     static let headerLength = 6
     /// So many bytes of the components has an entry that is cut.
     package static let cutLength = 256
@@ -42,7 +42,13 @@ package struct IndexEntry: Sendable {
         let (components, trailer) = (writer.components, writer.trailer)
         let length = headerLength + components.count + id.count + trailer.count
         if length <= Limits.maximumLinkLength {
-            return prefix(of: definition, .whole) + components + id + trailer
+            var key: [UInt8] = []
+            key.reserveCapacity(length)
+            append(definition, .whole, to: &key)
+            key.append(contentsOf: components)
+            key.append(contentsOf: id)
+            key.append(contentsOf: trailer)
+            return key
         }
         if components.count >= cutLength,
             headerLength + cutLength + id.count <= Limits.maximumLinkLength
@@ -52,46 +58,32 @@ package struct IndexEntry: Sendable {
         return prefix(of: definition, .bare) + id
     }
 
-    /// Reads a key of the index back.
+    /// Reads a key of the index back; who reads many makes an `IndexEntryReader`.
     package init(
         _ key: UnsafeRawBufferPointer, of definition: IndexDefinition
     ) throws(Malformed) {
-        let (region, start) = try Self.readHeader(key, definition)
-        let rest = UnsafeRawBufferPointer(rebasing: key[start...])
-        switch region {
-        case .whole:
-            var found = try SortKeyReader.read(rest, descending: definition.isDescending + [false])
-            guard let id = found.removeLast() else { throw .invalid("what is no id", at: start) }
-            self.init(region: region, values: found, id: id)
-        case .cut, .bare:
-            self.init(region: region, values: [], id: try DocumentID.id(of: Array(rest)))
-        }
+        self = try IndexEntryReader(definition).read(key)
     }
 
-    private init(region: Region, values: [Value?], id: Value) {
+    init(region: Region, values: [Value?], id: Value) {
         self.region = region
         self.values = values
         self.id = id
     }
 
-    /// The region of a key, and where its components begin, or its id if it has none or only some.
-    private static func readHeader(
-        _ key: UnsafeRawBufferPointer, _ definition: IndexDefinition
-    ) throws(Malformed) -> (Region, start: Int) {
-        guard key.count > headerLength else { throw .truncated(at: key.count) }
-        guard let region = Region(rawValue: key[regionOffset]) else {
-            throw .unexpected(key[regionOffset], at: regionOffset)
-        }
-        guard key.prefix(headerLength).elementsEqual(prefix(of: definition, region)) else {
-            throw .invalid("an entry of another index", at: 0)
-        }
-        let start = headerLength + (region == .cut ? cutLength : 0)
-        guard key.count > start else { throw .truncated(at: key.count) }
-        return (region, start)
-    }
-
     static func prefix(of definition: IndexDefinition, _ region: Region) -> [UInt8] {
         prefix(collection: definition.collection, number: definition.number) + [region.rawValue]
+    }
+
+    private static func append(
+        _ definition: IndexDefinition, _ region: Region, to key: inout [UInt8]
+    ) {
+        key.append(LinkChanges.firstByte)
+        for number in [definition.collection, definition.number] {
+            key.append(UInt8(number >> 8))
+            key.append(UInt8(number & 0xFF))
+        }
+        key.append(region.rawValue)
     }
 
     private static func prefix(collection: UInt16, number: UInt16) -> [UInt8] {

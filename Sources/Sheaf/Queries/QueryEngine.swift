@@ -112,6 +112,11 @@ package final class QueryEngine: Sendable {
         try run(try statement(text), arguments, on: reader()).planText()
     }
 
+    /// Makes the plan of a statement that reads, and throws it away.
+    package func prepare(_ statement: Statement) throws(QueryError) {
+        try run(statement, [:], on: reader()).prepare()
+    }
+
     private func reader() -> SnapshotReader {
         SnapshotReader(
             documents.snapshot(), virtual: virtual(parameters.withLock { $0 }))
@@ -182,7 +187,7 @@ package final class QueryEngine: Sendable {
                     returned.append(object)
                 }
             }
-            let rows = plan.returnsRows ? try run.returned(returned) : QueryRows()
+            let rows = try run.returned(returned, by: plan, changing: ids.count)
             return Change(rows: rows, reader: reader, ids: ids)
         } catch {
             throw .query(error)

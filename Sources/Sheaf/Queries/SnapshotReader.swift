@@ -11,6 +11,8 @@ package final class SnapshotReader: QueryStore {
     private let pending: [[UInt8]: StoredDocument?]
     private let virtual: any VirtualCollections
     package let names: NameTable
+    /// What was read ahead, so that the reading is not left out.
+    private var fetchedBytes: UInt64 = 0
 
     /// The numbers of the pending documents that were shown, by their keys.
     private var pendingNumbers: [[UInt8]: UInt64] = [:]
@@ -56,9 +58,10 @@ package final class SnapshotReader: QueryStore {
     // MARK: Scans
 
     package func scan(
-        _ range: KeyRange, isReversed: Bool, skipping skipped: Int, filter: FieldFilter?,
+        _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
         _ tally: inout ScanTally, _ body: (ScannedDocument) throws(QueryError) -> Bool
     ) throws(QueryError) {
+        let isReversed = order == .descending
         guard let range = entered(range, isReversed: isReversed, skipping: skipped) else { return }
         var (entries, fetched) = (0, 0)
         defer {
@@ -67,26 +70,49 @@ package final class SnapshotReader: QueryStore {
         }
         let log = snapshot.log
         let hasPending = !pending.isEmpty
+        // In the order of the log documents come from memory in one run, and not one by one.
+        let sorts = order == .any && snapshot.count(in: range) >= PlaceBatch.leastSorted
+        let batch = PlaceBatch(sorts: sorts)
+        var segment: Segment?
+        func flush() throws(QueryError) -> Bool {
+            if sorts { batch.sort() } else { fetchedBytes &+= log.segments.fetch(batch.places) }
+            for place in batch.places {
+                entries += 1
+                let logged = try onStorage { () throws(StorageError) in
+                    try log.newestOperation(at: place, near: &segment)
+                }
+                if hasPending, pending[Array(logged.key)] != nil { continue }
+                fetched += 1
+                guard try visit(logged, at: place, filter, body) else { return false }
+            }
+            batch.removeAll()
+            return true
+        }
+        var goesOn = true
         try log.tree.forEach(in: range, reversed: isReversed) { (_, value) throws(QueryError) in
             guard let place = Place(value) else { return true }
-            entries += 1
-            let logged = try onStorage { () throws(StorageError) in
-                try log.newestOperation(at: place)
-            }
-            if hasPending, pending[Array(logged.key)] != nil { return true }
-            fetched += 1
-            guard !place.isExtension else {
-                return try visit(joinedAt: place, filter, body)
-            }
-            let fields = try onDocument { () throws(Malformed) in
-                try DocumentPayload(logged.payload).state?.existingFields()
-            }
-            guard let fields, try Self.holds(filter, fields) else { return true }
-            return try body(
-                ScannedDocument(
-                    fields, id: Self.id(of: logged.key), place: place.position.rawValue,
-                    isLasting: true))
+            guard batch.append(place) else { return true }
+            goesOn = try flush()
+            return goesOn
         }
+        if goesOn { _ = try flush() }
+    }
+
+    /// Shows the document of an operation to `body`.
+    @inline(__always)
+    private func visit(
+        _ logged: SheafStorage.Operation, at place: Place, _ filter: FieldFilter?,
+        _ body: (ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError) -> Bool {
+        guard !place.isExtension else { return try visit(joinedAt: place, filter, body) }
+        let fields = try onDocument { () throws(Malformed) in
+            try DocumentPayload(logged.payload).state?.existingFields()
+        }
+        guard let fields, try Self.holds(filter, fields) else { return true }
+        return try body(
+            ScannedDocument(
+                fields, id: Self.id(of: logged.key), place: place.position.rawValue,
+                isLasting: true))
     }
 
     /// The range from its first entry on that is not skipped.
@@ -172,7 +198,7 @@ package final class SnapshotReader: QueryStore {
     package func read(
         _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
     ) throws(QueryError) {
-        if let found = pending[key] {
+        if !pending.isEmpty, let found = pending[key] {
             guard let document = found else { return }
             let place = pendingPlace(of: key)
             return try key.span.withUnsafeBytes { (key) throws(QueryError) in
@@ -183,9 +209,12 @@ package final class SnapshotReader: QueryStore {
                 }
             }
         }
-        var tally = ScanTally()
-        try scan(.only(key), isReversed: false, skipping: 0, filter: nil, &tally) {
-            (document) throws(QueryError) in
+        let log = snapshot.log
+        guard let place = key.span.withUnsafeBytes({ log.place(of: $0) }) else { return }
+        let logged = try onStorage { () throws(StorageError) in
+            try log.newestOperation(at: place)
+        }
+        _ = try visit(logged, at: place, nil) { (document) throws(QueryError) in
             try body(document)
             return true
         }

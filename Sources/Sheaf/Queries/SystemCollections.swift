@@ -64,7 +64,7 @@ struct SystemCollections: VirtualCollections {
             var count: Int64 = 0
             var tally = ScanTally()
             try reader.scan(
-                StoreKey.documents(of: UInt16(number)), isReversed: false, skipping: 0,
+                StoreKey.documents(of: UInt16(number)), .any, skipping: 0,
                 filter: nil, &tally
             ) { (_) throws(QueryError) in
                 count += 1

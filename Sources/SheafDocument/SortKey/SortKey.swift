@@ -63,7 +63,9 @@ package struct SortKeyWriter {
     package private(set) var components: [UInt8] = []
     private var forms: [SortKey.NumberForm] = []
 
-    package init() {}
+    package init() {
+        components.reserveCapacity(48)
+    }
 
     /// Adds a value; nil stands for one that is missing.
     package mutating func append(_ value: Value?, descending: Bool = false) {

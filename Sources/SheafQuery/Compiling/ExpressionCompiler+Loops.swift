@@ -3,7 +3,7 @@ import SheafDocument
 /// What is asked or made of the elements of arrays.
 extension ExpressionCompiler {
     /// Quantifiers and comprehensions.
-    mutating func compileLoop(_ expression: Expression) throws(QueryError) -> Compiled {
+    func compileLoop(_ expression: Expression) throws(QueryError) -> Compiled {
         let loop: Evaluator
         switch expression.node {
         case .quantified(let quantified): loop = try compile(quantified).evaluator
@@ -18,7 +18,7 @@ extension ExpressionCompiler {
         }
     }
 
-    private mutating func compile(_ quantified: Quantified) throws(QueryError) -> Compiled {
+    private func compile(_ quantified: Quantified) throws(QueryError) -> Compiled {
         let loop = try bind(quantified.bindings)
         let condition = try compilePredicate(quantified.condition).predicate
         for _ in quantified.bindings { scope.unbind() }
@@ -38,7 +38,7 @@ extension ExpressionCompiler {
         }
     }
 
-    private mutating func compile(_ comprehension: Comprehension) throws(QueryError) -> Compiled {
+    private func compile(_ comprehension: Comprehension) throws(QueryError) -> Compiled {
         let loop = try bind(comprehension.bindings)
         let condition = try comprehension.condition.map { (condition) throws(QueryError) in
             try compilePredicate(condition).predicate
@@ -74,7 +74,7 @@ extension ExpressionCompiler {
         }
     }
 
-    private mutating func bind(_ bindings: [Binding]) throws(QueryError) -> Loop {
+    private func bind(_ bindings: [Binding]) throws(QueryError) -> Loop {
         var loop = Loop()
         for binding in bindings {
             let source = try compile(binding.source).evaluator

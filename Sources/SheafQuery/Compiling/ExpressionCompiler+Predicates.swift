@@ -19,7 +19,7 @@ enum CompiledPredicate {
 
 extension ExpressionCompiler {
     /// A condition, whose answer needs no value to be made of it.
-    mutating func compilePredicate(
+    func compilePredicate(
         _ expression: Expression
     ) throws(QueryError) -> CompiledPredicate {
         switch expression.node {
@@ -76,7 +76,7 @@ extension ExpressionCompiler {
         }
     }
 
-    private mutating func combine(
+    private func combine(
         _ terms: [Expression], startingWith start: Truth, endingAt end: Truth
     ) throws(QueryError) -> CompiledPredicate {
         var known = start
@@ -100,7 +100,7 @@ extension ExpressionCompiler {
         }
     }
 
-    private mutating func compileMembership(
+    private func compileMembership(
         _ operand: Expression, _ list: Expression, isNegated: Bool
     ) throws(QueryError) -> CompiledPredicate {
         let value = try compile(operand)
@@ -123,7 +123,7 @@ extension ExpressionCompiler {
         }
     }
 
-    private mutating func compile(
+    private func compile(
         _ pattern: Pattern, _ expression: Expression
     ) throws(QueryError) -> CompiledPredicate {
         let operands = try compile(

@@ -4,7 +4,7 @@ import SheafDocument
 /// Turns expressions into closures over frames, once for each run of a statement.
 ///
 /// Arguments are known by then, and so are constants like those that are written out.
-struct ExpressionCompiler {
+final class ExpressionCompiler {
     var scope: Scope
     let names: NameTable
     let arguments: [String: Value]
@@ -21,7 +21,7 @@ struct ExpressionCompiler {
         self.context = context
     }
 
-    mutating func compile(_ expression: Expression) throws(QueryError) -> Compiled {
+    func compile(_ expression: Expression) throws(QueryError) -> Compiled {
         if let index = try groups?.key(of: expression, scope) {
             return .dynamic { (frame) throws(QueryError) in frame.groups[index] }
         }
@@ -85,14 +85,14 @@ struct ExpressionCompiler {
         }
     }
 
-    mutating func compile(_ expressions: [Expression]) throws(QueryError) -> [Compiled] {
+    func compile(_ expressions: [Expression]) throws(QueryError) -> [Compiled] {
         var compiled: [Compiled] = []
         for expression in expressions { compiled.append(try compile(expression)) }
         return compiled
     }
 
     /// The value of an expression that must not depend on rows; `place` says what it is for.
-    mutating func constant(
+    func constant(
         _ expression: Expression, for place: String
     ) throws(QueryError) -> Value? {
         switch try compile(expression) {
@@ -152,17 +152,14 @@ struct ExpressionCompiler {
                 }
             }
             return .dynamic { (frame) throws(QueryError) in
-                let row = frame.rows[source]
-                switch row.content {
-                case .absent: return nil
-                case .encoded(let fields):
+                if let fields = frame.rows[source].fields {
                     let names = frame.names
                     return try onDocument { () throws(Malformed) in
                         try followed.value(in: fields, names)
                     }
-                case .value(let object):
-                    return Operators.value(at: path[...], of: .object(object))
                 }
+                guard case .value(let object) = frame.rows[source].content else { return nil }
+                return Operators.value(at: path[...], of: .object(object))
             }
         }
     }
@@ -187,7 +184,7 @@ struct ExpressionCompiler {
 
     // MARK: Choices
 
-    private mutating func compile(_ conditional: Conditional) throws(QueryError) -> Compiled {
+    private func compile(_ conditional: Conditional) throws(QueryError) -> Compiled {
         var subject: Evaluator?
         if let expression = conditional.subject { subject = try compile(expression).evaluator }
         var branches: [(when: Evaluator, then: Evaluator)] = []
@@ -216,7 +213,7 @@ struct ExpressionCompiler {
 
     // MARK: Functions
 
-    private mutating func compile(_ call: Call, at range: SourceRange) throws(QueryError)
+    private func compile(_ call: Call, at range: SourceRange) throws(QueryError)
         -> Compiled
     {
         if let kind = AggregateKind(rawValue: call.name) {
@@ -274,7 +271,7 @@ struct ExpressionCompiler {
         }
     }
 
-    private mutating func compile(
+    private func compile(
         aggregate kind: AggregateKind, _ call: Call, at range: SourceRange
     ) throws(QueryError) -> Compiled {
         guard var groups else {

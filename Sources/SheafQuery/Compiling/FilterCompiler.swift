@@ -4,26 +4,32 @@ import SheafDocument
 /// Turns conditions into filters that read the fields of encoded documents, where they are simple
 /// enough: then nothing is decoded to ask them.
 struct FilterCompiler {
-    var compiler: ExpressionCompiler
+    let compiler: ExpressionCompiler
     let source: Int
 
     /// Splits a condition into what a filter asks, and what is left for frames.
-    mutating func split(
+    func split(
         _ condition: Expression
-    ) throws(QueryError) -> (filter: FieldFilter?, rest: [Expression]) {
+    ) throws(QueryError) -> (filter: FieldFilter?, asked: [Expression], rest: [Expression]) {
         let terms: [Expression]
         if case .and(let all) = condition.node { terms = all } else { terms = [condition] }
         var filters: [FieldFilter] = []
+        var asked: [Expression] = []
         var rest: [Expression] = []
         for term in terms {
-            if let filter = try filter(term) { filters.append(filter) } else { rest.append(term) }
+            guard let filter = try filter(term) else {
+                rest.append(term)
+                continue
+            }
+            filters.append(filter)
+            asked.append(term)
         }
-        guard let first = filters.first else { return (nil, rest) }
-        return (filters.count == 1 ? first : .all(filters), rest)
+        guard let first = filters.first else { return (nil, [], rest) }
+        return (filters.count == 1 ? first : .all(filters), asked, rest)
     }
 
     /// The filter that asks a condition; none where it takes a frame.
-    mutating func filter(_ expression: Expression) throws(QueryError) -> FieldFilter? {
+    func filter(_ expression: Expression) throws(QueryError) -> FieldFilter? {
         switch expression.node {
         case .and(let terms): return try filters(terms).map(FieldFilter.all)
         case .or(let terms): return try filters(terms).map(FieldFilter.any)
@@ -62,7 +68,7 @@ struct FilterCompiler {
         }
     }
 
-    private mutating func filters(
+    private func filters(
         _ expressions: [Expression]
     ) throws(QueryError) -> [FieldFilter]? {
         var filters: [FieldFilter] = []
@@ -84,7 +90,7 @@ struct FilterCompiler {
     }
 
     /// A value that is known and that something can be compared with.
-    private mutating func value(_ expression: Expression) throws(QueryError) -> Value? {
+    private func value(_ expression: Expression) throws(QueryError) -> Value? {
         guard case .constant(let value?) = try compiler.compile(expression), value != .null else {
             return nil
         }

@@ -6,7 +6,10 @@ package import SheafDocument
 /// One is made for each run of a statement, and used for all its rows.
 package final class Frame {
     /// The row of each source, in the order of FROM and the joins.
-    package var rows: [Row]
+    ///
+    /// Not an array: every field that is read would ask whether somebody else changes it.
+    package let rows: UnsafeMutablePointer<Row>
+    private let sourceCount: Int
     /// What comprehensions have bound.
     var variables: [Value?]
     /// How many loops lie in one another here, and how many steps all of them have taken.
@@ -21,10 +24,17 @@ package final class Frame {
     package init(
         sourceCount: Int, variableCount: Int, names: NameTable, context: FunctionContext
     ) {
-        rows = Array(repeating: Row(), count: sourceCount)
+        rows = .allocate(capacity: sourceCount)
+        rows.initialize(repeating: Row(), count: sourceCount)
+        self.sourceCount = sourceCount
         variables = Array(repeating: nil, count: variableCount)
         self.names = names
         self.context = context
+    }
+
+    deinit {
+        rows.deinitialize(count: sourceCount)
+        rows.deallocate()
     }
 }
 
@@ -38,32 +48,53 @@ package struct Row {
         case value(Object)
     }
 
-    package let content: Content
+    /// The fields of a document in its bytes.
+    package let fields: EncodedObject?
+    /// What there is instead.
+    private let object: Box?
     /// The bytes of the id, as keys have them; none for rows that bring theirs along.
     package let id: UnsafeRawBufferPointer?
     /// Whether the bytes are valid as long as the store.
     let isLasting: Bool
 
+    /// So a row of bytes costs nothing to copy.
+    private final class Box {
+        let value: Object
+
+        init(_ value: Object) {
+            self.value = value
+        }
+    }
+
+    package var content: Content {
+        if let fields { return .encoded(fields) }
+        return object.map { .value($0.value) } ?? .absent
+    }
+
     package init() {
-        content = .absent
+        fields = nil
+        object = nil
         id = nil
         isLasting = true
     }
 
     init(_ document: ScannedDocument) {
-        content = .encoded(document.fields)
+        fields = document.fields
+        object = nil
         id = document.id
         isLasting = document.isLasting
     }
 
     init(_ fields: EncodedObject, id: UnsafeRawBufferPointer) {
-        content = .encoded(fields)
+        self.fields = fields
+        object = nil
         self.id = id
         isLasting = true
     }
 
     package init(_ object: Object) {
-        content = .value(object)
+        fields = nil
+        self.object = Box(object)
         id = nil
         isLasting = true
     }

@@ -3,7 +3,7 @@ import SheafDocument
 /// Turns the columns of a statement into what makes rows of them.
 enum ProjectionCompiler {
     static func compile(
-        _ columns: [ResultColumn], _ compiler: inout ExpressionCompiler
+        _ columns: [ResultColumn], _ compiler: ExpressionCompiler
     ) throws(QueryError) -> Projection {
         if columns.count == 1, case .all(nil, _) = columns[0] {
             let members = compiler.scope.members

@@ -19,11 +19,13 @@ package struct Aggregate: Sendable {
         case middle(NumberList, isMean: Bool)
     }
 
+    private let kind: AggregateKind
     private var state: State
     /// What has come already, where only distinct values count.
     private var seen: Set<Value>?
 
     package init(_ kind: AggregateKind, isDistinct: Bool = false) {
+        self.kind = kind
         state =
             switch kind {
             case .count: .count(0)
@@ -52,7 +54,7 @@ package struct Aggregate: Sendable {
     /// number by those that compute.
     package mutating func add(_ value: Value?) {
         guard let value, value.kind != .null, isTaken(value) else { return }
-        if seen != nil, seen?.insert(value).inserted == false { return }
+        if seen != nil { return note(value) }
         switch state {
         case .count(let count):
             state = .count(count + 1)
@@ -78,6 +80,15 @@ package struct Aggregate: Sendable {
         }
     }
 
+    /// Takes a value in that counts once.
+    private mutating func note(_ value: Value) {
+        guard let index = seen?.firstIndex(of: value), let known = seen?[index] else {
+            seen?.insert(value)
+            return
+        }
+        if ValueForm.precedes(value, known) { seen?.update(with: value) }
+    }
+
     /// Of equal values the same one stays in whatever order they come.
     private static func stands(_ value: Value, for other: Value) -> Bool {
         ValueForm.precedes(value, other) && value == other
@@ -93,7 +104,13 @@ package struct Aggregate: Sendable {
 
     /// What the rows so far come to; MISSING where none counted, but for COUNT, which is zero.
     package func result() -> Value? {
-        switch state {
+        if let seen {
+            // In order, or sums of floats would be others in each process.
+            var plain = Aggregate(kind)
+            for value in kind == .count ? Array(seen) : seen.sorted() { plain.add(value) }
+            return plain.result()
+        }
+        return switch state {
         case .count(let count): .integer(count)
         case .sum(let sum): sum.total
         case .mean(let sum): sum.mean

@@ -21,6 +21,13 @@ struct Sorter<Row> {
         self.limit = limit
     }
 
+    /// Whether a row with this first key may be among the first so far.
+    func mayTake(_ first: Value?) -> Bool {
+        guard let limit, entries.count == limit, let last = entries.first else { return true }
+        let order = Self.compare(first, last.keys[0])
+        return isDescending[0] ? order >= 0 : order <= 0
+    }
+
     /// Takes a row in; `row` is called only if it is among the first so far.
     mutating func add(
         _ keys: [Value?], _ row: () throws(QueryError) -> Row

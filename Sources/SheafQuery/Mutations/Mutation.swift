@@ -30,4 +30,7 @@ package struct MutationPlan {
     package let older: [Object]
     /// The fields of documents as the statement sees them.
     package let types: FieldTypes
+    /// How the documents were found; none where there was nothing to find.
+    var finding: PlannedSelect?
+    var profile: MutationProfile?
 }

@@ -6,6 +6,8 @@ struct MutationPlanner {
     let environment: PlanEnvironment
     /// Makes ids for documents that come without one.
     let newID: () -> Value
+    /// Counts nanoseconds, for PROFILE.
+    var clock: (() -> UInt64)?
 
     // MARK: DELETE and EVICT
 
@@ -14,8 +16,8 @@ struct MutationPlanner {
         var older: [Object] = []
         let action: Mutation.Action = delete.isEviction ? .evict : .delete
         let returnsRows = !delete.returning.isEmpty
-        try forEachDocument(
-            of: delete.source, delete.condition, delete.ordering, readsAll: returnsRows
+        let finding = try forEachDocument(
+            of: try selection(delete), readsAll: returnsRows
         ) { (id, document, _) throws(QueryError) in
             if let document { older.append(document) }
             mutations.append(
@@ -25,17 +27,25 @@ struct MutationPlanner {
         }
         return MutationPlan(
             mutations: mutations, returnsOlderDocuments: true, returnsRows: returnsRows,
-            older: older, types: types(of: delete.source))
+            older: older, types: types(of: delete.source), finding: finding)
+    }
+
+    /// The SELECT that finds what is deleted.
+    func selection(_ delete: Delete) throws(QueryError) -> Select {
+        try selection(
+            of: delete.source, delete.condition, delete.ordering,
+            readsFields: !delete.returning.isEmpty)
     }
 
     // MARK: UPDATE
 
     func plan(_ update: Update) throws(QueryError) -> MutationPlan {
-        let (assignments, variableCount) = try compile(update)
+        let compiler = environment.compiler()
+        let assignments = try compile(update, compiler)
         var mutations: [Mutation] = []
-        try forEachDocument(
-            of: update.source, update.condition, Ordering(), readsAll: false,
-            variableCount: variableCount
+        let finding = try forEachDocument(
+            of: try selection(update), readsAll: false,
+            variableCount: compiler.scope.variableCount
         ) { (id, _, frame) throws(QueryError) in
             var edits: [Edit] = []
             for assignment in assignments {
@@ -49,7 +59,14 @@ struct MutationPlanner {
         }
         return MutationPlan(
             mutations: mutations, returnsOlderDocuments: false,
-            returnsRows: !update.returning.isEmpty, older: [], types: types(of: update.source))
+            returnsRows: !update.returning.isEmpty, older: [], types: types(of: update.source),
+            finding: finding)
+    }
+
+    /// The SELECT that finds what is updated.
+    func selection(_ update: Update) throws(QueryError) -> Select {
+        // What is set may depend on any field.
+        try selection(of: update.source, update.condition, Ordering(), readsFields: true)
     }
 
     private func types(of source: Source) -> FieldTypes {
@@ -59,23 +76,23 @@ struct MutationPlanner {
     private typealias NumberMaker = (Frame) throws(QueryError) -> Number
     private typealias EditMaker = (Frame) throws(QueryError) -> Edit?
 
-    /// The assignments, and how many variables they bind.
-    private func compile(_ update: Update) throws(QueryError) -> ([EditMaker], Int) {
-        var compiler = environment.compiler()
+    private func compile(
+        _ update: Update, _ compiler: ExpressionCompiler
+    ) throws(QueryError) -> [EditMaker] {
         try compiler.scope.add(update.source, isStrict: environment.isStrict)
         let types = compiler.scope.members[0].types
         let checker = AssignmentChecker(
             text: environment.text, source: Scope.name(of: update.source), types: types)
         var makers: [EditMaker] = []
         for assignment in update.assignments {
-            makers.append(try maker(of: assignment, checker, &compiler))
+            makers.append(try maker(of: assignment, checker, compiler))
         }
-        return (makers, compiler.scope.variableCount)
+        return makers
     }
 
     private func maker(
         of assignment: Assignment, _ checker: AssignmentChecker,
-        _ compiler: inout ExpressionCompiler
+        _ compiler: ExpressionCompiler
     ) throws(QueryError) -> EditMaker {
         let path = try checker.path(of: assignment)
         switch assignment {
@@ -95,7 +112,7 @@ struct MutationPlanner {
             }
             return maker
         case .increment(_, let expression):
-            let number = try number(expression, "INCREMENT BY", &compiler)
+            let number = try number(expression, "INCREMENT BY", compiler)
             let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
                 Edit.increment(path: path, by: try number(frame))
             }
@@ -103,7 +120,7 @@ struct MutationPlanner {
         case .restart(_, let expression):
             let number: NumberMaker
             if let expression {
-                number = try self.number(expression, "RESTART WITH", &compiler)
+                number = try self.number(expression, "RESTART WITH", compiler)
             } else {
                 number = { (_) throws(QueryError) -> Number in .integer(0) }
             }
@@ -112,7 +129,7 @@ struct MutationPlanner {
             }
             return maker
         case .incrementOlder(_, let expression):
-            let number = try number(expression, "PN_INCREMENT BY", &compiler)
+            let number = try number(expression, "PN_INCREMENT BY", compiler)
             let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
                 Edit.incrementOlder(path: path, by: try number(frame))
             }
@@ -121,7 +138,7 @@ struct MutationPlanner {
     }
 
     private func number(
-        _ expression: Expression, _ place: String, _ compiler: inout ExpressionCompiler
+        _ expression: Expression, _ place: String, _ compiler: ExpressionCompiler
     ) throws(QueryError) -> NumberMaker {
         let evaluator = try compiler.compile(expression).evaluator
         let text = environment.text
@@ -145,11 +162,11 @@ struct MutationPlanner {
                 .meaning, "names that begin with __ are those of the system",
                 at: insert.source.name.range, in: environment.text)
         }
-        var compiler = environment.compiler()
+        let compiler = environment.compiler()
         let types = types(of: insert.source)
         var mutations: [Mutation] = []
         var seen: Set<[UInt8]> = []
-        for (object, range) in try documents(of: insert, rows, &compiler) {
+        for (object, range) in try documents(of: insert, rows, compiler) {
             var object = object
             let id = object[Row.idName] ?? newID()
             object[Row.idName] = nil
@@ -174,11 +191,11 @@ struct MutationPlanner {
         }
         return MutationPlan(
             mutations: mutations, returnsOlderDocuments: false,
-            returnsRows: !insert.returning.isEmpty, older: [], types: types)
+            returnsRows: !insert.returning.isEmpty, older: [], types: types, finding: nil)
     }
 
     private func documents(
-        of insert: Insert, _ rows: [Object]?, _ compiler: inout ExpressionCompiler
+        of insert: Insert, _ rows: [Object]?, _ compiler: ExpressionCompiler
     ) throws(QueryError) -> [(Object, SourceRange)] {
         if let rows { return rows.map { ($0, insert.source.name.range) } }
         guard case .expressions(let expressions) = insert.documents else { return [] }
@@ -205,28 +222,36 @@ struct MutationPlanner {
         }
     }
 
-    /// Visits the documents that a statement is about, and gathers them before any is changed.
-    private func forEachDocument(
-        of source: Source, _ condition: Expression?, _ ordering: Ordering, readsAll: Bool,
-        variableCount: Int = 0,
-        _ body: @escaping (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void
-    ) throws(QueryError) {
+    /// The SELECT that finds documents.
+    private func selection(
+        of source: Source, _ condition: Expression?, _ ordering: Ordering, readsFields: Bool
+    ) throws(QueryError) -> Select {
         try checkChangeable(source)
-        let range = source.name.range
-        let id = Expression(.path([Scope.name(of: source), Row.idName]), at: range)
-        var select = Select(columns: [.expression(id, alias: nil)], source: source)
+        let (range, name) = (source.name.range, Scope.name(of: source))
+        let id = Expression(.path([name, Row.idName]), at: range)
+        var columns = [ResultColumn.expression(id, alias: nil)]
+        // An index that has no more than the condition asks would not do.
+        if readsFields { columns.append(.all(qualifier: Name(name, at: range), at: range)) }
+        var select = Select(columns: columns, source: source)
         select.condition = condition
         select.ordering = ordering
-        var planner = SelectPlanner(select, environment)
-        planner.readsDocuments = true
-        let plan = try planner.plan()
-        // The same frame shows rows to the condition and to assignments, one after the other.
+        return select
+    }
+
+    /// Visits the documents that a statement is about, and gathers them before any is changed.
+    private func forEachDocument(
+        of select: Select, readsAll: Bool, variableCount: Int = 0,
+        _ body: @escaping (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void
+    ) throws(QueryError) -> PlannedSelect {
+        let plan = try SelectPlanner(select, environment).plan()
+        // The frame is used for the expressions of the statement, too.
         plan.variableCount = max(plan.variableCount, variableCount)
-        let run = SelectRun(plan, environment)
-        let types = types(of: source)
+        let run = SelectRun(plan, environment, clock: clock)
+        let types = types(of: select.source)
         try run.forEach { (frame) throws(QueryError) in
             guard let id = try frame.rows[0].idValue() else { return }
             try body(id, readsAll ? try frame.rows[0].object(types, frame.names) : nil, frame)
         }
+        return PlannedSelect(select: select, plan: plan, tallies: run.tallies)
     }
 }

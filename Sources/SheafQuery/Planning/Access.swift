@@ -50,6 +50,8 @@ struct AccessPath {
     var isExact: Bool
     /// Whether they come in the order that is wanted.
     var isOrdered = false
+    /// How many entries are compared with each other to find out which documents those are.
+    var comparedCount = 0
 
     static let nothing = AccessPath(access: .nothing, count: 0, isExact: true, isOrdered: true)
 }

@@ -12,12 +12,15 @@ struct AccessPlanner {
     var order: [IndexDescription.Field] = []
     var limit: Int?
     /// The fields that the statement asks for; none where it asks for whole documents.
-    var neededPaths: Set<[String]>?
+    var neededPaths: [[String]]?
 
     /// An entry that has to be looked up costs more than a document that is next in line.
     private static let fetchCost = 3.0
     private static let entryCost = 0.7
     private static let sortCost = 0.4
+
+    /// The order of documents, and of entries of an index whose fields are equal.
+    private static let idOrder = IndexDescription.Field([Row.idName], isDescending: false)
 
     /// The best way to the documents of a condition.
     func path(to condition: Condition) -> AccessPath {
@@ -26,7 +29,8 @@ struct AccessPlanner {
         var bestCost = cost(of: best)
         for candidate in candidates(for: condition) {
             let cost = cost(of: candidate)
-            if cost < bestCost || hints.forces(candidate.access) && !hints.forces(best.access) {
+            let isForced = hints.forces(candidate.access)
+            if isForced != hints.forces(best.access) ? isForced : cost < bestCost {
                 (best, bestCost) = (candidate, cost)
             }
         }
@@ -40,7 +44,7 @@ struct AccessPlanner {
             AccessPath(
                 access: .documents([collection.keys], isReversed: false),
                 count: count(collection.keys), isExact: isExact),
-            fields: [IndexDescription.Field([Row.idName], isDescending: false)], fixed: [])
+            fields: [Self.idOrder], fixed: [])
     }
 
     private func cost(of path: AccessPath) -> Double {
@@ -55,8 +59,9 @@ struct AccessPlanner {
             case .index(let scan): scan.isCovering ? Self.entryCost : Self.fetchCost
             case .ids, .union, .intersection: Self.fetchCost
             }
-        let sorted = order.isEmpty || path.isOrdered ? 0 : Double(path.count) * Self.sortCost
-        return visited * each + sorted
+        var sorted = order.isEmpty || path.isOrdered ? 0 : Double(path.count) * Self.sortCost
+        if hints.prefersOrder, !path.isOrdered { sorted = .infinity }
+        return visited * each + Double(path.comparedCount) * Self.entryCost + sorted
     }
 
     // MARK: Candidates
@@ -92,27 +97,27 @@ struct AccessPlanner {
 
     /// Documents by their ids.
     private func primary(_ fields: FieldSets, isRestExact: Bool) -> AccessPath? {
-        guard let set = fields.sets[[Row.idName]] else { return nil }
+        guard let set = fields.set(of: [Row.idName]) else { return nil }
         let isExact = isRestExact && fields.isExact(using: [[Row.idName]])
         let ranges = set.ranges.map { $0.keys(behind: collection.keyPrefix, isDescending: false) }
         if set.isPoints {
             let keys = set.ranges.map { collection.keyPrefix + $0.lower.bytes }
             return ordered(
                 AccessPath(access: .ids(keys), count: keys.count, isExact: isExact),
-                fields: [IndexDescription.Field([Row.idName], isDescending: false)],
+                fields: [Self.idOrder],
                 fixed: set.ranges.count == 1 ? [[Row.idName]] : [])
         }
         return ordered(
             AccessPath(
                 access: .documents(KeyRange.union(ranges), isReversed: false),
                 count: ranges.reduce(0) { $0 + count($1) }, isExact: isExact),
-            fields: [IndexDescription.Field([Row.idName], isDescending: false)], fixed: [])
+            fields: [Self.idOrder], fixed: [])
     }
 
     private func path(
         _ index: IndexDescription, _ fields: FieldSets, isRestExact: Bool
     ) -> AccessPath? {
-        let spans = IndexSpans(index, fields.sets, limit: hints.maximumRanges)
+        let spans = IndexSpans(index, fields, limit: hints.maximumRanges)
         let isWanted = !order.isEmpty || neededPaths != nil
         guard !spans.usedPaths.isEmpty || isWanted else { return nil }
         let isExact =
@@ -125,7 +130,7 @@ struct AccessPlanner {
             AccessPath(
                 access: .index(scan), count: ranges.reduce(0) { $0 + count($1) },
                 isExact: isExact),
-            fields: index.fields, fixed: spans.fixedPaths)
+            fields: index.fields + [Self.idOrder], fixed: spans.fixedPaths)
         let isUseful = !spans.usedPaths.isEmpty || path.isOrdered && !order.isEmpty
         return isUseful || scan.isCovering ? path : nil
     }
@@ -187,12 +192,12 @@ struct AccessPlanner {
                 AccessPath(
                     access: .index(scan), count: merged.reduce(0) { $0 + count($1) },
                     isExact: isExact),
-                fields: index.fields, fixed: [])
+                fields: index.fields + [Self.idOrder], fixed: [])
         }
         let sorted = keys.sorted { $0.lexicographicallyPrecedes($1) }
         return ordered(
             AccessPath(access: .ids(sorted), count: sorted.count, isExact: isExact),
-            fields: [IndexDescription.Field([Row.idName], isDescending: false)], fixed: [])
+            fields: [Self.idOrder], fixed: [])
     }
 
     /// Two indexes at once, where each alone comes to many more documents than are asked for.
@@ -202,19 +207,18 @@ struct AccessPlanner {
             if case .index(let scan) = $0.access { return !scan.isCovering && !$0.isExact }
             return false
         }.sorted { $0.count < $1.count }
-        guard hints.intersects ?? (scans.count > 1 && scans[0].count > 1_000), scans.count > 1,
-            scans[1].count < 8 * scans[0].count
-        else { return nil }
+        guard scans.count > 1, hints.intersects ?? (scans[0].count > 1_000) else { return nil }
         return AccessPath(
             access: .intersection(scans.prefix(2).map(\.access)), count: scans[0].count / 3,
-            isExact: false, isOrdered: order.isEmpty)
+            isExact: false, isOrdered: order.isEmpty,
+            comparedCount: scans[0].count + scans[1].count)
     }
 
     // MARK: Order
 
     /// Turns a way around where that gives the order that is wanted.
     private func ordered(
-        _ path: AccessPath, fields: [IndexDescription.Field], fixed: Set<[String]>
+        _ path: AccessPath, fields: [IndexDescription.Field], fixed: [[String]]
     ) -> AccessPath {
         var path = path
         guard !order.isEmpty else {
@@ -246,7 +250,7 @@ struct AccessPlanner {
     /// Whether fields have an order, forwards or backwards; none where they do not.
     private static func direction(
         of order: [IndexDescription.Field], in fields: [IndexDescription.Field],
-        fixed: Set<[String]>
+        fixed: [[String]]
     ) -> Bool? {
         var isReversed: Bool?
         var rest = fields[...]

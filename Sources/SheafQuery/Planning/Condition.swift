@@ -29,12 +29,12 @@ indirect enum Condition {
 /// Finds what keys can answer in conditions.
 struct ConditionReader {
     /// Compiles what has to be known before the rows are.
-    var compiler: ExpressionCompiler
+    let compiler: ExpressionCompiler
     /// The source whose fields are meant.
     let source: Int
 
     /// What has to hold where `expression` is true.
-    mutating func read(
+    func read(
         _ expression: Expression, isNegated: Bool = false
     ) throws(QueryError) -> Condition {
         switch expression.node {
@@ -100,12 +100,12 @@ struct ConditionReader {
     }
 
     /// The value of an expression that depends on no row.
-    private mutating func constant(_ expression: Expression) throws(QueryError) -> Value?? {
+    private func constant(_ expression: Expression) throws(QueryError) -> Value?? {
         guard case .constant(let value) = try compiler.compile(expression) else { return nil }
         return .some(value)
     }
 
-    private mutating func comparison(
+    private func comparison(
         _ operation: ComparisonOperator, _ left: Expression, _ right: Expression
     ) throws(QueryError) -> Condition {
         if let path = try path(of: left) {
@@ -127,7 +127,7 @@ struct ConditionReader {
         return ranges.isEmpty ? .never : .field(path, ComponentSet(ranges))
     }
 
-    private mutating func membership(
+    private func membership(
         _ operand: Expression, _ list: Expression, isNegated: Bool
     ) throws(QueryError) -> Condition {
         guard let path = try path(of: operand) else { return .anything }
@@ -156,7 +156,7 @@ struct ConditionReader {
         return .field(path, others)
     }
 
-    private mutating func test(
+    private func test(
         _ test: Test, _ operand: Expression, isNegated: Bool
     ) throws(QueryError) -> Condition {
         guard let path = try path(of: operand) else { return .anything }
@@ -167,10 +167,15 @@ struct ConditionReader {
             case .yes: .only(.bool(true))
             case .no: .only(.bool(false))
             }
-        return .field(path, isNegated ? point.complement : ComponentSet([point]))
+        guard isNegated else { return .field(path, ComponentSet([point])) }
+        return switch test {
+        case .null: .field(path, ComponentSet(ComponentRange.notNull))
+        case .missing: .field(path, ComponentSet([.present]))
+        case .yes, .no: .field(path, point.complement)
+        }
     }
 
-    private mutating func pattern(_ pattern: Pattern) throws(QueryError) -> Condition {
+    private func pattern(_ pattern: Pattern) throws(QueryError) -> Condition {
         guard pattern.kind == .like, let path = try path(of: pattern.subject),
             case .string(let text)?? = try constant(pattern.pattern)
         else { return .anything }

@@ -2,12 +2,16 @@ import SheafBytes
 
 /// The values that the conditions of a conjunction leave to each field.
 struct FieldSets {
-    private(set) var sets: [[String]: ComponentSet] = [:]
-    /// The fields whose conditions hold only somewhere in their sets.
-    private var inexact: Set<[String]> = []
+    /// Few, and so without hashes.
+    private(set) var sets: [(path: [String], set: ComponentSet)] = []
+    /// Whether a condition holds only somewhere in its set.
+    private var isInexact = false
 
     /// Whether no document can have such fields.
-    var isEmpty: Bool { sets.values.contains { $0.ranges.isEmpty } }
+    var isEmpty: Bool { sets.contains { $0.set.ranges.isEmpty } }
+
+    /// The values that are left to a field; none where nothing is known of it.
+    func set(of path: [String]) -> ComponentSet? { sets.first { $0.path == path }?.set }
 
     /// Takes a condition in; what is not about one field goes to the others.
     mutating func add(_ condition: Condition, others: inout [Condition]) {
@@ -15,7 +19,7 @@ struct FieldSets {
         case .field(let path, let set): narrow(path, to: set)
         case .somewhereIn(let path, let set):
             narrow(path, to: set)
-            inexact.insert(path)
+            isInexact = true
         case .all(let conditions):
             for condition in conditions { add(condition, others: &others) }
         case .any(let conditions):
@@ -25,20 +29,24 @@ struct FieldSets {
                 return
             }
             narrow(path, to: set)
-            if !isExact { inexact.insert(path) }
+            if !isExact { isInexact = true }
         case .always: break
-        case .never: sets[[]] = ComponentSet([])
+        case .never: narrow([], to: ComponentSet([]))
         case .anything: others.append(condition)
         }
     }
 
     /// Whether a way that uses these fields alone comes to nothing else.
-    func isExact(using paths: Set<[String]>) -> Bool {
-        inexact.isEmpty && sets.keys.allSatisfy { paths.contains($0) }
+    func isExact(using paths: [[String]]) -> Bool {
+        !isInexact && sets.allSatisfy { paths.contains($0.path) }
     }
 
     private mutating func narrow(_ path: [String], to set: ComponentSet) {
-        sets[path] = sets[path].map { $0.intersection(set) } ?? set
+        guard let index = sets.firstIndex(where: { $0.path == path }) else {
+            sets.append((path, set))
+            return
+        }
+        sets[index].set = sets[index].set.intersection(set)
     }
 
     private static func single(
@@ -69,20 +77,20 @@ struct IndexSpans {
     /// In order, and apart from each other.
     let ranges: [KeyRange]
     /// The fields whose sets were used.
-    let usedPaths: Set<[String]>
+    let usedPaths: [[String]]
     /// Those of which only one value is left.
-    let fixedPaths: Set<[String]>
+    let fixedPaths: [[String]]
 
     /// Uses the first fields of the index as far as they are known; no more than `limit` runs.
-    init(_ index: IndexDescription, _ sets: [[String]: ComponentSet], limit: Int) {
+    init(_ index: IndexDescription, _ fields: FieldSets, limit: Int) {
         var prefixes = [index.keyPrefix]
-        var used: Set<[String]> = []
-        var fixed: Set<[String]> = []
+        var used: [[String]] = []
+        var fixed: [[String]] = []
         for field in index.fields {
-            guard let set = sets[field.path], !set.isAll,
+            guard let set = fields.set(of: field.path), !set.isAll,
                 prefixes.count * set.ranges.count <= limit
             else { break }
-            used.insert(field.path)
+            used.append(field.path)
             guard set.isPoints else {
                 ranges = KeyRange.union(
                     prefixes.flatMap { prefix in
@@ -93,7 +101,7 @@ struct IndexSpans {
                 (usedPaths, fixedPaths) = (used, fixed)
                 return
             }
-            if set.ranges.count == 1 { fixed.insert(field.path) }
+            if set.ranges.count == 1 { fixed.append(field.path) }
             prefixes = prefixes.flatMap { prefix in
                 set.ranges.map { range in
                     let bytes = range.lower.bytes
@@ -120,9 +128,12 @@ struct PlanHints {
     var maximumRanges = 256
     var maximumJoins = QueryLimits.maximumJoins
 
-    /// Whether this is the index that was asked for.
+    /// Whether this is what was asked for: an index, or to intersect those that there are.
     func forces(_ access: Access) -> Bool {
-        guard let index, case .index(let scan) = access else { return false }
-        return scan.index.name == index
+        switch access {
+        case .index(let scan): scan.index.name == index
+        case .intersection: intersects == true && index == nil
+        default: false
+        }
     }
 }

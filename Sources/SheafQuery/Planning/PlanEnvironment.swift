@@ -2,7 +2,7 @@ import SheafBytes
 import SheafDocument
 
 /// What plans are made of besides the statement.
-struct PlanEnvironment {
+final class PlanEnvironment {
     let text: String
     let store: any QueryStore
     let arguments: [String: Value]
@@ -10,7 +10,22 @@ struct PlanEnvironment {
     let isStrict: Bool
     let directives: [Object]
 
+    /// The collections that were asked for, by their names.
+    private var collections: [(name: String, description: CollectionDescription?)] = []
+
     private static let systemPrefix = "system:"
+
+    init(
+        text: String, store: any QueryStore, arguments: [String: Value],
+        context: FunctionContext, isStrict: Bool, directives: [Object]
+    ) {
+        self.text = text
+        self.store = store
+        self.arguments = arguments
+        self.context = context
+        self.isStrict = isStrict
+        self.directives = directives
+    }
 
     func compiler() -> ExpressionCompiler {
         ExpressionCompiler(
@@ -61,7 +76,12 @@ struct PlanEnvironment {
 
     /// The collection of a source; none where it has no documents yet, or is virtual.
     func collection(_ source: Source) -> CollectionDescription? {
-        isVirtual(source) ? nil : store.collection(source.name.text)
+        if isVirtual(source) { return nil }
+        let name = source.name.text
+        if let known = collections.first(where: { $0.name == name }) { return known.description }
+        let description = store.collection(name)
+        collections.append((name, description))
+        return description
     }
 
     func unknownIndex(_ name: Name, _ collection: CollectionDescription) -> QueryError {
@@ -74,7 +94,7 @@ struct PlanEnvironment {
     /// The keys of the ids that USE IDS names, each once.
     func keys(
         of ids: IDSelection, in collection: CollectionDescription,
-        _ compiler: inout ExpressionCompiler
+        _ compiler: ExpressionCompiler
     ) throws(QueryError) -> [[UInt8]] {
         var values: [Value] = []
         switch ids {
@@ -149,7 +169,7 @@ struct PlanEnvironment {
 
 extension ExpressionCompiler {
     /// The number behind LIMIT or OFFSET.
-    mutating func count(
+    func count(
         _ expression: Expression?, for place: String
     ) throws(QueryError) -> Int? {
         guard let expression else { return nil }

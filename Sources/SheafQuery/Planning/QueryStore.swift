@@ -18,12 +18,12 @@ package protocol QueryStore: AnyObject {
     /// How many entries have a key in a range: exactly, and without looking at them.
     func count(in range: KeyRange) -> Int
 
-    /// Visits the documents of keys in order, until `body` returns false.
+    /// Visits the documents of keys, until `body` returns false.
     ///
     /// The first `skipped` entries are passed over without a look. Documents that do not exist, and
     /// those for which `filter` does not hold, are passed over, too.
     func scan(
-        _ range: KeyRange, isReversed: Bool, skipping skipped: Int, filter: FieldFilter?,
+        _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
         _ tally: inout ScanTally, _ body: (ScannedDocument) throws(QueryError) -> Bool
     ) throws(QueryError)
 
@@ -45,6 +45,14 @@ package protocol QueryStore: AnyObject {
     func read(
         _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
     ) throws(QueryError)
+}
+
+/// In which order a scan visits documents.
+package enum ScanOrder: Sendable {
+    case ascending
+    case descending
+    /// Whatever is fastest.
+    case any
 }
 
 /// A document that a scan has come to; its bytes are valid during the visit.

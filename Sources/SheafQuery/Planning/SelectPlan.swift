@@ -9,8 +9,9 @@ final class SelectPlan {
     var filter: FieldFilter?
     /// What is left of WHERE, for whole rows.
     var condition: Predicate?
-    /// The text of WHERE, for EXPLAIN.
-    var conditionText: String?
+    /// What the filter and the condition ask, for EXPLAIN.
+    var filterExpression: Expression?
+    var conditionExpression: Expression?
     var grouping: GroupPlan?
     var order: [SortTerm] = []
     /// Whether the rows come in the order that is wanted.
@@ -23,11 +24,24 @@ final class SelectPlan {
     /// The ranges whose entries are counted instead of visited, and those that do not count.
     var countedRanges: (of: [KeyRange], without: [KeyRange])?
 
+    /// Whether it makes no difference in which order documents come.
+    var takesAnyOrder: Bool {
+        guard limit == nil || !isOrdered || grouping != nil else { return false }
+        return grouping != nil || !isOrdered || order.isEmpty && offset == 0
+    }
+
     init(sources: [SourcePlan], joins: [JoinPlan], projection: Projection) {
         self.sources = sources
         self.joins = joins
         self.projection = projection
     }
+}
+
+/// A SELECT and its plan, and what the operators have done where that was measured.
+struct PlannedSelect {
+    let select: Select
+    let plan: SelectPlan
+    let tallies: PlanTallies?
 }
 
 /// A source, and the way to its documents.
@@ -43,9 +57,9 @@ struct SourcePlan {
 struct JoinPlan {
     enum Lookup {
         /// The ids that an expression over the rows before gives.
-        case id(Evaluator)
+        case id(Evaluator, Expression)
         /// The entries of an index that begin with a value.
-        case index(IndexDescription, Evaluator)
+        case index(IndexDescription, Evaluator, Expression)
         /// All documents, for each row before.
         case scan
     }
@@ -54,22 +68,22 @@ struct JoinPlan {
     let source: Int
     let lookup: Lookup
     let condition: Predicate
-    let conditionText: String
+    let expression: Expression
 }
 
 struct GroupPlan {
     let keys: [Evaluator]
     let columns: [GroupScope.Column]
     let having: Predicate?
-    let text: [String]
-    let havingText: String?
+    let expressions: [Expression]
+    let havingExpression: Expression?
 }
 
 /// What rows are sorted by.
 struct SortTerm {
     let evaluator: Evaluator
     let isDescending: Bool
-    let text: String
+    let expression: Expression
 }
 
 /// What becomes of a row in the result.

@@ -2,10 +2,10 @@ import SheafBytes
 import SheafDocument
 
 /// Makes the plan of a SELECT.
-struct SelectPlanner {
+final class SelectPlanner {
     let select: Select
     let environment: PlanEnvironment
-    private var compiler: ExpressionCompiler
+    let compiler: ExpressionCompiler
     private var hints = PlanHints()
     /// Whether more is read of the documents than the statement says.
     var readsDocuments = false
@@ -19,7 +19,7 @@ struct SelectPlanner {
         compiler = environment.compiler()
     }
 
-    mutating func plan() throws(QueryError) -> SelectPlan {
+    func plan() throws(QueryError) -> SelectPlan {
         hints = try environment.hints(select.source)
         guard select.joins.count <= hints.maximumJoins else {
             throw QueryError(
@@ -48,16 +48,7 @@ struct SelectPlanner {
         (plan.limit, plan.offset) = (limit, offset)
         plan.isDistinct = select.isDistinct
         if !path.isExact || !joins.isEmpty || sources[0].collection?.hasPendingChanges ?? true {
-            plan.filter = conditions.filter
-            plan.condition = conditions.rest
-            plan.conditionText = select.condition?.description
-        }
-        if path.access.isCovering, plan.filter != nil {
-            // A filter reads the fields of documents, and here there are only those of entries.
-            plan.filter = nil
-            plan.condition = try select.condition.flatMap { (condition) throws(QueryError) in
-                try predicate(condition)
-            }
+            try setConditions(of: plan, conditions)
         }
         plan.variableCount = compiler.scope.variableCount
         plan.countedRanges = countedRanges(of: plan, path)
@@ -69,10 +60,26 @@ struct SelectPlanner {
     private struct Conditions {
         var known = Condition.always
         var filter: FieldFilter?
+        var asked: Expression?
         var rest: Predicate?
+        var left: Expression?
     }
 
-    private mutating func compileConditions() throws(QueryError) -> Conditions {
+    /// Says what rows are asked, where the way to them leaves something to ask.
+    private func setConditions(
+        of plan: SelectPlan, _ conditions: Conditions
+    ) throws(QueryError) {
+        // What an index tells of documents is no bytes of theirs that a filter could read.
+        if case .index(let scan) = plan.sources[0].path.access, scan.isCovering {
+            plan.conditionExpression = select.condition
+            if let condition = select.condition { plan.condition = try predicate(condition) }
+            return
+        }
+        (plan.filter, plan.filterExpression) = (conditions.filter, conditions.asked)
+        (plan.condition, plan.conditionExpression) = (conditions.rest, conditions.left)
+    }
+
+    private func compileConditions() throws(QueryError) -> Conditions {
         var conditions = Conditions()
         guard let expression = environment.condition(of: select) else { return conditions }
         guard !expression.hasAggregate else {
@@ -86,22 +93,28 @@ struct SelectPlanner {
         {
             conditions.known = .anything
             conditions.rest = try predicate(expression)
+            conditions.left = expression
             return conditions
         }
-        var reader = ConditionReader(compiler: compiler, source: 0)
+        let reader = ConditionReader(compiler: compiler, source: 0)
         conditions.known = try reader.read(expression)
-        var splitter = FilterCompiler(compiler: compiler, source: 0)
-        let (filter, rest) = try splitter.split(expression)
+        let splitter = FilterCompiler(compiler: compiler, source: 0)
+        let (filter, asked, rest) = try splitter.split(expression)
         conditions.filter = filter
-        if !rest.isEmpty {
-            let range = expression.range
-            conditions.rest = try predicate(
-                rest.count == 1 ? rest[0] : Expression(.and(rest), at: range))
-        }
+        conditions.asked = Self.conjunction(asked, of: expression)
+        conditions.left = Self.conjunction(rest, of: expression)
+        if let left = conditions.left { conditions.rest = try predicate(left) }
         return conditions
     }
 
-    private mutating func predicate(_ expression: Expression) throws(QueryError) -> Predicate? {
+    /// Some of the terms of a condition; none where there are none.
+    private static func conjunction(
+        _ terms: [Expression], of whole: Expression
+    ) -> Expression? {
+        terms.count > 1 ? Expression(.and(terms), at: whole.range) : terms.first
+    }
+
+    private func predicate(_ expression: Expression) throws(QueryError) -> Predicate? {
         switch try compiler.compilePredicate(expression) {
         case .constant(.yes): return nil
         case let compiled: return compiled.predicate
@@ -120,7 +133,7 @@ struct SelectPlanner {
         var planner = AccessPlanner(collection: collection, count: store.count(in:))
         planner.hints = hints
         planner.order = order
-        planner.limit = limit.map { Self.sum($0, offset) }
+        planner.limit = limit.map { QueryLimits.sum($0, offset) }
         planner.neededPaths = try neededPaths()
         return planner
     }
@@ -131,7 +144,7 @@ struct SelectPlanner {
         return overflows ? .max : sum
     }
 
-    private mutating func accessPath(
+    private func accessPath(
         _ condition: Condition, _ planner: AccessPlanner?
     ) throws(QueryError) -> AccessPath {
         if let rows {
@@ -144,7 +157,7 @@ struct SelectPlanner {
         }
         guard let planner else { return .nothing }
         if let ids = select.source.ids {
-            let keys = try environment.keys(of: ids, in: planner.collection, &compiler)
+            let keys = try environment.keys(of: ids, in: planner.collection, compiler)
             return AccessPath(access: .ids(keys), count: keys.count, isExact: false)
         }
         let path = planner.path(to: condition)
@@ -170,10 +183,10 @@ struct SelectPlanner {
     }
 
     /// The fields of the only source that the statement reads; none where it reads all of them.
-    private func neededPaths() throws(QueryError) -> Set<[String]>? {
-        guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict,
-            !readsDocuments
-        else { return nil }
+    func neededPaths() throws(QueryError) -> [[String]]? {
+        guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict else {
+            return nil
+        }
         var expressions = select.groups
         expressions += [select.condition, select.having].compactMap { $0 }
         for column in select.columns {
@@ -186,12 +199,13 @@ struct SelectPlanner {
         for term in select.ordering.terms where column(named: term.expression) == nil {
             expressions.append(term.expression)
         }
-        var (paths, readsAll) = (Set<[String]>(), false)
+        var paths: [[String]] = []
+        var readsAll = false
         for expression in expressions {
             try expression.forEachPath { (path, range) throws(QueryError) in
                 switch try compiler.scope.resolve(path, at: range) {
-                case .id: paths.insert([Row.idName])
-                case .field(_, let path): paths.insert(path)
+                case .id: paths.append([Row.idName])
+                case .field(_, let path): paths.append(path)
                 case .row, .variable: readsAll = true
                 }
             }
@@ -200,7 +214,7 @@ struct SelectPlanner {
     }
 
     /// What ORDER BY wants, where keys can give it; none where they cannot.
-    private func wantedOrder(isGrouped: Bool) throws(QueryError) -> [IndexDescription.Field]? {
+    func wantedOrder(isGrouped: Bool) throws(QueryError) -> [IndexDescription.Field]? {
         guard !isGrouped, !select.isDistinct, select.joins.isEmpty else { return nil }
         var fields: [IndexDescription.Field] = []
         for term in select.ordering.terms {
@@ -230,7 +244,7 @@ struct SelectPlanner {
         return nil
     }
 
-    private mutating func bounds() throws(QueryError) -> (limit: Int?, offset: Int) {
+    private func bounds() throws(QueryError) -> (limit: Int?, offset: Int) {
         (
             try compiler.count(select.ordering.limit, for: "LIMIT"),
             try compiler.count(select.ordering.offset, for: "OFFSET") ?? 0
@@ -246,7 +260,7 @@ struct SelectPlanner {
     }
 
     /// Whether rows are grouped; refuses what cannot be.
-    private func checkGrouping() throws(QueryError) -> Bool {
+    func checkGrouping() throws(QueryError) -> Bool {
         var expressions = select.ordering.terms.map(\.expression)
         if let having = select.having { expressions.append(having) }
         for case .expression(let expression, _) in select.columns { expressions.append(expression) }
@@ -265,7 +279,7 @@ struct SelectPlanner {
         return true
     }
 
-    private mutating func planOutput(isGrouped: Bool) throws(QueryError) -> Output {
+    private func planOutput(isGrouped: Bool) throws(QueryError) -> Output {
         var keys: [Evaluator] = []
         if isGrouped {
             for expression in select.groups {
@@ -273,7 +287,7 @@ struct SelectPlanner {
             }
             compiler.groups = try GroupScope(select.groups, compiler.scope)
         }
-        let projection = try ProjectionCompiler.compile(select.columns, &compiler)
+        let projection = try ProjectionCompiler.compile(select.columns, compiler)
         let having = try select.having.map { (having) throws(QueryError) in
             try compiler.compilePredicate(having).predicate
         }
@@ -284,14 +298,13 @@ struct SelectPlanner {
             order.append(
                 SortTerm(
                     evaluator: compiled.evaluator, isDescending: term.isDescending,
-                    text: term.expression.description))
+                    expression: term.expression))
         }
         var grouping: GroupPlan?
         if let groups = compiler.groups {
             grouping = GroupPlan(
                 keys: keys, columns: groups.columns, having: having,
-                text: select.groups.map(\.description),
-                havingText: select.having?.description)
+                expressions: select.groups, havingExpression: select.having)
             compiler.groups = nil
         }
         return Output(projection: projection, grouping: grouping, order: order)
@@ -316,85 +329,5 @@ struct SelectPlanner {
             return (ranges, [tombstones])
         default: return nil
         }
-    }
-
-    // MARK: Joins
-
-    private mutating func planJoins() throws(QueryError) -> [JoinPlan] {
-        var plans: [JoinPlan] = []
-        for (number, join) in select.joins.enumerated() {
-            let source = number + 1
-            plans.append(
-                JoinPlan(
-                    kind: join.kind, source: source,
-                    lookup: try lookup(join, source),
-                    condition: try compiler.compilePredicate(join.condition).predicate,
-                    conditionText: join.condition.description))
-        }
-        return plans
-    }
-
-    private mutating func lookup(
-        _ join: Join, _ source: Int
-    ) throws(QueryError) -> JoinPlan.Lookup {
-        if environment.isVirtual(join.source) { return .scan }
-        let name = join.source.index?.text
-        if name?.isEmpty == true { return .scan }
-        guard let collection = environment.collection(join.source) else { return .scan }
-        let terms: [Expression]
-        if case .and(let all) = join.condition.node {
-            terms = all
-        } else {
-            terms = [join.condition]
-        }
-        var byIndex: JoinPlan.Lookup?
-        for term in terms {
-            guard case .comparison(.equal, let left, let right) = term.node else { continue }
-            for (inner, outer) in [(left, right), (right, left)] {
-                guard let path = try path(of: inner, in: source),
-                    try depends(outer, onlyBefore: source)
-                else { continue }
-                if path == [Row.idName] { return .id(try compiler.compile(outer).evaluator) }
-                let index = collection.indexes.first {
-                    $0.fields[0].path == path && (name == nil || $0.name == name)
-                }
-                if let index, byIndex == nil {
-                    byIndex = .index(index, try compiler.compile(outer).evaluator)
-                }
-            }
-        }
-        if let byIndex, !collection.hasPendingChanges { return byIndex }
-        if collection.hasPendingChanges, byIndex != nil { return .scan }
-        throw QueryError(
-            .meaning,
-            "Joining to \"\(Scope.name(of: join.source))\" disallowed without appropriate index support. "
-                + "Please run ADVISE for recommendations.",
-            at: join.source.name.range, in: environment.text)
-    }
-
-    private func path(of expression: Expression, in source: Int) throws(QueryError) -> [String]? {
-        guard case .path(let path) = expression.node else { return nil }
-        switch try compiler.scope.resolve(path, at: expression.range) {
-        case .id(source, let rest): return [Row.idName] + rest
-        case .field(source, let path):
-            let types = compiler.scope.members[source].types
-            return types.path(path, in: NameTable()).isShown ? path : nil
-        default: return nil
-        }
-    }
-
-    /// Whether an expression reads the rows before a source alone.
-    private func depends(
-        _ expression: Expression, onlyBefore source: Int
-    ) throws(QueryError) -> Bool {
-        var isBefore = true
-        try expression.forEachPath { (path, range) throws(QueryError) in
-            switch try compiler.scope.resolve(path, at: range) {
-            case .row(let other), .id(let other, _), .field(let other, _):
-                if other >= source { isBefore = false }
-            case .variable: break
-            }
-        }
-        return isBefore
     }
 }

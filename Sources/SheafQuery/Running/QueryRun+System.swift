@@ -10,16 +10,10 @@ package enum ConfigurationChange {
     case showAll((String) throws(QueryError) -> Bool)
 }
 
-/// What ADVISE suggests.
-package struct Advice {
-    package let rows: QueryRows
-    package let indexes: [CreateIndex]
-}
-
 extension QueryRun {
     /// What a statement of the kind `system` asks for.
     package func configuration() throws(QueryError) -> ConfigurationChange {
-        var compiler = environment.compiler()
+        let compiler = environment.compiler()
         switch statement.body {
         case .set(let name, let expression):
             guard let value = try compiler.constant(expression, for: "a parameter") else {
@@ -37,10 +31,5 @@ extension QueryRun {
             return .showAll { (name) throws(QueryError) in try matcher.matches(name) }
         default: throw QueryError(.meaning, "the statement is not about parameters")
         }
-    }
-
-    /// What ADVISE says of a statement.
-    package func advice() throws(QueryError) -> Advice {
-        Advice(rows: QueryRows(), indexes: [])
     }
 }

@@ -98,6 +98,13 @@ package struct QueryRun {
         try rows(of: statement.body)
     }
 
+    /// Makes the plan of a SELECT, and throws it away.
+    package func prepare() throws(QueryError) {
+        guard case .select(let select) = statement.body else { return }
+        let planner = SelectPlanner(select, environment)
+        _ = try planner.plan()
+    }
+
     private func rows(of body: Statement.Body) throws(QueryError) -> QueryRows {
         switch body {
         case .select(let select): return try rows(of: select).rows
@@ -109,24 +116,32 @@ package struct QueryRun {
 
     func rows(
         of select: Select, clock: (() -> UInt64)? = nil
-    ) throws(QueryError) -> (rows: QueryRows, run: SelectRun, plan: SelectPlan) {
-        var planner = SelectPlanner(select, environment)
+    ) throws(QueryError) -> (rows: QueryRows, planned: PlannedSelect) {
+        let planner = SelectPlanner(select, environment)
         let plan = try planner.plan()
         let run = SelectRun(plan, environment, clock: clock)
         let items = try run.run()
         let rows = QueryRows(items: items, columns: plan.projection.columnNames)
-        return (rows, run, plan)
+        return (rows, PlannedSelect(select: select, plan: plan, tallies: run.tallies))
     }
 
     // MARK: Changes
 
     /// What a statement that writes does to which documents.
     package func mutations() throws(QueryError) -> MutationPlan {
-        try mutations(of: statement.body)
+        guard case .profile(let body) = statement.body else {
+            return try mutations(of: statement.body)
+        }
+        var plan = try mutations(of: body, clock: options.clock)
+        plan.profile = MutationProfile(body, options.clock)
+        return plan
     }
 
-    private func mutations(of body: Statement.Body) throws(QueryError) -> MutationPlan {
-        let planner = MutationPlanner(environment: environment, newID: options.newID)
+    private func mutations(
+        of body: Statement.Body, clock: (() -> UInt64)? = nil
+    ) throws(QueryError) -> MutationPlan {
+        let planner = MutationPlanner(
+            environment: environment, newID: options.newID, clock: clock)
         switch body {
         case .update(let update): return try planner.plan(update)
         case .delete(let delete): return try planner.plan(delete)
@@ -135,21 +150,32 @@ package struct QueryRun {
                 return try planner.plan(insert, rows: nil)
             }
             var objects: [Object] = []
-            for item in try rows(of: select).rows.items {
+            let found = try rows(of: select, clock: clock)
+            for item in found.rows.items {
                 objects.append(try item.object(environment.store.names))
             }
-            return try planner.plan(insert, rows: objects)
-        case .profile(let inner): return try mutations(of: inner)
+            var plan = try planner.plan(insert, rows: objects)
+            plan.finding = found.planned
+            return plan
         default: throw QueryError(.meaning, "the statement changes no documents")
         }
     }
 
-    /// The rows of RETURNING, of the documents that were changed.
-    package func returned(_ documents: [Object]) throws(QueryError) -> QueryRows {
+    /// The rows of a statement that has changed so many documents: those of RETURNING, and behind
+    /// them that of PROFILE.
+    package func returned(
+        _ documents: [Object], by plan: MutationPlan, changing count: Int
+    ) throws(QueryError) -> QueryRows {
+        let profile = plan.profile?.finish(plan, count, environment)
+        let rows = plan.returnsRows ? try returned(documents) : QueryRows()
+        return profile.map(rows.appending) ?? rows
+    }
+
+    private func returned(_ documents: [Object]) throws(QueryError) -> QueryRows {
         guard let (source, columns) = statement.body.returning, !columns.isEmpty else {
             return QueryRows()
         }
-        var planner = SelectPlanner(
+        let planner = SelectPlanner(
             Select(columns: columns, source: source), environment, rows: documents)
         let plan = try planner.plan()
         let items = try SelectRun(plan, environment).run()

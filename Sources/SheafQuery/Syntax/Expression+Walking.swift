@@ -1,63 +1,102 @@
 /// What stands in an expression.
 extension Expression {
-    /// The expressions right below this one.
-    var children: [Expression] {
+    /// Visits the expressions right below this one.
+    func forEachChild(
+        _ body: (Expression) throws(QueryError) -> Void
+    ) throws(QueryError) {
         switch node {
-        case .literal, .missing, .parameter, .path: []
-        case .array(let elements), .and(let elements), .or(let elements): elements
-        case .object(let fields): fields.map(\.value)
+        case .literal, .missing, .parameter, .path: break
+        case .array(let elements), .and(let elements), .or(let elements):
+            for element in elements { try body(element) }
+        case .object(let fields): for field in fields { try body(field.value) }
         case .negate(let operand), .not(let operand), .test(_, let operand, _),
             .cast(let operand, _):
-            [operand]
-        case .arithmetic(let first, let steps): [first] + steps.map(\.operand)
-        case .comparison(_, let left, let right): [left, right]
-        case .between(let operand, let low, let high, _): [operand, low, high]
-        case .membership(let operand, let list, _): [operand, list]
+            try body(operand)
+        case .arithmetic(let first, let steps):
+            try body(first)
+            for step in steps { try body(step.operand) }
+        case .comparison(_, let left, let right), .membership(let left, let right, _):
+            try body(left)
+            try body(right)
+        case .between(let operand, let low, let high, _):
+            try body(operand)
+            try body(low)
+            try body(high)
         case .pattern(let pattern):
-            [pattern.subject, pattern.pattern] + (pattern.escape.map { [$0] } ?? [])
-        case .conditional(let conditional):
-            (conditional.subject.map { [$0] } ?? [])
-                + conditional.branches.flatMap { [$0.when, $0.then] }
-                + (conditional.otherwise.map { [$0] } ?? [])
-        case .call(let call): call.arguments
+            try body(pattern.subject)
+            try body(pattern.pattern)
+            if let escape = pattern.escape { try body(escape) }
+        case .call(let call): for argument in call.arguments { try body(argument) }
+        case .conditional(let conditional): try conditional.forEachChild(body)
         case .quantified(let quantified):
-            quantified.bindings.map(\.source) + [quantified.condition]
+            for binding in quantified.bindings { try body(binding.source) }
+            try body(quantified.condition)
         case .comprehension(let comprehension):
-            comprehension.bindings.map(\.source)
-                + [comprehension.key, comprehension.element, comprehension.condition]
-                .compactMap { $0 }
-        }
-    }
-
-    /// The names that this binds for what is below it.
-    private var boundNames: [String] {
-        switch node {
-        case .quantified(let quantified): quantified.bindings.map(\.variable)
-        case .comprehension(let comprehension): comprehension.bindings.map(\.variable)
-        default: []
+            for binding in comprehension.bindings { try body(binding.source) }
+            if let key = comprehension.key { try body(key) }
+            try body(comprehension.element)
+            if let condition = comprehension.condition { try body(condition) }
         }
     }
 
     /// Whether an aggregate stands anywhere in it.
     var hasAggregate: Bool {
-        if case .call(let call) = node, AggregateKind(rawValue: call.name) != nil {
-            return true
+        if case .call(let call) = node, AggregateKind(rawValue: call.name) != nil { return true }
+        var isFound = false
+        try? forEachChild { (child) throws(QueryError) in
+            isFound = isFound || child.hasAggregate
         }
-        return children.contains(where: \.hasAggregate)
+        return isFound
     }
 
     /// Visits all paths but those that begin with a variable.
     func forEachPath(
-        bound: Set<String> = [],
+        bound: [String] = [],
         _ body: ([String], SourceRange) throws(QueryError) -> Void
     ) throws(QueryError) {
-        if case .path(let path) = node {
+        switch node {
+        case .path(let path):
             if let first = path.first, !bound.contains(first) { try body(path, range) }
-            return
+        case .quantified(let quantified):
+            let bound = try quantified.bindings.forEachPath(bound, body)
+            try quantified.condition.forEachPath(bound: bound, body)
+        case .comprehension(let comprehension):
+            let bound = try comprehension.bindings.forEachPath(bound, body)
+            try comprehension.key?.forEachPath(bound: bound, body)
+            try comprehension.element.forEachPath(bound: bound, body)
+            try comprehension.condition?.forEachPath(bound: bound, body)
+        default:
+            try forEachChild { (child) throws(QueryError) in
+                try child.forEachPath(bound: bound, body)
+            }
         }
-        // What a variable runs through is in sight of itself, which only makes it miss a path
-        // that a plan could have used.
-        let bound = bound.union(boundNames)
-        for child in children { try child.forEachPath(bound: bound, body) }
+    }
+}
+
+extension [Binding] {
+    /// Visits the paths of what variables run through; returns what is bound behind them.
+    fileprivate func forEachPath(
+        _ outer: [String], _ body: ([String], SourceRange) throws(QueryError) -> Void
+    ) throws(QueryError) -> [String] {
+        var bound = outer
+        for binding in self {
+            // A variable is not in sight of what it runs through itself.
+            try binding.source.forEachPath(bound: bound, body)
+            bound.append(binding.variable)
+        }
+        return bound
+    }
+}
+
+extension Conditional {
+    fileprivate func forEachChild(
+        _ body: (Expression) throws(QueryError) -> Void
+    ) throws(QueryError) {
+        if let subject { try body(subject) }
+        for branch in branches {
+            try body(branch.when)
+            try body(branch.then)
+        }
+        if let otherwise { try body(otherwise) }
     }
 }

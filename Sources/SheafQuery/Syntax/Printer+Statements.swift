@@ -122,11 +122,14 @@ extension Printer {
 
     // MARK: Collections
 
-    private mutating func write(collection name: Name) {
+    private mutating func write(collection name: Name) { write(collection: name.text) }
+
+    /// Writes the name of a collection, which may be one of the system's.
+    mutating func write(collection name: String) {
         let system = "system:"
-        guard name.text.utf8.starts(with: system.utf8) else { return write(name: name.text) }
+        guard name.utf8.starts(with: system.utf8) else { return write(name: name) }
         write(system)
-        write(name: String(Substring(name.text.utf8.dropFirst(system.utf8.count))))
+        write(name: String(Substring(name.utf8.dropFirst(system.utf8.count))))
     }
 
     private mutating func write(_ source: Source) {

@@ -13,6 +13,14 @@ package enum QueryLimits {
     /// The elements of an array that a function makes, and the parts of a value that is made.
     package static let maximumElements = 1 << 20
     /// The elements that a loop and those within it may visit, for one row.
-    package static let maximumLoopSteps = 1 << 22
+    package static let maximumLoopSteps = 1 << 20
     package static let maximumJoins = 16
+    /// The fields of an index.
+    package static let maximumIndexFields = 16
+
+    /// A sum of counts, as far as there are such numbers.
+    static func sum(_ left: Int, _ right: Int) -> Int {
+        let (sum, overflows) = left.addingReportingOverflow(right)
+        return overflows ? .max : sum
+    }
 }

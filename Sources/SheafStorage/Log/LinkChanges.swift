@@ -53,7 +53,36 @@ package struct LinkChanges: Sendable {
     package mutating func sort() {
         let bytes = bytes
         bytes.withUnsafeBytes { bytes in
-            toPlaces.sort { bytes.slice($0.key).compare(bytes.slice($1.key)) < 0 }
+            let prefix = toPlaces.reduce(toPlaces.first?.key.count ?? 0) { length, link in
+                let first = bytes.slice(toPlaces[0].key)
+                let key = bytes.slice(link.key)
+                let limit = min(length, key.count)
+                var equal = 0
+                while equal < limit, key[equal] == first[equal] { equal += 1 }
+                return equal
+            }
+            // Most keys differ in the eight bytes behind what all of them begin with.
+            var heads = toPlaces.indices.map { index in
+                (
+                    head: Self.head(of: bytes.slice(toPlaces[index].key), behind: prefix),
+                    index: index
+                )
+            }
+            heads.sort { left, right in
+                if left.head != right.head { return left.head < right.head }
+                return bytes.slice(toPlaces[left.index].key).compare(
+                    bytes.slice(toPlaces[right.index].key)) < 0
+            }
+            toPlaces = heads.map { toPlaces[$0.index] }
+        }
+    }
+
+    private static func head(of key: UnsafeRawBufferPointer, behind prefix: Int) -> UInt64 {
+        guard key.count < prefix + 8 else {
+            return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: prefix, as: UInt64.self))
+        }
+        return (0..<8).reduce(0) { head, index in
+            head << 8 | UInt64(prefix + index < key.count ? key[prefix + index] : 0)
         }
     }
 

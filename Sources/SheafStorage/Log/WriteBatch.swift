@@ -10,7 +10,7 @@ package struct WriteBatch: Sendable {
     /// Whether an operation extends its key, which then has to have a payload.
     private(set) var hasExtensions = false
 
-    /// What becomes of links when the batch gets its place.
+    /// What becomes of links when the batch gets its place; a batch without operations gets none.
     package var links = LinkChanges()
     /// Whether all links are right behind this commit that were right before it.
     package var keepsLinks = false
