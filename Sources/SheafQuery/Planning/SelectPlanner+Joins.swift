@@ -53,7 +53,7 @@ extension SelectPlanner {
         if collection.hasPendingChanges, byIndex != nil { return .scan }
         throw QueryError(
             .meaning,
-            "Joining to \"\(join.source.name.text)\" disallowed without appropriate index support. "
+            "Joining to \"\(Scope.name(of: join.source))\" disallowed without appropriate index support. "
                 + "Please run ADVISE for recommendations.",
             at: join.source.name.range, in: environment.text)
     }
