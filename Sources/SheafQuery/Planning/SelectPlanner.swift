@@ -363,8 +363,7 @@ struct SelectPlanner {
                 }
             }
         }
-        if let byIndex, !collection.hasPendingChanges { return byIndex }
-        if collection.hasPendingChanges, byIndex != nil { return .scan }
+        if let byIndex { return byIndex }
         throw QueryError(
             .meaning,
             "Joining to \"\(join.source.name.text)\" disallowed without appropriate index support. "
