@@ -49,8 +49,7 @@ extension SelectPlanner {
                 }
             }
         }
-        if let byIndex, !collection.hasPendingChanges { return byIndex }
-        if collection.hasPendingChanges, byIndex != nil { return .scan }
+        if let byIndex { return byIndex }
         throw QueryError(
             .meaning,
             "Joining to \"\(Scope.name(of: join.source))\" disallowed without appropriate index support. "
