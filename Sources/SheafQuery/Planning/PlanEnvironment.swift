@@ -57,6 +57,23 @@ final class PlanEnvironment {
             at: source.name.range, in: text)
     }
 
+    /// The condition, with that of USE IDS where rows of the system have no keys to look up.
+    func condition(of select: Select) -> Expression? {
+        guard isVirtual(select.source), let ids = select.source.ids else {
+            return select.condition
+        }
+        let range = select.source.name.range
+        let list: Expression
+        switch ids {
+        case .list(let values): list = Expression(.array(values), at: range)
+        case .expression(let expression): list = expression
+        }
+        let id = Expression(.path([Scope.name(of: select.source), Row.idName]), at: range)
+        let isListed = Expression(.membership(id, of: list, isNegated: false), at: range)
+        guard let condition = select.condition else { return isListed }
+        return Expression(.and([condition, isListed]), at: condition.range)
+    }
+
     /// The collection of a source; none where it has no documents yet, or is virtual.
     func collection(_ source: Source) -> CollectionDescription? {
         if isVirtual(source) { return nil }

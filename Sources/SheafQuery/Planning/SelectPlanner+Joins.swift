@@ -53,8 +53,8 @@ extension SelectPlanner {
         if collection.hasPendingChanges, byIndex != nil { return .scan }
         throw QueryError(
             .meaning,
-            "Joining to \"\(Scope.name(of: join.source))\" disallowed without appropriate index "
-                + "support. Please run ADVISE for recommendations.",
+            "Joining to \"\(Scope.name(of: join.source))\" disallowed without appropriate index support. "
+                + "Please run ADVISE for recommendations.",
             at: join.source.name.range, in: environment.text)
     }
 

@@ -23,9 +23,7 @@ final class SelectPlanner {
         hints = try environment.hints(select.source)
         guard select.joins.count <= hints.maximumJoins else {
             throw QueryError(
-                .limit,
-                "the statement joins more than \(hints.maximumJoins) times, which "
-                    + "#max_joins forbids",
+                .limit, "#max_joins forbids more than \(hints.maximumJoins) joins",
                 at: select.joins[hints.maximumJoins].source.name.range, in: environment.text)
         }
         for source in [select.source] + select.joins.map(\.source) {
@@ -83,15 +81,16 @@ final class SelectPlanner {
 
     private func compileConditions() throws(QueryError) -> Conditions {
         var conditions = Conditions()
-        guard let expression = virtualIDs(and: select.condition) else { return conditions }
+        guard let expression = environment.condition(of: select) else { return conditions }
         guard !expression.hasAggregate else {
             throw compiler.error(
                 .meaning, "WHERE comes before groups are made, and has no aggregates",
                 hint: "put the condition into HAVING", expression)
         }
         // Rows that an outer join adds have no first source, and have to pass the whole condition.
-        let hasRightJoin = select.joins.contains { $0.kind == .right }
-        if hasRightJoin || environment.isVirtual(select.source) {
+        if select.joins.contains(where: { $0.kind == .right })
+            || environment.isVirtual(select.source)
+        {
             conditions.known = .anything
             conditions.rest = try predicate(expression)
             conditions.left = expression
@@ -113,22 +112,6 @@ final class SelectPlanner {
         _ terms: [Expression], of whole: Expression
     ) -> Expression? {
         terms.count > 1 ? Expression(.and(terms), at: whole.range) : terms.first
-    }
-
-    /// The condition, with that of USE IDS where rows of the system have no keys to look up.
-    private func virtualIDs(and condition: Expression?) -> Expression? {
-        guard environment.isVirtual(select.source), let ids = select.source.ids else {
-            return condition
-        }
-        let range = select.source.name.range
-        let list: Expression
-        switch ids {
-        case .list(let values): list = Expression(.array(values), at: range)
-        case .expression(let expression): list = expression
-        }
-        let id = Expression(.path([Scope.name(of: select.source), Row.idName]), at: range)
-        let isListed = Expression(.membership(id, of: list, isNegated: false), at: range)
-        return condition.map { Expression(.and([$0, isListed]), at: $0.range) } ?? isListed
     }
 
     private func predicate(_ expression: Expression) throws(QueryError) -> Predicate? {
