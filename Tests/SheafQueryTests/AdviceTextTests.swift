@@ -1,4 +1,3 @@
-import SheafBytes
 import SheafDocument
 import SheafQuery
 import SheafTestSupport
@@ -57,33 +56,4 @@ import Testing
         let body = Statement.Body.advise(.select(select), isProvisioning: false)
         return Statement(text: "", body: body, directives: [], parameters: []).description
     }
-}
-
-/// A store without documents.
-private final class EmptyStore: QueryStore {
-    let names = NameTable()
-    let virtualNames: [String] = []
-
-    func collection(_ name: String) -> CollectionDescription? { nil }
-    func virtualRows(_ name: String) throws(QueryError) -> [Object]? { nil }
-    func count(in range: KeyRange) -> Int { 0 }
-
-    func scan(
-        _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
-        _ tally: inout ScanTally, _ body: (ScannedDocument) throws(QueryError) -> Bool
-    ) throws(QueryError) {}
-
-    func scanPending(
-        _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,
-        _ body: (ScannedDocument) throws(QueryError) -> Bool
-    ) throws(QueryError) {}
-
-    func scanKeys(
-        _ range: KeyRange, isReversed: Bool, skipping skipped: Int,
-        _ body: (_ key: UnsafeRawBufferPointer, _ place: UInt64) throws(QueryError) -> Bool
-    ) throws(QueryError) {}
-
-    func read(
-        _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
-    ) throws(QueryError) {}
 }
