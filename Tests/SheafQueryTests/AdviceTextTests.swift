@@ -62,13 +62,14 @@ import Testing
 /// A store without documents.
 private final class EmptyStore: QueryStore {
     let names = NameTable()
+    let virtualNames: [String] = []
 
     func collection(_ name: String) -> CollectionDescription? { nil }
     func virtualRows(_ name: String) throws(QueryError) -> [Object]? { nil }
     func count(in range: KeyRange) -> Int { 0 }
 
     func scan(
-        _ range: KeyRange, isReversed: Bool, skipping skipped: Int, filter: FieldFilter?,
+        _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
         _ tally: inout ScanTally, _ body: (ScannedDocument) throws(QueryError) -> Bool
     ) throws(QueryError) {}
 

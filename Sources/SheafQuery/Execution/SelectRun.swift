@@ -67,8 +67,10 @@ final class SelectRun {
             self.sorter = nil
             try measure(tallies?.sort, meter) { () throws(QueryError) in
                 let rows = sorter.finish()
-                tallies?.sort.rowsOut += rows.count
-                for row in rows where try !emit(row) { break }
+                for row in rows {
+                    tallies?.sort.rowsOut += 1
+                    guard try emit(row) else { break }
+                }
             }
         }
         return items

@@ -101,8 +101,14 @@ import Testing
                 case .min, .max: true
                 default: value.kind == .number
                 }
-            let isNew = !taken.contains { $0.compare(value) == 0 }
-            if isTaken, isNew || !isDistinct { taken.append(value) }
+            guard isTaken else { continue }
+            guard isDistinct, let known = taken.firstIndex(where: { $0.compare(value) == 0 })
+            else {
+                taken.append(value)
+                continue
+            }
+            // Of equal numbers the integer stays.
+            if case .integer = value { taken[known] = value }
         }
         if kind == .count { return .integer(Int64(taken.count)) }
         guard !taken.isEmpty else { return nil }

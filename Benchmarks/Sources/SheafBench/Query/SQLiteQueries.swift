@@ -29,7 +29,8 @@ final class SQLiteQueries: QuerySystem {
         sqlite3_finalize(cars)
         let orders = try connection.prepare("INSERT INTO orders VALUES(?, ?)")
         for index in 0..<UInt64(QueryCars.orderCount) {
-            let text = #"{"car":"\#(QueryCars.car(ofOrder: index))","amount":"#
+            let text =
+                #"{"car":"\#(QueryCars.car(ofOrder: index))","amount":"#
                 + "\(QueryCars.amount(ofOrder: index))}"
             try insert(orders, [.integer(Int64(index)), .string(text)])
         }

@@ -10,7 +10,8 @@ final class SheafQueries: QuerySystem {
     let queries: QueryEngine
 
     init(_ stage: Stage) throws {
-        let volume = try PosixVolume(path: "\(stage.memory.path)/query.sheaf", creatingDirectory: true)
+        let volume = try PosixVolume(
+            path: "\(stage.memory.path)/query.sheaf", creatingDirectory: true)
         store = try StoreEngine(opening: volume)
         let documents = try DocumentEngine(store)
         queries = QueryEngine(documents)
