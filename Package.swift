@@ -16,6 +16,7 @@ let package = Package(
         // The benchmarks and the fuzzer are packages of their own, and reach inside through these.
         .library(name: "SheafStorage", targets: ["SheafStorage"]),
         .library(name: "SheafDocument", targets: ["SheafDocument"]),
+        .library(name: "SheafQuery", targets: ["SheafQuery"]),
         .library(name: "Sheaf", targets: ["Sheaf"]),
         .library(name: "SheafDocumentModel", targets: ["SheafDocumentModel"]),
     ],
@@ -38,15 +39,23 @@ let package = Package(
         // Floor 2: values, documents that merge, and commits.
         .target(name: "SheafDocument", dependencies: ["SheafBytes"], swiftSettings: settings),
 
+        // Floor 3: the query language.
+        .target(
+            name: "SheafQuery", dependencies: ["SheafBytes", "SheafDocument"],
+            swiftSettings: settings),
+
         // Floor 4: documents in a store.
         .target(
-            name: "Sheaf", dependencies: ["SheafBytes", "SheafDocument", "SheafStorage"],
+            name: "Sheaf",
+            dependencies: ["SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage"],
             swiftSettings: settings),
 
         // Floor 5: the tool.
         .executableTarget(
             name: "SheafTool",
-            dependencies: ["Sheaf", "SheafBytes", "SheafDocument", "SheafStorage"],
+            dependencies: [
+                "Sheaf", "SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage",
+            ],
             swiftSettings: settings),
 
         // Tests.
@@ -77,22 +86,48 @@ let package = Package(
                 "SheafTestSupport",
             ],
             path: "Tests/SheafDocumentLives", swiftSettings: settings),
+        .target(
+            name: "SheafConformance",
+            dependencies: [
+                "Sheaf", "SheafDocument", "SheafQuery", "SheafStorage", "SheafTestSupport",
+            ],
+            path: "Tests/SheafConformance", swiftSettings: settings),
+        .executableTarget(
+            name: "sheaf-conform", dependencies: ["SheafConformance", "SheafSimulator"],
+            path: "Tests/sheaf-conform", swiftSettings: settings),
         .executableTarget(
             name: "sheaf-merges",
             dependencies: [
                 "SheafDocumentLives", "SheafDocumentModel", "SheafSimulator", "SheafStorage",
             ],
             path: "Tests/sheaf-merges", swiftSettings: settings),
+        .target(
+            name: "SheafQueryModel",
+            dependencies: [
+                "Sheaf", "SheafDocument", "SheafDocumentModel", "SheafQuery", "SheafStorage",
+                "SheafTestSupport",
+            ],
+            path: "Tests/SheafQueryModel", swiftSettings: settings),
+        .executableTarget(
+            name: "sheaf-queries",
+            dependencies: ["SheafQueryModel", "SheafSimulator", "SheafStorage"],
+            path: "Tests/sheaf-queries", swiftSettings: settings),
         .testTarget(
             name: "SheafDocumentTests",
             dependencies: ["SheafDocument", "SheafDocumentModel", "SheafTestSupport"],
             swiftSettings: settings),
         .testTarget(
+            name: "SheafQueryTests",
+            dependencies: ["SheafQuery", "SheafBytes", "SheafDocument", "SheafTestSupport"],
+            swiftSettings: settings),
+        .testTarget(
             name: "SheafTests",
             dependencies: [
-                "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentLives",
-                "SheafDocumentModel", "SheafStorage", "SheafTestSupport",
+                "Sheaf", "SheafBytes", "SheafConformance", "SheafDocument", "SheafDocumentLives",
+                "SheafDocumentModel", "SheafQuery", "SheafQueryModel", "SheafStorage",
+                "SheafTestSupport",
             ],
+            exclude: ["Plans"],
             swiftSettings: settings),
         .testTarget(
             name: "SheafStorageTests",

@@ -53,6 +53,7 @@ let package = Package(
                 "BenchHarness", "CSQLite", "CLMDB", "CRocksDB",
                 .product(name: "SheafStorage", package: "sheaf"),
                 .product(name: "SheafDocument", package: "sheaf"),
+                .product(name: "SheafQuery", package: "sheaf"),
                 .product(name: "Sheaf", package: "sheaf"),
             ] + (hasLevelDB ? ["CLevelDB"] : []),
             packageAccess: false, swiftSettings: settings),

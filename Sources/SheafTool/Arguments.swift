@@ -3,6 +3,8 @@ struct Option {
     let name: String
     /// What stands for the option's value in the help; none for an option without one.
     var value: String?
+    /// Whether it may be given several times; of others the last counts.
+    var isRepeatable = false
     let summary: String
 
     static let json = Option(name: "json", summary: "print JSON, one object a line")
@@ -12,7 +14,7 @@ struct Option {
 /// The words behind a command's name, sorted into operands and options.
 struct Arguments {
     private(set) var operands: [String] = []
-    private var values: [String: String] = [:]
+    private var values: [String: [String]] = [:]
     private var flags: Set<String> = []
 
     /// Sorts `words`; whatever is behind `--` is an operand.
@@ -39,12 +41,17 @@ struct Arguments {
 
     /// The value of an option, if it was given.
     func value(_ option: String) -> String? {
-        values[option]
+        values[option]?.last
+    }
+
+    /// The values of an option that may be given several times, in their order.
+    func allValues(_ option: String) -> [String] {
+        values[option] ?? []
     }
 
     /// The value of an option that is a number, if it was given.
     func number(_ option: String) throws(ToolError) -> UInt64? {
-        guard let text = values[option] else { return nil }
+        guard let text = value(option) else { return nil }
         return try Self.number(text, of: "--\(option)")
     }
 
@@ -79,7 +86,7 @@ struct Arguments {
         guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
             throw .usage("the option --\(name) needs a value: --\(name) \(placeholder)")
         }
-        values[name] = value
+        values[name, default: []].append(value)
     }
 }
 

@@ -11,13 +11,16 @@ struct Command: Sendable {
     let run: @Sendable (Arguments, Output) throws(ToolError) -> ExitCode
 
     /// All commands, in the order of the help.
-    static let all: [Command] = [.log, .show, .blame, .verify, .salvage, .stats, .compact]
+    static let all: [Command] = [
+        .query, .log, .show, .blame, .verify, .salvage, .stats, .compact,
+    ]
 
     /// How the command is written.
     var usage: String {
         var words = ["sheaf", name] + operands
         words += options.map { option in
             "[--\(option.name)" + (option.value.map { " \($0)" } ?? "") + "]"
+                + (option.isRepeatable ? "..." : "")
         }
         return words.joined(separator: " ")
     }

@@ -29,6 +29,11 @@ enum DocumentLines {
             return ["collection \(number)  \(text(.string(name)))"]
         case .site(let site):
             return ["site  \(DocumentReading.text(site))"]
+        case .index(let collection, let number, let definition):
+            let title = "\(text(.string(collection))) \(number)"
+            guard let definition else { return ["drop index  \(title)"] }
+            let fields = fields(of: definition).joined(separator: ", ")
+            return ["index  \(title)  \(text(.string(definition.name)))  \(fields)"]
         case .document(let document):
             let title = title(document)
             guard let form = document.form else { return ["evict  \(title)\(previous)"] }
@@ -62,6 +67,11 @@ enum DocumentLines {
             line.add("number", number)
         case .site(let site):
             line.add("site", DocumentReading.text(site))
+        case .index(let collection, let number, let definition):
+            line.add("collection", collection)
+            line.add("number", number)
+            line.add("index", definition?.name)
+            line.add("fields", definition.map { fields(of: $0) } ?? [])
         case .document(let document):
             line.add("collection", document.collection)
             line.add("id", raw: document.id.json)
@@ -70,6 +80,11 @@ enum DocumentLines {
             line.add("changed", document.changed)
             line.add("removed", document.removed)
         }
+    }
+
+    /// The paths of an index with their directions.
+    static func fields(of definition: IndexDefinition) -> [String] {
+        definition.fields.map { DocumentReading.text($0.path) + ($0.isDescending ? " DESC" : "") }
     }
 
     /// The documents of a commit, as far as they go into a line.
@@ -95,21 +110,7 @@ enum DocumentLines {
     }
 
     /// A value as JSON in which nothing harms a terminal.
-    static func text(_ value: Value) -> String {
-        var text = ""
-        for scalar in value.json.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,
-                .paragraphSeparator:
-                for unit in String(scalar).utf16 {
-                    let digits = String(unit, radix: 16)
-                    text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-                }
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
+    static func text(_ value: Value) -> String { TerminalText.visible(value.json) }
 
     private static func cut(_ text: String) -> String {
         text.utf8.count > valueLength ? text.prefix(valueLength) + "..." : text

@@ -13,6 +13,8 @@ final class DocumentReading {
         case name(number: Int, String)
         case collection(number: Int, String)
         case site(Site)
+        /// What an index is of; nothing where it is taken away.
+        case index(collection: String, number: Int, IndexDefinition?)
         case document(DocumentMeaning)
     }
 
@@ -58,6 +60,17 @@ final class DocumentReading {
             guard payload.count == 8 else { return nil }
             return .site(
                 Site(rawValue: payload.reversed().reduce(0) { $0 << 8 | UInt64($1) }))
+        case .index(let collection, let number):
+            guard let directory, directory.collections.indices.contains(Int(collection)) else {
+                return nil
+            }
+            let definition =
+                operation.kind == .remove
+                ? nil
+                : try? IndexDefinition(collection: collection, number: number, decoding: payload)
+            return .index(
+                collection: directory.collections[Int(collection)], number: Int(number),
+                definition)
         case .document(let number, let id):
             guard let directory, directory.collections.indices.contains(Int(number)),
                 let id = try? DocumentID.id(of: id)

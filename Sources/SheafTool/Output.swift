@@ -14,6 +14,8 @@ final class Output {
     /// Whether the reader has gone away: then nobody wants the rest.
     private(set) var isClosed = false
     private var failure: Int32?
+    /// Whether standard output goes to a terminal, which takes some bytes for commands.
+    let isTerminal = isatty(STDOUT_FILENO) == 1
 
     /// Writes a line of data.
     func write(_ line: String) {

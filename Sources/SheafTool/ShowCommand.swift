@@ -22,7 +22,7 @@ extension Command {
             operation. That of a document also has collection, id, form (state, tombstone, delta or
             evict), value (null in a delta), changed and removed; that of the origin of
             what came from a peer site, stamp, peer and peerCommit; those of names name or
-            collection, and number.
+            collection, and number; those of indexes collection, number, index and fields.
             """,
         run: ShowCommand.run)
 }

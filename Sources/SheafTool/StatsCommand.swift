@@ -1,3 +1,5 @@
+import Sheaf
+import SheafDocument
 import SheafStorage
 
 extension Command {
@@ -11,8 +13,9 @@ extension Command {
 
             JSON keys: store, segments, segmentBytes, bases, baseBytes, checkpoints (a list of
             file names), checkpointBytes, usedCheckpoint, unusableCheckpoints, otherFiles,
-            otherBytes, keys, removedKeys, liveBytes, liveShare, lastCommit, lastCommitTime,
-            lastCommitTimeMilliseconds, firstWholeCommit, firstWholeCommitTime,
+            otherBytes, keys, removedKeys, indexes (a list of texts), links (entries of indexes,
+            which a checkpoint has and the log has not), liveBytes, liveShare, lastCommit,
+            lastCommitTime, lastCommitTimeMilliseconds, firstWholeCommit, firstWholeCommitTime,
             firstWholeCommitTimeMilliseconds, foldedThrough, replayedBytes, tornTail, foldableFiles,
             foldableBytes, foldableGarbage. What is not known is null.
             """,
@@ -25,20 +28,36 @@ enum StatsCommand {
         _ arguments: Arguments, _ output: Output
     ) throws(ToolError) -> ExitCode {
         let path = arguments.operands[0]
-        let statistics = try onStore(at: path) { () throws(StorageError) in
+        let (statistics, snapshot) = try onStore(at: path) { () throws(StorageError) in
             let reader = try LogReader.open(at: path)
             defer { reader.close() }
-            return try reader.statistics()
+            return (try reader.statistics(), try reader.snapshot())
         }
+        let indexes = indexes(snapshot)
         if arguments.has("json") {
-            output.write(json(statistics))
+            output.write(json(statistics, indexes))
         } else {
-            write(statistics, output)
+            write(statistics, indexes, output)
         }
         return .ok
     }
 
-    private static func write(_ statistics: StoreStatistics, _ output: Output) {
+    /// The collection, the name and the fields of each index; none where the store holds no
+    /// documents, or cannot be made out.
+    private static func indexes(_ snapshot: LogSnapshot) -> [String] {
+        guard let directory = try? Directory(snapshot) else { return [] }
+        return directory.indexes.values.joined().compactMap { definition in
+            let number = Int(definition.collection)
+            guard directory.collections.indices.contains(number) else { return nil }
+            let names = [directory.collections[number], definition.name]
+            return names.map { DocumentLines.text(.string($0)) }.joined(separator: " ") + " ("
+                + DocumentLines.fields(of: definition).joined(separator: ", ") + ")"
+        }.sorted()
+    }
+
+    private static func write(
+        _ statistics: StoreStatistics, _ indexes: [String], _ output: Output
+    ) {
         func row(_ name: String, _ value: String) {
             output.write(name + String(repeating: " ", count: 14 - name.utf8.count) + value)
         }
@@ -47,6 +66,8 @@ enum StatsCommand {
         }
         row("store", statistics.store?.description ?? "nothing was ever committed")
         row("keys", "\(statistics.keyCount), and \(statistics.removedKeyCount) removed")
+        for index in indexes { row("index", index) }
+        row("links", "\(statistics.linkCount) up to the newest checkpoint")
         row("last commit", moment(statistics.lastCommit, statistics.lastCommitAt))
         row(
             "whole from",
@@ -82,7 +103,7 @@ enum StatsCommand {
             ? "none" : "\(commit)" + (milliseconds.map { " at \(Timestamp.text($0))" } ?? "")
     }
 
-    private static func json(_ statistics: StoreStatistics) -> String {
+    private static func json(_ statistics: StoreStatistics, _ indexes: [String]) -> String {
         var line = JSONLine()
         line.add("store", statistics.store?.description)
         line.add("segments", statistics.segmentCount)
@@ -97,6 +118,8 @@ enum StatsCommand {
         line.add("otherBytes", statistics.otherBytes)
         line.add("keys", statistics.keyCount)
         line.add("removedKeys", statistics.removedKeyCount)
+        line.add("indexes", indexes)
+        line.add("links", statistics.linkCount)
         line.add("liveBytes", statistics.liveBytes)
         line.add("liveShare", raw: String(statistics.liveShare))
         line.add("lastCommit", statistics.lastCommit)

@@ -87,7 +87,8 @@ enum Tool {
         return """
             usage: sheaf COMMAND ...
 
-            Looks at the stores of Sheaf, checks them and saves what can be saved.
+            Asks and changes the stores of Sheaf, looks into them, checks them and saves what can
+            be saved.
 
             commands:
             \(commands.joined(separator: "\n"))

@@ -1,3 +1,4 @@
+import SheafQuery
 import SheafStorage
 
 /// Why a command ends before it is done.
@@ -7,11 +8,19 @@ enum ToolError: Error {
     case failed(String)
     /// What went wrong with the store at a path; none where it may be either of two.
     case storage(StorageError, at: String?)
+    /// Why a statement could not be run against the store at a path.
+    case statement(QueryError, at: String)
 
     var message: String {
         switch self {
         case .usage(let message), .failed(let message): message
         case .storage(let error, let path): Self.message(error, at: path)
+        case .statement(let error, let path):
+            switch error.reason {
+            // They are about the store, and people ask which store.
+            case .damaged, .failed: "\(path): \(error.terminalText)"
+            default: error.terminalText
+            }
         }
     }
 
@@ -19,6 +28,12 @@ enum ToolError: Error {
         switch self {
         case .usage: .usage
         case .storage(.corrupt, _): .damaged
+        case .statement(let error, _):
+            switch error.reason {
+            case .syntax, .argument: .usage
+            case .damaged: .damaged
+            case .meaning, .limit, .conflict, .failed: .failed
+            }
         case .failed, .storage: .failed
         }
     }

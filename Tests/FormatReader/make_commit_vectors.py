@@ -12,10 +12,10 @@ import sys
 from document_joins import both
 from document_writes import Peer
 from make_document_vectors import Output
-from sheaf_commits import DELTA, STATE, BOTH, WHOLE, read_document, read_id, read_origin
+from sheaf_commits import DELTA, STATE, BOTH, WHOLE, read_document, read_id, read_index, read_origin
 from sheaf_dots import Document, MAP, normalized
 from sheaf_encoder import encode
-from sheaf_values import json_of, sort_key, value_of, varint
+from sheaf_values import Refused, json_of, sort_key, value_of, varint
 
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                     "../../format-spec/vectors/commits.txt")
@@ -27,6 +27,26 @@ PUT, EXTEND = 1, 3
 IDS = [("id-string", "abc"), ("id-empty", ""), ("id-integer", -7), ("id-bool", True),
        ("id-array", [1, "x", []]), ("id-object", {"b": 1, "a": {"c": "d"}})]
 BIG = {f"key{number:03}": number for number in range(100)}
+INDEXES = [
+    ("index-one", "by_color", [(["color"], False)]),
+    ("index-several", "caf\u00e9", [(["a", "b", ""], True), (["_id"], False), (["c"], True)]),
+    ("index-most", "n" * 1_024, [([""] * 64, False)] + [(["x"], True)] * 15),
+]
+REFUSED_INDEXES = [
+    ("index-empty", "nothing at all", b""),
+    ("index-kind", "another kind", b"\2\1a\1\0\1b"),
+    ("index-unnamed", "a name without bytes", b"\1\0\1\0\1\1b"),
+    ("index-long-name", "a name of 1,025 bytes", b"\1\x81\x08" + b"a" * 1_025 + b"\1\0\1\1b"),
+    ("index-no-fields", "no fields", b"\1\1a\0"),
+    ("index-many-fields", "17 fields", b"\1\1a\x11" + b"\0\1\1b" * 17),
+    ("index-direction", "a third direction", b"\1\1a\1\2\1\1b"),
+    ("index-no-path", "a path without steps", b"\1\1a\1\0\0"),
+    ("index-long-path", "65 steps", b"\1\1a\1\0\x41" + b"\1b" * 65),
+    ("index-text", "a step that is no UTF-8", b"\1\1a\1\0\1\1\xff"),
+    ("index-name-text", "a name that is no UTF-8", b"\1\1\xff\1\0\1\1b"),
+    ("index-cut", "a step that ends too late", b"\1\1a\1\0\1\2b"),
+    ("index-more", "something behind it", b"\1\1a\1\0\1\1b\0"),
+]
 CHAINS = [
     ("insert", "a document that was inserted", [(STATE, (10, "set", "", {"a": 1}))]),
     ("told", "what is new tells what was touched", [
@@ -101,6 +121,33 @@ def write_chain(output, case, comment, steps):
         output.text(f"{case}.json", json_of(shown).encode())
 
 
+def index_payload(name, fields):
+    def text(plain):
+        return varint(len(plain.encode())) + plain.encode()
+    return b"\1" + text(name) + varint(len(fields)) + b"".join(
+        bytes([is_descending]) + varint(len(path)) + b"".join(map(text, path))
+        for path, is_descending in fields)
+
+
+def write_indexes(output):
+    for case, name, fields in INDEXES:
+        payload = index_payload(name, fields)
+        found = read_index(payload)
+        assert found.name == name.encode() and len(found.fields) == len(fields)
+        output.begin(case, "what an index is of")
+        output.bytes(f"{case}.index", payload)
+        output.text(f"{case}.name", name.encode())
+        output.text(f"{case}.json", json_of(value_of(
+            [{"path": path, "desc": is_descending} for path, is_descending in fields])).encode())
+    for case, comment, payload in REFUSED_INDEXES:
+        try:
+            read_index(payload)
+            raise AssertionError(f"{case} is not refused")
+        except Refused:
+            output.begin(case, comment)
+            output.bytes(f"{case}.refused", payload)
+
+
 def main(is_check):
     output = Output()
     output.lines[:] = [HEAD.rstrip()]
@@ -117,11 +164,15 @@ def main(is_check):
         output.bytes(f"{case}.key", key)
         if len(key) == 3:
             output.lines.append(f"{case}.number = {int.from_bytes(key[1:], 'big')}")
+    output.begin("key-index", "the key of an index of the collection with the number 258")
+    output.bytes("key-index.key", b"\x05\x01\x02\x00\x07")
+    output.lines += ["key-index.number = 258", "key-index.index-number = 7"]
     origin = struct.pack("<QQQ", 0x8BADF00DDEADBEEF, 1_700_000_000_000 << 16 | 3, 7) + varint(300)
     found = read_origin(origin)
     output.begin("origin", "where a commit came from")
     output.bytes("origin.origin", origin)
     output.lines += [f"origin.{name} = {value}" for name, value in found._asdict().items()]
+    write_indexes(output)
     for chain in CHAINS:
         write_chain(output, *chain)
     if is_check:

@@ -104,7 +104,7 @@ def read_operation(record, offset):
     check(at + 20 + key_length + length <= len(body), here + 4, "the payload ends elsewhere")
     check(length <= (0 if kind == 2 else 2**25), here + 4, "the payload is too long")
     key = body[at + 20:at + 20 + key_length]
-    check(key[0] != 0, here + 20, "the key begins with a zero")
+    check(key[0] not in (0, 255), here + 20, "no key begins with this byte")
     check(distance == offset, here + 16, "the distance is wrong")
     payload = body[at + 20 + key_length:at + 20 + key_length + length]
     return Operation(offset, kind, key, payload, previous)

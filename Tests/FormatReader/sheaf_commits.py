@@ -7,10 +7,12 @@ from sheaf_dots import can_join, joined
 from sheaf_values import (
     KeyReader, NULL, Refused, check, check_utf8, json_of, json_string, read_varint)
 
-ORIGIN, NAME, COLLECTION, SITE, DOCUMENT = 1, 2, 3, 4, 0x10
+ORIGIN, NAME, COLLECTION, SITE, INDEX, DOCUMENT = 1, 2, 3, 4, 5, 0x10
 STATE, DELTA, BOTH, WHOLE = 1, 2, 3, 4
-KEY_LENGTHS = {ORIGIN: 1, NAME: 3, COLLECTION: 3, SITE: 1}
+KEY_LENGTHS = {ORIGIN: 1, NAME: 3, COLLECTION: 3, SITE: 1, INDEX: 5}
 Origin = namedtuple("Origin", "site time peer commit")
+Index = namedtuple("Index", "name fields")
+IndexField = namedtuple("IndexField", "path is_descending")
 
 
 class Mistake(Exception):
@@ -36,7 +38,7 @@ class Explaining:
 
 def check_key(key):
     """Table 1."""
-    check(key[0] in (ORIGIN, NAME, COLLECTION, SITE, DOCUMENT), 0, "no such key")
+    check(key[0] in (ORIGIN, NAME, COLLECTION, SITE, INDEX, DOCUMENT), 0, "no such key")
     length = KEY_LENGTHS.get(key[0])
     check(len(key) == length if length else len(key) > 3, 0, "the key has another length")
 
@@ -48,6 +50,40 @@ def read_origin(payload):
     commit, end = read_varint(payload, 24, len(payload))
     check(end == len(payload), end, "bytes behind the origin")
     return Origin(site, time, peer, commit)
+
+
+def read_index(payload):
+    """Table 4."""
+    end = len(payload)
+    check(end <= 65_536, 0, "the index is too long")
+    check(payload[:1] == b"\1", 0, "no such kind of index")
+
+    def count(at, most):
+        number, after = read_varint(payload, at, end)
+        check(1 <= number <= most, at, "too few or too many")
+        return number, after
+
+    def text(at, most):
+        length, start = read_varint(payload, at, end)
+        check(length <= min(end - start, most), at, "the text is too long")
+        check_utf8(payload[start:start + length], at)
+        return payload[start:start + length], start + length
+
+    name, at = text(1, 1_024)
+    check(name, 1, "the name is empty")
+    number, at = count(at, 16)
+    fields = []
+    for _ in range(number):
+        check(payload[at:at + 1] in (b"\0", b"\1"), at, "no such direction")
+        is_descending = payload[at] == 1
+        steps, at = count(at + 1, 64)
+        path = []
+        for _ in range(steps):
+            step, at = text(at, end)
+            path.append(step)
+        fields.append(IndexField(path, is_descending))
+    check(at == end, at, "bytes behind the index")
+    return Index(name, fields)
 
 
 def has_floats_or_null(value):
@@ -131,6 +167,20 @@ class Commits:
                 found.append(bytes(payloads[0]))
         return found
 
+    @staticmethod
+    def check_indexes(contents, collections):
+        """Each index is table 4, and the only one of its name in its collection."""
+        named = set()
+        for key, payloads in sorted(contents.items()):
+            if key[0] != INDEX:
+                continue
+            with Explaining(key):
+                check(int.from_bytes(key[1:3], "big") < collections, 1, "no such collection")
+                check(len(payloads) == 1, 0, "an index is extended")
+                name = read_index(bytes(payloads[0])).name
+                check((key[1:3], name) not in named, 0, "an index has the name of another one")
+                named.add((key[1:3], name))
+
     def documents(self, contents):
         """A line for each document; contents are the payloads of each live key, oldest first."""
         for key in contents:
@@ -138,6 +188,7 @@ class Commits:
                 check_key(key)
                 check(key[0] != SITE or len(contents[key][-1]) == 8, 0, "no site")
         names, collections = (self.names(contents, kind) for kind in (NAME, COLLECTION))
+        self.check_indexes(contents, len(collections))
         for key, payloads in sorted(contents.items()):
             if key[0] != DOCUMENT:
                 continue

@@ -26,7 +26,11 @@ let package = Package(
         .executableTarget(
             name: "FuzzDocuments",
             dependencies: [.product(name: "SheafDocumentModel", package: "sheaf")],
-            packageAccess: false, swiftSettings: settings)
+            packageAccess: false, swiftSettings: settings),
+        .executableTarget(
+            name: "FuzzStatements",
+            dependencies: [.product(name: "SheafQuery", package: "sheaf")],
+            packageAccess: false, swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

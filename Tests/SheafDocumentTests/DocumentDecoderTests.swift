@@ -105,9 +105,10 @@ import Testing
     @Test func `tests are true of what a value would say`() throws {
         let names = try Self.table(["mileage", "color"])
         for table in [names, NameTable()] {
-            let test = FieldTest.both(
-                .equal(FieldName("color", in: table), "blue"),
-                .above(FieldName("mileage", in: table), 5_000))
+            let test = FieldFilter.all([
+                .compare(FieldPath(["color"], in: table), .equal, "blue", table),
+                .compare(FieldPath(["mileage"], in: table), .greater, 5_000, table),
+            ])
             let cars: [(Value, Value, Bool)] = [
                 ("blue", 5_001, true), ("blue", 5_000, false), ("blues", 9_000, false),
                 ("red", 9_000, false), ("blue", .float(5_000.5), true), ("blue", "9000", false),

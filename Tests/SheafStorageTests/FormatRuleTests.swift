@@ -14,7 +14,7 @@ import Testing
     @Test func `a key of 1,024 bytes can be put and removed, and one byte more is refused`() throws
     {
         let volume = SimulatedVolume()
-        let longest = [UInt8](repeating: 0xFF, count: 1_024)
+        let longest = [UInt8](repeating: 0xFE, count: 1_024)
         for isPut in [true, false, true] {
             let engine = try StoreEngine(opening: volume)
             var batch = WriteBatch()

@@ -201,7 +201,8 @@ struct FormatVectorFields {
         let pages = number(4, "pages")
         let files = number(4, "files")
         take(8, "hash")
-        take(4_072, "reserved")
+        number(8, "linked through")
+        take(4_064, "reserved")
         take(8, "checksum")
         return (pages, files)
     }

@@ -162,6 +162,7 @@ struct FormatVectorStructures {
             changed("key-empty", 2, 66, 0, at: 66, "the key length is 0"),
             changed("key-long", 2, 66, 1_025, at: 66, "the key length is above 1,024"),
             changed("key-zero", 1, 84, 0, at: 64, "the first byte of the key is 0"),
+            changed("key-link", 1, 84, 255, at: 64, "the first byte of the key is 255"),
             changed("removal", 1, 64, 2, at: 64, "a removal has a payload"),
             changed("payload", 4, 129, 5, at: 129, "the payload reaches beyond the body"),
             changed("distance", 4, 80, 72, at: 80, "the distance is not the offset"),

@@ -7,8 +7,8 @@ import Testing
     @Test func `a key has one to a thousand and twenty-four bytes`() throws {
         let engine = try StoreEngine(opening: SimulatedVolume())
         var batch = WriteBatch()
-        let longest = [UInt8](repeating: 0xFF, count: Limits.maximumKeyLength)
-        for key in [[1], [0xFF], longest] {
+        let longest = [UInt8](repeating: 0xFE, count: Limits.maximumKeyLength)
+        for key in [[1], [0xFE], longest] {
             try batch.put(key, key)
             try batch.remove(key)
             try batch.put(key, key)
@@ -17,7 +17,7 @@ import Testing
             #expect(throws: Self.limit("maximumKeyLength", 1_025, 1_024)) {
                 try refuse(&batch, longest + [1])
             }
-            for key in [[], [0], [0, 1]] as [[UInt8]] {
+            for key in [[], [0], [0, 1], [0xFF], [0xFF, 1]] as [[UInt8]] {
                 #expect {
                     try refuse(&batch, key)
                 } throws: { error in
@@ -35,12 +35,12 @@ import Testing
         let snapshot = engine.snapshot()
         #expect(snapshot.count == 2)
         #expect(longest.span.withUnsafeBytes { snapshot.removal(of: $0) } != nil)
-        for key in [[1], [0xFF]] as [[UInt8]] {
+        for key in [[1], [0xFE]] as [[UInt8]] {
             #expect(
                 try key.span.withUnsafeBytes { try snapshot.payload(of: $0).map(Array.init) } == key
             )
         }
-        for key in [[], [0], longest + [1]] as [[UInt8]] {
+        for key in [[], [0], [0xFF], longest + [1]] as [[UInt8]] {
             #expect(try key.span.withUnsafeBytes { try snapshot.payload(of: $0) } == nil)
         }
     }

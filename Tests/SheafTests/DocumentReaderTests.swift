@@ -33,7 +33,10 @@ import Testing
         #expect(!expected.isEmpty)
     }
 
-    @Test(arguments: ["make_document_vectors.py", "make_commit_vectors.py"])
+    @Test(
+        arguments: [
+            "make_document_vectors.py", "make_commit_vectors.py", "make_index_vectors.py",
+        ])
     func `the vectors are those that the encoder in another language makes`(
         _ script: String
     ) throws {

@@ -104,6 +104,39 @@ import Testing
         #expect(shown.lines.last?.hasPrefix(#"put     \x10\x00\x00@b\x00  6 bytes"#) == true)
     }
 
+    @Test func `indexes are shown, counted and verified`() throws {
+        try fill()
+        let store = try StoreEngine(opening: try PosixVolume(path: path, creatingDirectory: false))
+        let engine = try DocumentEngine(store)
+        for name in ["by color\n", "gone"] {
+            _ = try engine.createIndex(
+                name, on: "cars",
+                [.init(["color"]), .init(["seats", "front"], isDescending: true)],
+                flush: { () throws(StorageError) in try store.flush() },
+                append: { batch throws(StorageError) in try store.append(batch) })
+        }
+        _ = try engine.dropIndex("gone", on: "cars") { batch throws(StorageError) in
+            try store.append(batch)
+        }
+        try store.flush()
+        try store.writeCheckpoint()
+        try store.close()
+        let made = try ToolRun(["show", path, "6"]).lines
+        #expect(
+            made.last == #"index  "cars" 0  "by color\n"  /color, /seats/front DESC"#, "\(made)"
+        )
+        #expect(try ToolRun(["show", path, "8"]).lines.last == #"drop index  "cars" 1"#)
+        let object = try #require(try ToolRun(["show", path, "6", "--json"]).objects().last)
+        #expect(object["index"] as? String == "by color\n")
+        #expect(object["fields"] as? [String] == ["/color", "/seats/front DESC"])
+        let statistics = try ToolRun(["stats", path])
+        let row = #"index         "cars" "by color\n" (/color, /seats/front DESC)"#
+        #expect(statistics.lines.contains(row), "\(statistics.text)")
+        #expect(try ToolRun(["stats", path, "--json"]).objects()[0]["links"] as? Int == 1)
+        let verified = try ToolRun(["verify", path])
+        #expect(verified.status == 0, "\(verified.text)")
+    }
+
     @Test func `the log names the documents of each commit`() throws {
         try fill()
         let lines = try ToolRun(["log", path]).lines

@@ -4,7 +4,7 @@ import SheafTestSupport
 import Testing
 
 @Suite struct UsageTests {
-    private let commands = ["log", "show", "verify", "salvage", "stats", "compact"]
+    private let commands = ["query", "log", "show", "verify", "salvage", "stats", "compact"]
 
     @Test func `the version and the help go to standard output`() throws {
         let version = try ToolRun("--version")

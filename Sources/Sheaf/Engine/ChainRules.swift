@@ -27,6 +27,11 @@ struct ChainRules {
         self.key = stored
         self.foldedThrough = foldedThrough
         names = directory.names
+        if case .index(let collection, _) = stored {
+            guard directory.collections.indices.contains(Int(collection)) else {
+                throw .invalid("a collection without a name", at: 1)
+            }
+        }
         guard case .document(let collection, let id) = stored else { return }
         guard directory.collections.indices.contains(Int(collection)) else {
             throw .invalid("a collection without a name", at: 1)
@@ -45,6 +50,8 @@ struct ChainRules {
         case .origin: try checkOrigin(logged)
         case .site: _ = try Site(decoding: logged.operation.payload)
         case .name, .collection: try checkName(logged.operation)
+        case .index(let collection, let number):
+            try Self.checkIndex(logged.operation, collection, number)
         case .document: try checkDocument(logged.operation)
         }
     }
@@ -68,6 +75,18 @@ struct ChainRules {
             throw .invalid("a name that was changed", at: 0)
         }
         newer = .payload(operation.payload)
+    }
+
+    private static func checkIndex(
+        _ operation: SheafStorage.Operation, _ collection: UInt16, _ number: UInt16
+    ) throws(Malformed) {
+        switch operation.kind {
+        case .put:
+            _ = try IndexDefinition(
+                collection: collection, number: number, decoding: operation.payload)
+        case .extend: throw .invalid("an index that was extended", at: 0)
+        case .remove: break
+        }
     }
 
     private mutating func checkDocument(_ operation: SheafStorage.Operation) throws(Malformed) {

@@ -2,13 +2,15 @@ import SheafBytes
 package import SheafDocument
 package import SheafStorage
 
-/// The numbers that a store has given to names: of fields, and of collections.
+/// The numbers that a store has given to names: of fields, and of collections; and its indexes.
 ///
-/// Both only grow. What is new is written with the first commit that may use it.
+/// Names only grow. What is new is written with the first commit that may use it.
 package struct Directory: Sendable {
     package private(set) var names = NameTable()
     package private(set) var collections: [String] = []
     private var collectionNumbers: [[UInt8]: UInt16] = [:]
+    /// The indexes of each collection that has any, in the order of their numbers.
+    package internal(set) var indexes: [UInt16: [IndexDefinition]] = [:]
 
     package static let maximumCollections = 1 << 16
     package static let maximumCollectionNameLength = 1_024
@@ -31,6 +33,7 @@ package struct Directory: Sendable {
             }
             append(collection: name)
         }
+        try readIndexes(of: snapshot)
     }
 
     private static func read(

@@ -7,13 +7,15 @@ import Synchronization
 ///
 /// It has no thread and waits for nothing: who calls `commit` decides how batches get to the log.
 package final class DocumentEngine: Sendable {
-    private let store: StoreEngine
-    private let state: Mutex<WriterState>
+    let store: StoreEngine
+    let state: Mutex<WriterState>
     /// What readers use beside the newest snapshot; apart, so that no reader waits for a writer.
     private let directory: Mutex<Directory>
+    /// Why there are no indexes, if they could not be put right when the store was opened.
+    package let linkFailure: EngineError?
 
     /// What is shared by those who write.
-    private struct WriterState {
+    struct WriterState: Sendable {
         var directory: Directory
         var registry: NameRegistry
         var clock: HybridClock
@@ -34,6 +36,8 @@ package final class DocumentEngine: Sendable {
         let snapshot = store.snapshot()
         let directory = try Directory(snapshot)
         self.directory = Mutex(directory)
+        // Without indexes everything can still be read, but for what is damaged.
+        linkFailure = Self.mendLinks(of: store, directory)
         let site = try Self.site(of: snapshot)
         // Each record is at least as late as the times in it.
         let latest = HybridTime(
@@ -51,6 +55,20 @@ package final class DocumentEngine: Sendable {
 
     deinit {
         store.endInterpretation()
+    }
+
+    private static func mendLinks(of store: StoreEngine, _ directory: Directory) -> EngineError? {
+        do throws(EngineError) {
+            try LinkMender.mend(store, directory)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Lets readers see what is known of names and indexes.
+    func publish(_ directory: Directory) {
+        self.directory.withLock { $0 = directory }
     }
 
     private static func site(of snapshot: LogSnapshot) throws(EngineError) -> Site? {
@@ -96,7 +114,37 @@ package final class DocumentEngine: Sendable {
         from origin: CommitOrigin? = nil,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> DocumentReceipt {
-        try state.withLock { state throws(EngineError) in
+        do throws(WriteError) {
+            let (commit, outcomes) = try write(from: origin, append: append) {
+                (transaction) throws(WriteError) in
+                var outcomes: [DocumentReceipt.Outcome] = []
+                do throws(EngineError) {
+                    for change in changes { outcomes.append(try transaction.apply(change)) }
+                } catch {
+                    throw .engine(error)
+                }
+                return outcomes
+            }
+            return DocumentReceipt(commit: commit, outcomes: outcomes)
+        } catch {
+            switch error {
+            case .engine(let error): throw error
+            case .query: preconditionFailure("Changes ask no questions.")
+            }
+        }
+    }
+
+    /// Makes one commit of what `body` changes, or none where it changes nothing or throws; returns
+    /// the commit that has the changes, or the newest there is.
+    ///
+    /// It runs under the lock of those who write, and sees all commits before it, durable or not.
+    func write<Result>(
+        from origin: CommitOrigin?,
+        append: (WriteBatch) throws(StorageError) -> CommitID,
+        _ body: (inout DocumentTransaction) throws(WriteError) -> Result
+    ) throws(WriteError) -> (CommitID, Result) {
+        var result: Result?
+        let commit = try state.withLock { state throws(WriteError) in
             let snapshot = store.snapshot()
             state.unpublished.forget(through: snapshot.commit)
             var transaction = DocumentTransaction(
@@ -104,24 +152,35 @@ package final class DocumentEngine: Sendable {
                 now: store.options.clock.wallMilliseconds(), state.unpublished.taken())
             // Handed over and taken back: a copy would be made with each commit.
             defer { state.unpublished = transaction.unpublished }
-            var outcomes: [DocumentReceipt.Outcome] = []
-            for change in changes { outcomes.append(try transaction.apply(change)) }
+            result = try body(&transaction)
             guard transaction.hasChanges else {
-                let newest = max(snapshot.commit, transaction.unpublished.lastCommit)
-                return DocumentReceipt(commit: newest, outcomes: outcomes)
+                return max(snapshot.commit, transaction.unpublished.lastCommit)
             }
-            // Names that this commit uses for the first time come with it, be it lost or not.
-            state.clock = transaction.clock
-            state.directory = transaction.directory
-            directory.withLock { $0 = state.directory }
-            let batch = try transaction.batch(
-                from: origin, writingSite: !state.isSiteWritten, state.registry)
-            let commit = try onStorage { () throws(StorageError) in try append(batch) }
-            state.isSiteWritten = true
-            state.registry.noteWritten(state.directory)
-            transaction.noteWritten(by: commit)
-            for bytes in transaction.spellings { state.registry.note(bytes, in: &state.directory) }
-            return DocumentReceipt(commit: commit, outcomes: outcomes)
+            do throws(EngineError) {
+                return try self.commit(&transaction, from: origin, &state, append)
+            } catch {
+                throw .engine(error)
+            }
         }
+        guard let result else { preconditionFailure("What has not thrown has a result.") }
+        return (commit, result)
+    }
+
+    private func commit(
+        _ transaction: inout DocumentTransaction, from origin: CommitOrigin?,
+        _ state: inout WriterState, _ append: (WriteBatch) throws(StorageError) -> CommitID
+    ) throws(EngineError) -> CommitID {
+        // Names that this commit uses for the first time come with it, be it lost or not.
+        state.clock = transaction.clock
+        state.directory = transaction.directory
+        publish(state.directory)
+        let batch = try transaction.batch(
+            from: origin, writingSite: !state.isSiteWritten, state.registry)
+        let commit = try onStorage { () throws(StorageError) in try append(batch) }
+        state.isSiteWritten = true
+        state.registry.noteWritten(state.directory)
+        transaction.noteWritten(by: commit)
+        for bytes in transaction.spellings { state.registry.note(bytes, in: &state.directory) }
+        return commit
     }
 }

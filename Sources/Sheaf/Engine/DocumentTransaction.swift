@@ -3,8 +3,8 @@ import SheafDocument
 import SheafStorage
 
 /// Changes that become one commit.
-struct DocumentTransaction {
-    private let snapshot: LogSnapshot
+struct DocumentTransaction: Sendable {
+    let snapshot: LogSnapshot
     /// What commits have changed that no snapshot shows yet; lent by the engine.
     private(set) var unpublished: UnpublishedDocuments
     private let now: UInt64
@@ -14,9 +14,11 @@ struct DocumentTransaction {
     private var stamp: Stamp?
     /// What the change in hand was written with.
     private var usedStamp: Stamp?
-    private var working: [WorkingDocument] = []
+    private(set) var working: [WorkingDocument] = []
     private var positions: [[UInt8]: Int] = [:]
     private var stored: [(key: [UInt8], document: StoredDocument?)] = []
+    /// How long a document may become by what is written here; what others wrote may be longer.
+    var maximumLength = EncodedDocument.maximumLength
     /// The names that the documents of the commit spell.
     private(set) var spellings: [[UInt8]] = []
 
@@ -49,6 +51,7 @@ struct DocumentTransaction {
         usedStamp = nil
         do throws(EngineError) {
             let isChanged = try apply(change, to: position)
+            if isChanged { try checkLength(of: position, change.action) }
             return DocumentReceipt.Outcome(
                 isChanged: isChanged, stamp: isChanged ? usedStamp : nil)
         } catch {
@@ -90,6 +93,26 @@ struct DocumentTransaction {
             return working[position].evict()
         case .join(let bytes):
             return try join(bytes, at: position)
+        }
+    }
+
+    /// Refuses a document that a writer has made too long, with its names spelled.
+    private func checkLength(
+        of position: Int, _ action: DocumentChange.Action
+    ) throws(EngineError) {
+        switch action {
+        case .join, .delete, .evict: return
+        case .edit, .insert, .insertInitial: break
+        }
+        // A name that has a number takes two bytes, and spelled no more than sixteen times that.
+        guard let state = working[position].state, state.count > maximumLength / 32 else { return }
+        let length = try onDocument(working[position].key) { () throws(Malformed) in
+            try state.span.withUnsafeBytes { bytes throws(Malformed) in
+                try EncodedDocument(bytes).renamed(from: directory.names, to: NameTable()).count
+            }
+        }
+        guard length <= maximumLength else {
+            throw .limit(name: "maximumDocumentLength", value: length, limit: maximumLength)
         }
     }
 
@@ -216,12 +239,31 @@ struct DocumentTransaction {
             try registry.write(directory, into: &batch)
             if writingSite { try batch.put(StoreKey.site.bytes, clock.site.bytes) }
         }
+        batch.keepsLinks = true
+        var links = DocumentLinks(directory.indexes, directory.names)
         for document in working where document.isChanged {
+            let before = try links.keys(of: document.original, document.key)
             let written = try document.write(into: &batch)
+            let after = try links.keys(of: written, document.key)
+            try Self.replace(before, with: after, in: &batch)
             stored.append((document.key, written))
             try noteSpellings(of: document)
         }
         return batch
+    }
+
+    /// Lets links lead to the operation that was written last, where the document has not been
+    /// taken away.
+    private static func replace(
+        _ before: [[UInt8]], with after: [[UInt8]], in batch: inout WriteBatch
+    ) throws(EngineError) {
+        try onStorage { () throws(StorageError) in
+            for (index, link) in before.enumerated()
+            where !after.indices.contains(index) || after[index] != link {
+                try batch.links.unlink(link)
+            }
+            for link in after { try batch.link(link) }
+        }
     }
 
     private mutating func noteSpellings(of document: WorkingDocument) throws(EngineError) {

@@ -37,6 +37,10 @@ package struct DocumentVerifier {
             try verifier.check(key, directory)
             return true
         }
+        // What indexes say of damaged documents says nothing about indexes.
+        guard verifier.findings.isEmpty else { return verifier }
+        let indexes = try IndexVerifier.verify(DocumentSnapshot(snapshot, directory))
+        verifier.findings = indexes.findings
         return verifier
     }
 

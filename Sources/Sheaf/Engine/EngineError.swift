@@ -22,6 +22,11 @@ package enum EngineError: Error, Equatable, Sendable {
     case limit(name: String, value: Int, limit: Int)
     /// A collection cannot have this name.
     case invalidCollection(String)
+    /// The collection has an index of this name.
+    case indexExists(collection: String, name: String)
+    case noIndex(collection: String, name: String)
+    /// An index cannot be like this.
+    case invalidIndex(String)
 }
 
 extension EngineError: CustomStringConvertible {
@@ -42,6 +47,10 @@ extension EngineError: CustomStringConvertible {
             "what changed of the document \(id) in \(collection) builds on changes that are not here"
         case .limit(let name, let value, let limit):
             "\(name) is \(limit), and this would be \(value)"
+        case .indexExists(let collection, let name):
+            "\(collection) has an index \(name) already"
+        case .noIndex(let collection, let name): "\(collection) has no index \(name)"
+        case .invalidIndex(let reason): reason
         case .invalidCollection(let name):
             name.isEmpty
                 ? "the name of a collection is empty"

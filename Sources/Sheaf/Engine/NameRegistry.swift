@@ -6,7 +6,7 @@ import SheafStorage
 ///
 /// A name that was met in two documents gets one: names that come once, like ids in the place of
 /// names, would fill the table.
-struct NameRegistry {
+struct NameRegistry: Sendable {
     private var writtenNames: Int
     private var writtenCollections: Int
     private var sightings: Set<UInt64> = []

@@ -3,12 +3,17 @@ import SheafDocument
 import SheafStorage
 
 /// A document as the log has it: a state, and the deltas behind it.
-package struct StoredDocument {
+package struct StoredDocument: Sendable {
     /// Where the bytes of the newest state are.
     private enum Source {
-        /// In the log, which the snapshot keeps alive.
-        case log(UnsafeRawBufferPointer, LogSnapshot)
+        case log(LoggedBytes)
         case memory([UInt8])
+    }
+
+    /// Bytes of the log, which never change while the snapshot is kept.
+    private struct LoggedBytes: Sendable {
+        nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
+        let snapshot: LogSnapshot
     }
 
     private let source: Source
@@ -25,6 +30,16 @@ package struct StoredDocument {
         self.deltaCount = deltaCount
     }
 
+    /// The state of a document that stands on this operation alone.
+    init(_ put: LoggedOperation, in snapshot: LogSnapshot) throws(Malformed) {
+        guard let state = try DocumentPayload(put.operation.payload).state else {
+            throw .invalid("a delta that nothing stands under", at: 0)
+        }
+        source = .log(LoggedBytes(bytes: state.bytes, snapshot: snapshot))
+        stateLength = put.operation.payload.count
+        (deltaLength, deltaCount) = (0, 0)
+    }
+
     /// The state of a document that stands on these operations, the newest first.
     init?(
         _ operations: [LoggedOperation], in snapshot: LogSnapshot, _ names: NameTable
@@ -37,7 +52,7 @@ package struct StoredDocument {
         deltaCount = operations.count - 1
         deltaLength = operations.dropLast().reduce(0) { $0 + $1.operation.payload.count }
         guard operations.count > 1 else {
-            source = .log(state.bytes, snapshot)
+            source = .log(LoggedBytes(bytes: state.bytes, snapshot: snapshot))
             return
         }
         // The deltas are joined first: they are small, and the state is read and written once.
@@ -78,8 +93,10 @@ package struct StoredDocument {
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         switch source {
-        case .log(let bytes, let snapshot):
-            return try withExtendedLifetime(snapshot) { () throws(Failure) in try body(bytes) }
+        case .log(let logged):
+            return try withExtendedLifetime(logged.snapshot) { () throws(Failure) in
+                try body(logged.bytes)
+            }
         case .memory(let bytes):
             return try bytes.span.withUnsafeBytes(body)
         }
@@ -88,7 +105,7 @@ package struct StoredDocument {
     /// The state, copied.
     package var bytes: [UInt8] {
         switch source {
-        case .log(let bytes, _): Array(bytes)
+        case .log(let logged): Array(logged.bytes)
         case .memory(let bytes): bytes
         }
     }

@@ -4,7 +4,7 @@ import SheafStorage
 /// Documents as commits left them that no snapshot shows yet.
 ///
 /// The next writer builds on them; readers do not see them.
-struct UnpublishedDocuments {
+struct UnpublishedDocuments: Sendable {
     private struct Entry {
         /// None where the document was taken away.
         let document: StoredDocument?
@@ -21,6 +21,9 @@ struct UnpublishedDocuments {
     func document(_ key: [UInt8]) -> StoredDocument?? {
         entries[key].map(\.document)
     }
+
+    /// All documents, and none for those that are gone.
+    var documents: [[UInt8]: StoredDocument?] { entries.mapValues(\.document) }
 
     /// Notes what a commit did.
     mutating func note(

@@ -3,9 +3,9 @@ import SheafDocument
 import SheafStorage
 
 /// A document in a transaction: how it was, how it is, and what was touched between.
-struct WorkingDocument {
+struct WorkingDocument: Sendable {
     let key: [UInt8]
-    private let original: StoredDocument?
+    let original: StoredDocument?
     /// What the document had seen before; none where there was none.
     private let base: VersionVector?
     /// How it is now; none where there is not even what is left of a document.

@@ -10,6 +10,8 @@ package enum StoreKey: Hashable, Sendable {
     case collection(UInt16)
     /// The site of the store.
     case site
+    /// What an index is of, by the number of its collection and its own.
+    case index(collection: UInt16, number: UInt16)
     /// A document, by the number of its collection and the key of its id.
     case document(collection: UInt16, id: [UInt8])
 
@@ -18,12 +20,14 @@ package enum StoreKey: Hashable, Sendable {
         static let name: UInt8 = 0x02
         static let collection: UInt8 = 0x03
         static let site: UInt8 = 0x04
+        static let index: UInt8 = 0x05
         static let document: UInt8 = 0x10
     }
 
-    /// All names of fields, and all names of collections.
+    /// All names of fields, all names of collections, all indexes, and all documents.
     package static let names = KeyRange(from: [First.name], to: [First.name + 1])
     package static let collections = KeyRange(from: [First.collection], to: [First.collection + 1])
+    package static let indexes = KeyRange(from: [First.index], to: [First.index + 1])
     package static let documents = KeyRange(from: [First.document], to: [First.document + 1])
 
     /// All documents of a collection.
@@ -34,6 +38,9 @@ package enum StoreKey: Hashable, Sendable {
             from: first, to: StoreKey.document(collection: collection + 1, id: []).bytes)
     }
 
+    /// How many bytes stand before the id in the key of a document.
+    package static let documentPrefixLength = 3
+
     /// Reads a key; nil where it is none of these.
     package init?(_ bytes: UnsafeRawBufferPointer) {
         guard let first = bytes.first else { return nil }
@@ -43,6 +50,8 @@ package enum StoreKey: Hashable, Sendable {
         case (First.site, 1): self = .site
         case (First.name, 3): self = .name(number)
         case (First.collection, 3): self = .collection(number)
+        case (First.index, 5):
+            self = .index(collection: number, number: UInt16(bytes[3]) << 8 | UInt16(bytes[4]))
         case (First.document, 4...):
             self = .document(collection: number, id: Array(bytes.dropFirst(3)))
         default: return nil
@@ -56,6 +65,8 @@ package enum StoreKey: Hashable, Sendable {
         case .site: [First.site]
         case .name(let number): Self.bytes(First.name, number)
         case .collection(let number): Self.bytes(First.collection, number)
+        case .index(let collection, let number):
+            Self.bytes(First.index, collection) + [UInt8(number >> 8), UInt8(number & 0xFF)]
         case .document(let collection, let id): Self.bytes(First.document, collection) + id
         }
     }

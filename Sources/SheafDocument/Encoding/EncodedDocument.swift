@@ -97,4 +97,11 @@ extension EncodedDocument {
         for index in 0..<fields.count where try fields.entry(index).isVisible() { return true }
         return false
     }
+    /// The fields of the document; nil where there is none, or only what is left of one.
+    @inline(__always)
+    package func existingFields() throws(Malformed) -> EncodedObject? {
+        let fields = try fields()
+        guard root.rawTag == Tag.bareMap.rawValue else { return fields }
+        return try exists() ? fields : nil
+    }
 }

@@ -103,7 +103,7 @@ package struct EncodedObject {
 
     /// The entry of a field.
     @inline(__always)
-    func entry(_ index: Int) throws(Malformed) -> EncodedEntry {
+    package func entry(_ index: Int) throws(Malformed) -> EncodedEntry {
         let range = try content(index)
         guard index >= numberedCount else {
             return EncodedEntry(base, range, referenceWidth: referenceWidth)

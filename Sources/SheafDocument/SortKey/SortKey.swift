@@ -63,7 +63,9 @@ package struct SortKeyWriter {
     package private(set) var components: [UInt8] = []
     private var forms: [SortKey.NumberForm] = []
 
-    package init() {}
+    package init() {
+        components.reserveCapacity(48)
+    }
 
     /// Adds a value; nil stands for one that is missing.
     package mutating func append(_ value: Value?, descending: Bool = false) {
@@ -78,7 +80,10 @@ package struct SortKeyWriter {
     }
 
     /// The components and the trailer.
-    package var bytes: [UInt8] {
+    package var bytes: [UInt8] { components + trailer }
+
+    /// Which of the numbers are no integers.
+    package var trailer: [UInt8] {
         var trailer: [UInt8] = []
         for (index, form) in forms.enumerated() {
             if index % 4 == 0 { trailer.append(0) }
@@ -86,7 +91,7 @@ package struct SortKeyWriter {
         }
         // Integers are the rule, and need no trailer.
         while trailer.last == 0 { trailer.removeLast() }
-        return components + trailer
+        return trailer
     }
 
     private mutating func write(_ value: Value) {

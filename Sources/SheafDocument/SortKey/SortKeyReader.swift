@@ -3,39 +3,45 @@ package import SheafBytes
 /// Reads the values of a key back.
 package struct SortKeyReader {
     private let bytes: UnsafeRawBufferPointer
-    /// Where the trailer starts; none while that is being found out.
-    private let trailerStart: Int?
+    /// Where the trailer starts.
+    private let trailerStart: Int
     private var offset = 0
     /// All bits where the component is descending.
     private var mask: UInt8 = 0
     private var numberCount = 0
+    /// Without a trailer numbers are integers where they can be.
+    private var hasTrailer = true
 
     /// The values of a key with as many components as there are directions; nil is missing.
     package static func read(
         _ bytes: UnsafeRawBufferPointer, descending: [Bool]
     ) throws(Malformed) -> [Value?] {
-        // The first time only finds out where the trailer starts.
-        var finder = SortKeyReader(bytes: bytes, trailerStart: nil)
-        _ = try finder.readAll(descending)
+        // What the numbers are stands behind all components, and these do not say how long they are.
+        var finder = SortKeyReader(bytes: bytes, trailerStart: 0)
+        for isDescending in descending { try finder.skipComponent(isDescending) }
         var reader = SortKeyReader(bytes: bytes, trailerStart: finder.offset)
         let values = try reader.readAll(descending)
+        guard reader.offset == finder.offset else { throw .truncated(at: reader.offset) }
         try reader.checkTrailer()
         return values
     }
 
-    private init(bytes: UnsafeRawBufferPointer, trailerStart: Int?) {
+    private init(bytes: UnsafeRawBufferPointer, trailerStart: Int) {
         self.bytes = bytes
         self.trailerStart = trailerStart
     }
 
     private mutating func readAll(_ descending: [Bool]) throws(Malformed) -> [Value?] {
         var values: [Value?] = []
-        for isDescending in descending {
-            mask = isDescending ? 0xFF : 0
-            let tag = try readTag()
-            values.append(tag == .missing ? nil : try readValue(tag, depth: 0))
-        }
+        values.reserveCapacity(descending.count)
+        for isDescending in descending { values.append(try readComponent(isDescending)) }
         return values
+    }
+
+    private mutating func readComponent(_ isDescending: Bool) throws(Malformed) -> Value? {
+        mask = isDescending ? 0xFF : 0
+        let tag = try readTag()
+        return tag == .missing ? nil : try readValue(tag, depth: 0)
     }
 
     private mutating func readByte() throws(Malformed) -> UInt8 {
@@ -133,16 +139,12 @@ package struct SortKeyReader {
 
     private mutating func readNumber() throws(Malformed) -> Value {
         let start = offset
-        var ordered: UInt64 = 0
-        for _ in 0..<8 { ordered = ordered << 8 | UInt64(try readByte()) }
-        let number = Double(bitPattern: ordered >> 63 == 1 ? ordered & ~(1 << 63) : ~ordered)
+        let number = try readFloat()
         var remainder: UInt16 = 0
-        if !(number.magnitude < SortKey.firstGap), !number.isNaN {
+        if Self.hasRemainder(number) {
             for _ in 0..<2 { remainder = remainder << 8 | UInt16(try readByte()) }
         }
-        // While the trailer is being looked for, any number will do.
-        guard let trailerStart else { return .float(number) }
-        switch try readForm(trailerStart) {
+        switch hasTrailer ? try readForm() : isWhole(number) ? .integer : .float {
         case .integer where isWhole(number):
             let (integer, hasOverflown) = Int64(number).addingReportingOverflow(Int64(remainder))
             guard !hasOverflown, SortKey.split(integer) == (number, remainder) else {
@@ -158,11 +160,24 @@ package struct SortKeyReader {
         }
     }
 
+    private mutating func readFloat() throws(Malformed) -> Double {
+        guard bytes.count - offset >= 8 else { throw .truncated(at: bytes.count) }
+        let stored = UInt64(
+            bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        let ordered = mask == 0 ? stored : ~stored
+        offset += 8
+        return Double(bitPattern: ordered >> 63 == 1 ? ordered & ~(1 << 63) : ~ordered)
+    }
+
+    private static func hasRemainder(_ number: Double) -> Bool {
+        !(number.magnitude < SortKey.firstGap) && !number.isNaN
+    }
+
     private func isWhole(_ number: Double) -> Bool {
         number >= -0x1p63 && number < 0x1p63 && number.rounded(.towardZero) == number
     }
 
-    private mutating func readForm(_ trailerStart: Int) throws(Malformed) -> SortKey.NumberForm {
+    private mutating func readForm() throws(Malformed) -> SortKey.NumberForm {
         let place = trailerStart + numberCount / 4
         let shift = UInt8(2 * (numberCount % 4))
         numberCount += 1
@@ -176,7 +191,7 @@ package struct SortKeyReader {
 
     /// The trailer has no more than the numbers need, and does not end in zeros.
     private func checkTrailer() throws(Malformed) {
-        let trailer = bytes[(trailerStart ?? bytes.count)...]
+        let trailer = bytes[trailerStart...]
         guard trailer.count * 4 < numberCount + 4, trailer.last != 0 else {
             throw .unexpected(trailer.last ?? 0, at: bytes.count - 1)
         }
@@ -185,6 +200,87 @@ package struct SortKeyReader {
         }
         guard last >> UInt8(2 * (numberCount % 4)) == 0 else {
             throw .unexpected(last, at: bytes.count - 1)
+        }
+    }
+}
+
+/// Passing over components without reading what they say.
+extension SortKeyReader {
+    /// Goes behind a component; whether it is one that a writer makes is not asked.
+    private mutating func skipComponent(_ isDescending: Bool) throws(Malformed) {
+        mask = isDescending ? 0xFF : 0
+        var depth = 0
+        repeat {
+            switch try readTag() {
+            case .no, .yes, .null, .missing: break
+            case .number:
+                if Self.hasRemainder(try readFloat()) {
+                    for _ in 0..<2 { _ = try readByte() }
+                }
+            case .bytes, .string: try skipText()
+            case .array, .object: depth += 1
+            case .end:
+                guard depth > 0 else { throw .unexpected(SortKey.Tag.end.rawValue, at: offset) }
+                depth -= 1
+            }
+        } while depth > 0
+    }
+
+    /// Goes behind the zero that ends a text: within it there is none.
+    private mutating func skipText() throws(Malformed) {
+        while try readByte() != SortKey.Tag.end.rawValue {}
+    }
+}
+
+/// Reading what is the beginning of keys, and none itself.
+extension SortKeyReader {
+    /// The values of the components that are whole, and how many bytes those have.
+    package static func readBeginning(
+        _ bytes: UnsafeRawBufferPointer, descending: [Bool]
+    ) -> (values: [Value?], length: Int) {
+        var reader = SortKeyReader(bytes: bytes, trailerStart: bytes.count)
+        reader.hasTrailer = false
+        var values: [Value?] = []
+        for isDescending in descending {
+            var next = reader
+            do throws(Malformed) { values.append(try next.readComponent(isDescending)) } catch {
+                return (values, reader.offset)
+            }
+            reader = next
+        }
+        return (values, reader.offset)
+    }
+
+    /// The text of which bytes are the beginning, without its end; none where they are no text.
+    package static func readText(
+        beginning bytes: some Collection<UInt8>
+    ) -> String? {
+        guard bytes.first == SortKey.Tag.string.rawValue else { return nil }
+        var text: [UInt8] = []
+        var isEscaped = false
+        for byte in bytes.dropFirst() {
+            if isEscaped {
+                guard byte == 1 || byte == 2 else { return nil }
+                text.append(byte - 1)
+            } else if byte > SortKey.escape {
+                text.append(byte)
+            } else if byte == SortKey.Tag.end.rawValue {
+                return nil
+            }
+            isEscaped = !isEscaped && byte == SortKey.escape
+        }
+        return isEscaped ? nil : String(validating: text, as: UTF8.self)
+    }
+
+    /// What values are whose components begin with a byte; none where no value does.
+    package static func kindName(_ tag: UInt8) -> String? {
+        switch SortKey.Tag(rawValue: tag) {
+        case .number?: "number"
+        case .bytes?: "bytes"
+        case .string?: "string"
+        case .array?: "array"
+        case .object?: "object"
+        default: nil
         }
     }
 }

@@ -65,7 +65,7 @@ extension Value: Comparable, Hashable {
             }
         case .string(let value):
             // Not the hash of `String`, for which texts are equal that have other bytes.
-            for byte in value.utf8 { hasher.combine(byte) }
+            hasher.combine(text: value)
         case .bytes(let value): hasher.combine(value)
         case .array(let values): hasher.combine(values)
         case .object(let object): hasher.combine(object)
@@ -89,8 +89,17 @@ extension Object.Field: Hashable {
     }
 
     public func hash(into hasher: inout Hasher) {
-        for byte in name.utf8 { hasher.combine(byte) }
+        hasher.combine(text: name)
         hasher.combine(value)
+    }
+}
+
+extension Hasher {
+    /// Feeds the bytes of a text, and where it ends.
+    fileprivate mutating func combine(text: String) {
+        var text = text
+        text.withUTF8 { combine(bytes: UnsafeRawBufferPointer($0)) }
+        combine(0xFF as UInt8)
     }
 }
 

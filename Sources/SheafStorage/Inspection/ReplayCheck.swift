@@ -205,8 +205,8 @@ struct ReplayCheck: ~Copyable {
         _ result: inout Verification
     ) {
         result.operationCount += 1
-        guard operation.key.first != 0 else {
-            result.damage(file, at: offset, "the key begins with a zero byte")
+        guard Keyspace.isLogged(firstByte: operation.key.first ?? 0) else {
+            result.damage(file, at: offset, "the key begins with a byte that no key begins with")
             isWhole = false
             return
         }

@@ -37,7 +37,7 @@ struct SalvageIndex: ~Copyable {
 
     /// Notes an operation, unless a newer one of its key is known.
     mutating func add(_ operation: Operation, _ location: Location) {
-        guard operation.key.first != 0 else { return }
+        guard Keyspace.isLogged(firstByte: operation.key.first ?? 0) else { return }
         add(operation.key, location)
     }
 

@@ -4,19 +4,17 @@ package enum StoreCompaction {
     package static func run(
         at path: String, options: LogStoreOptions
     ) throws(StorageError) {
-        // A path that is no store stays none.
-        _ = try ReadOnlyVolume.open(at: path)
-        let volume = try translatingErrors { () throws(VolumeError) in
-            try PosixVolume(path: path, creatingDirectory: false)
-        }
-        try run(in: volume, options: options)
+        try run(try StoreEngine.open(existing: path, options: options))
     }
 
     /// Folds everything before the history horizon of `options`, and writes a checkpoint.
     package static func run(
         in volume: any Volume, options: LogStoreOptions
     ) throws(StorageError) {
-        let engine = try StoreEngine(opening: volume, options: options)
+        try run(try StoreEngine(opening: volume, options: options))
+    }
+
+    private static func run(_ engine: StoreEngine) throws(StorageError) {
         do throws(StorageError) {
             engine.compactEverything()
             while try engine.compactionStep() {}

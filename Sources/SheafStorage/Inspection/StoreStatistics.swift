@@ -22,6 +22,8 @@ package struct StoreStatistics: Sendable {
     package var keyCount = 0
     /// Keys whose removal the log still knows.
     package var removedKeyCount = 0
+    /// Entries of indexes that the newest checkpoint has.
+    package var linkCount = 0
     /// The bytes of operations that a key still stands on.
     package var liveBytes = 0
 
@@ -69,6 +71,7 @@ extension LogReader {
         let live = LiveBytes(of: snapshot.tree, in: snapshot.segments)
         statistics.keyCount = snapshot.count
         statistics.removedKeyCount = snapshot.tree.count(in: Keyspace.removed)
+        statistics.linkCount = snapshot.tree.count(in: Keyspace.links)
         statistics.liveBytes = live.total
         statistics.lastCommit = snapshot.commit
         statistics.lastCommitAt = snapshot.commit > 0 ? snapshot.commitAt : nil

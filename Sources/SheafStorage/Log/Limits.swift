@@ -1,9 +1,11 @@
 /// How large things may be; each limit has a name, and errors say it.
 package enum Limits {
-    /// The bytes of a key: at least 1, the first of them not zero, which is the store's own.
+    /// The bytes of a key: at least 1, and the first of them neither 0 nor 255: those are the tree's.
     ///
     /// The tree holds removed keys behind such a zero, so its own limit is larger.
     package static let maximumKeyLength = 1_024
+    /// The bytes of a link, the first of which is 255.
+    package static let maximumLinkLength = BTree.maximumKeyCount
     /// The bytes of a segment file: offsets have 32 bits.
     package static let maximumFileLength = Int(UInt32.max)
     /// The bytes of a payload.

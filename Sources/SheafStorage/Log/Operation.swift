@@ -57,7 +57,7 @@ package struct Operation {
             throw FormatError(
                 at: offset, "the operation is of no known kind", isUnsupported: true)
         }
-        guard bytes[start] != 0,
+        guard Keyspace.isLogged(firstByte: bytes[start]),
             payloadLength <= (kind == .remove ? 0 : Limits.maximumPayloadLength)
         else {
             throw FormatError(at: offset, "the operation's key or payload cannot be")

@@ -5,8 +5,15 @@ package struct WriteBatch: Sendable {
     private(set) var bytes: [UInt8] = []
     /// How many operations the batch has.
     package private(set) var count = 0
+    /// Where the operation begins that was added last.
+    private var lastOperation = 0
     /// Whether an operation extends its key, which then has to have a payload.
     private(set) var hasExtensions = false
+
+    /// What becomes of links when the batch gets its place; a batch without operations gets none.
+    package var links = LinkChanges()
+    /// Whether all links are right behind this commit that were right before it.
+    package var keepsLinks = false
 
     /// The commit is to be at least as late, in milliseconds since 1970, whatever the clock says.
     package var earliestTime: UInt64 = 0
@@ -64,8 +71,16 @@ package struct WriteBatch: Sendable {
         try key.span.withUnsafeBytes { key throws(StorageError) in try remove(key) }
     }
 
-    /// Forgets all operations and keeps the memory.
+    /// Lets `key` lead to the operation that was added last.
+    package mutating func link(_ key: [UInt8]) throws(StorageError) {
+        precondition(count > 0, "A link leads to an operation.")
+        try links.link(key, toOperationAt: lastOperation)
+    }
+
+    /// Forgets all operations and links, and keeps the memory.
     package mutating func removeAll() {
+        links.removeAll()
+        keepsLinks = false
         bytes.removeAll(keepingCapacity: true)
         count = 0
         hasExtensions = false
@@ -74,8 +89,8 @@ package struct WriteBatch: Sendable {
     private mutating func append(
         _ kind: Operation.Kind, _ key: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
     ) throws(StorageError) {
-        guard let first = key.first, first != 0 else {
-            throw .invalidKey("a key has at least one byte, and its first byte is not zero")
+        guard let first = key.first, Keyspace.isLogged(firstByte: first) else {
+            throw .invalidKey("a key has at least one byte, and its first byte is not 0 or 255")
         }
         guard key.count <= Limits.maximumKeyLength else {
             throw .limit(
@@ -97,6 +112,7 @@ package struct WriteBatch: Sendable {
                 name: "maximumCommitOperations", value: count + 1,
                 limit: Limits.maximumCommitOperations)
         }
+        lastOperation = bytes.count
         // One append of the header instead of one for each field: this runs for every document.
         withUnsafeTemporaryAllocation(
             byteCount: Operation.headerLength, alignment: 8

@@ -12,8 +12,16 @@ final class Checkpoint {
         let start: LogStart
         let pageCount: Int
         let fileCount: Int
+        /// Up to which commit the links were right.
+        let linkedThrough: CommitID
         /// The bytes of the file.
         let length: Int
+
+        /// Up to which commit the links are right, if it is known what has changed since.
+        var linked: LinkMark {
+            guard linkedThrough == start.commit else { return .none }
+            return LinkMark(commit: start.commit, end: start.position)
+        }
     }
 
     let summary: Summary
@@ -54,7 +62,8 @@ final class Checkpoint {
         static let pageCount = 64
         static let fileCount = 68
         static let hash = 72
-        static let reserved = 80
+        static let linkedThrough = 80
+        static let reserved = 88
         static let checksum = headerLength - 8
     }
 
@@ -125,6 +134,12 @@ final class Checkpoint {
             throw FormatError(
                 at: bytes.count, "the file has \(bytes.count) bytes and should have \(length)")
         }
+        let commit: CommitID = bytes.loadInteger(Layout.commit)
+        let linkedThrough: CommitID = bytes.loadInteger(Layout.linkedThrough)
+        guard linkedThrough <= commit else {
+            throw FormatError(
+                at: Layout.linkedThrough, "links are right up to commit \(linkedThrough)")
+        }
         let hash = XXH3.hash64(bytes.slice(headerLength..<length))
         guard bytes.loadInteger(Layout.hash) == hash else {
             throw FormatError(at: Layout.hash, "the hash of the pages does not match")
@@ -134,9 +149,10 @@ final class Checkpoint {
             start: LogStart(
                 position: LogPosition(rawValue: bytes.loadInteger(Layout.position)),
                 chain: bytes.loadInteger(Layout.chain),
-                commit: bytes.loadInteger(Layout.commit),
+                commit: commit,
                 commitAt: bytes.loadInteger(Layout.commitAt)),
-            pageCount: pageCount, fileCount: fileCount, length: length)
+            pageCount: pageCount, fileCount: fileCount, linkedThrough: linkedThrough,
+            length: length)
     }
 
     private static func readLiveBytes(

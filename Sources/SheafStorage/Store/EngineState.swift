@@ -21,6 +21,7 @@ struct EngineState: ~Copyable {
         let commit: CommitID
         let commitAt: UInt64
         let end: LogPosition
+        let linked: LinkMark
         let synced: LogPosition
         let grownLength: Int
     }
@@ -34,7 +35,10 @@ struct EngineState: ~Copyable {
     var lastCommitAt: UInt64
     /// Where the last record ends.
     var end: LogPosition
-    /// The bytes that the log grew by, those behind the last checkpoint at opening included.
+    /// Up to which commit the links of the tree are right.
+    var linked: LinkMark
+    /// The bytes that the log grew by, those behind the last checkpoint at opening included, and
+    /// those of links that are not made with the log: all that a checkpoint would spare.
     var grownLength: Int
     /// Those who wait for a commit, in the order of their commits.
     var waiters: [CommitWaiter] = []
@@ -81,6 +85,9 @@ struct EngineState: ~Copyable {
     ) -> CommitID {
         let commit = lastCommit + 1
         let time = max(now, lastCommitAt)
+        let links = batch.links.isEmpty ? nil : batch.links
+        if let links { keyspace.unlink(links) }
+        var nextLink = 0
         var start = 0
         var part: UInt32 = 0
         while start < batch.bytes.count {
@@ -103,11 +110,21 @@ struct EngineState: ~Copyable {
             Record.layOut(draft, over: target)
             batch.copy(start..<run.end, into: target)
             index(target, operationCount: run.count)
+            if let links {
+                nextLink = link(links, from: nextLink, to: start..<run.end, in: target)
+            }
             tail.offset += length
             end = LogPosition(segment: tail.segment, offset: tail.offset)
             grownLength += length
             start = run.end
             part += 1
+        }
+        if let links {
+            keyspace.linkPlaces(links)
+            grownLength += links.lengthToPlaces
+        }
+        if batch.keepsLinks, linked.commit == lastCommit {
+            linked = LinkMark(commit: commit, end: end)
         }
         lastCommit = commit
         lastCommitAt = time
@@ -133,7 +150,8 @@ struct EngineState: ~Copyable {
         typicalFlushLength += (batch.length - typicalFlushLength) / 8
         return Flush(
             batch: batch, tree: keyspace.tree.snapshot(), commit: lastCommit,
-            commitAt: lastCommitAt, end: end, synced: synced, grownLength: grownLength)
+            commitAt: lastCommitAt, end: end, linked: linked, synced: synced,
+            grownLength: grownLength)
     }
 
     /// Shows readers what a flush made durable; returns those who waited for it.
@@ -146,8 +164,8 @@ struct EngineState: ~Copyable {
         synced = flush.end
         published = LogSnapshot(
             tree: flush.tree, segments: segments, commit: flush.commit,
-            commitAt: flush.commitAt, end: flush.end, chain: written.chain,
-            grownLength: flush.grownLength)
+            commitAt: flush.commitAt, end: flush.end, linked: flush.linked,
+            chain: written.chain, grownLength: flush.grownLength)
         flush.batch.reset()
         spare = flush.batch
         let done = waiters.prefix { $0.commit <= flush.commit }

@@ -4,7 +4,8 @@ import SheafBytes
 ///
 /// A key that has a payload is in the tree as it is. A key that was removed is in it behind a zero
 /// byte, with the place of its removal, until compaction has folded the removal away: so a chain
-/// goes on when the key comes back, and a count of the live keys stays exact.
+/// goes on when the key comes back, and a count of the live keys stays exact. Behind all keys come
+/// links, which lead to the newest operations of other keys and are not in the log.
 ///
 /// An extension leaves what its key had alive. Only the log knows what that is, so where it becomes
 /// garbage, the place is noted from which it can be found.
@@ -18,9 +19,19 @@ struct Keyspace: ~Copyable {
     var orphans: [LogPosition] = []
 
     /// The keys that have a payload.
-    static let present = KeyRange(from: [1])
+    static let present = KeyRange(from: [1], to: [linkByte])
     /// The keys that were removed, each behind a zero byte.
     static let removed = KeyRange(from: [0], to: [1])
+    /// The keys that the log has, be they removed.
+    static let logged = KeyRange(to: [linkByte])
+    /// The keys that lead to operations of others.
+    static let links = LinkChanges.all
+    /// The first byte of each link.
+    static let linkByte = LinkChanges.firstByte
+
+    /// Whether a key of the log can begin with this byte.
+    @inline(__always)
+    static func isLogged(firstByte: UInt8) -> Bool { firstByte != 0 && firstByte != linkByte }
 
     /// Starts empty.
     init() {
@@ -36,7 +47,7 @@ struct Keyspace: ~Copyable {
     }
 
     /// How many keys have a payload.
-    var count: Int { tree.count - removedCount }
+    var count: Int { tree.count(in: Self.present) }
 
     /// Notes that the newest operation of `key` is a payload at `place`; returns the one before.
     mutating func put(_ key: UnsafeRawBufferPointer, at place: Place) -> LogPosition {

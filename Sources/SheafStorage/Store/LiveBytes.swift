@@ -26,7 +26,7 @@ struct LiveBytes: Equatable, Sendable {
     /// Counts all places that a tree knows, and what is found of what they stand on.
     init(of tree: BTreeSnapshot, in segments: SegmentTable) {
         var live = LiveBytes(firstSegments: segments.files.map(\.header.segments.lowerBound))
-        tree.forEach { _, value in
+        tree.forEach(in: Keyspace.logged) { _, value in
             guard let place = Place(value) else { return true }
             live.add(place)
             if place.isExtension {

@@ -26,12 +26,20 @@ extension LogSnapshot {
                 at: place.position, "the tree names an operation that was folded away")
         }
         try check(newest.operation, of: key, at: place)
+        try forEachOperation(from: newest, body)
+    }
+
+    /// Calls `body` with an operation and what it stands on, up to its put.
+    private func forEachOperation(
+        from newest: LoggedOperation, _ body: (LoggedOperation) -> Void
+    ) throws(StorageError) {
         body(newest)
-        guard place.isExtension else { return }
+        guard newest.operation.kind == .extend else { return }
+        let key = newest.operation.key
         var history = KeyHistory(
-            of: key, from: newest.operation.previous, before: place.position, in: self)
+            of: key, from: newest.operation.previous, before: newest.position, in: self)
         var count = 1
-        var last = place.position
+        var last = newest.position
         while let found = try history.next(), found.operation.kind != .remove {
             count += 1
             try checkLength(count)
@@ -40,6 +48,55 @@ extension LogSnapshot {
             last = found.position
         }
         throw disagreement(at: last, "the operation extends what is not there")
+    }
+
+    /// The operation at a place to which a link leads, and what it stands on, the newest first.
+    ///
+    /// The operations say what their key is.
+    package func operations(at place: Place) throws(StorageError) -> [LoggedOperation] {
+        let newest = try operation(at: place)
+        guard place.isExtension else { return [newest] }
+        var operations: [LoggedOperation] = []
+        try forEachOperation(from: newest) { operations.append($0) }
+        return operations
+    }
+
+    /// The newest operation of whatever key the tree says is at a place.
+    @inline(__always)
+    package func newestOperation(at place: Place) throws(StorageError) -> Operation {
+        guard let operation = try segments.operation(at: place.position) else {
+            throw disagreement(
+                at: place.position, "the tree names an operation that was folded away")
+        }
+        try check(operation, at: place)
+        return operation
+    }
+
+    /// The same, looked for in the segment of the operation before first.
+    @inline(__always)
+    package func newestOperation(
+        at place: Place, near segment: inout Segment?
+    ) throws(StorageError) -> Operation {
+        let number = place.position.segment
+        if segment?.header.segments.contains(number) != true { segment = segments.segment(number) }
+        guard let segment else { return try newestOperation(at: place) }
+        let found: Operation?
+        do throws(FormatError) { found = try segment.operation(at: place.position) } catch {
+            throw StorageError(error, file: segment.name)
+        }
+        guard let found else { return try newestOperation(at: place) }
+        try check(found, at: place)
+        return found
+    }
+
+    /// The operation at a place to which a link leads.
+    package func operation(at place: Place) throws(StorageError) -> LoggedOperation {
+        guard let newest = try segments.loggedOperation(at: place.position) else {
+            throw disagreement(
+                at: place.position, "the tree names an operation that was folded away")
+        }
+        try check(newest.operation, at: place)
+        return newest
     }
 
     /// Everything that the log still knows of `key`, be it live or removed.
@@ -79,12 +136,17 @@ extension LogSnapshot {
     }
 
     private static func isKey(_ key: UnsafeRawBufferPointer) -> Bool {
-        key.first ?? 0 != 0 && key.count <= Limits.maximumKeyLength
+        Keyspace.isLogged(firstByte: key.first ?? 0) && key.count <= Limits.maximumKeyLength
     }
 
     /// The last commit of which compaction may have dropped something.
     package var foldedThrough: CommitID {
         segments.files.map(\.header.foldedThrough).max() ?? 0
+    }
+
+    /// Where the last removal was that compaction has forgotten.
+    package var removalsFoldedThrough: LogPosition {
+        segments.files.compactMap(\.footer).map(\.removalsFoldedThrough).max() ?? .none
     }
 }
 

@@ -15,6 +15,9 @@ package final class LogSnapshot: Sendable {
     /// Where that commit ends in the log.
     package let end: LogPosition
 
+    /// Up to which commit the links are right.
+    package let linked: LinkMark
+
     /// The checksum of the last record before `end`.
     let chain: UInt64
     /// The bytes that the log had grown by.
@@ -22,8 +25,9 @@ package final class LogSnapshot: Sendable {
 
     init(
         tree: BTreeSnapshot, segments: SegmentTable, commit: CommitID, commitAt: UInt64,
-        end: LogPosition, chain: UInt64, grownLength: Int
+        end: LogPosition, linked: LinkMark, chain: UInt64, grownLength: Int
     ) {
+        self.linked = linked
         self.chain = chain
         self.grownLength = grownLength
         self.tree = tree
@@ -37,7 +41,14 @@ package final class LogSnapshot: Sendable {
     func with(_ segments: SegmentTable) -> LogSnapshot {
         LogSnapshot(
             tree: tree, segments: segments, commit: commit, commitAt: commitAt, end: end,
-            chain: chain, grownLength: grownLength)
+            linked: linked, chain: chain, grownLength: grownLength)
+    }
+
+    /// The same state with all its links in `tree`.
+    func with(linked tree: BTreeSnapshot, grownLength: Int) -> LogSnapshot {
+        LogSnapshot(
+            tree: tree, segments: segments, commit: commit, commitAt: commitAt, end: end,
+            linked: LinkMark(commit: commit, end: end), chain: chain, grownLength: grownLength)
     }
 
     /// The keys that have a payload.
@@ -57,8 +68,8 @@ package final class LogSnapshot: Sendable {
     package func payload(
         of key: UnsafeRawBufferPointer
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
-        guard let first = key.first, first != 0, key.count <= Limits.maximumKeyLength,
-            let place = place(of: key)
+        guard let first = key.first, Keyspace.isLogged(firstByte: first),
+            key.count <= Limits.maximumKeyLength, let place = place(of: key)
         else { return nil }
         guard !place.isExtension else { throw .extended(at: place.position) }
         return try operation(of: key, at: place).payload
@@ -81,11 +92,22 @@ package final class LogSnapshot: Sendable {
     func check(
         _ operation: Operation, of key: UnsafeRawBufferPointer, at place: Place
     ) throws(StorageError) {
-        guard operation.length == place.length, operation.key.elementsEqual(key),
-            (operation.kind == .extend) == place.isExtension
-        else {
+        guard Self.isAt(operation, place), operation.key.elementsEqual(key) else {
             throw disagreement(at: place.position, "the tree names an operation of another key")
         }
+    }
+
+    /// Refuses what was found at `place`, whose key nobody knows, if it is not what the tree says.
+    @inline(__always)
+    func check(_ operation: Operation, at place: Place) throws(StorageError) {
+        guard Self.isAt(operation, place), operation.kind != .remove else {
+            throw disagreement(at: place.position, "the tree names another operation")
+        }
+    }
+
+    @inline(__always)
+    private static func isAt(_ operation: Operation, _ place: Place) -> Bool {
+        operation.length == place.length && (operation.kind == .extend) == place.isExtension
     }
 
     func disagreement(at position: LogPosition, _ reason: String) -> StorageError {
@@ -99,5 +121,19 @@ extension LogSnapshot {
     /// Where the removal of `key` is, if the key was removed and the log still says so.
     package func removal(of key: UnsafeRawBufferPointer) -> Place? {
         Keyspace.withRemovedKey(key) { tree.find($0) }.flatMap(Place.init)
+    }
+
+    /// Calls `body` with each key of a range that was removed, and where its removal is, if the log
+    /// still says so.
+    package func forEachRemoval(
+        in range: KeyRange, _ body: (_ key: UnsafeRawBufferPointer, _ place: Place) -> Void
+    ) {
+        let removed = KeyRange(
+            from: [0] + range.lower, to: range.upper.map { [0] + $0 } ?? Keyspace.removed.upper)
+        tree.forEach(in: removed) { key, value in
+            guard let place = Place(value) else { return true }
+            body(UnsafeRawBufferPointer(rebasing: key.dropFirst()), place)
+            return true
+        }
     }
 }

@@ -20,7 +20,7 @@ package struct Place: Equatable, Sendable {
 
     /// Reads what a tree holds; nothing when it is not twelve bytes long.
     @inline(__always)
-    init?(_ value: BTreeValue) {
+    package init?(_ value: BTreeValue) {
         guard value.count == Self.encodedLength else { return nil }
         position = LogPosition(rawValue: value.low)
         length = Int(truncatingIfNeeded: value.high & (Self.extensionBit - 1))

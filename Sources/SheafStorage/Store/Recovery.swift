@@ -66,6 +66,14 @@ struct Recovery {
     static func read(
         volume: any Volume
     ) throws(StorageError) -> (snapshot: LogSnapshot, report: RecoveryReport) {
+        let found = try readKeys(volume: volume)
+        return (found.snapshot, found.report)
+    }
+
+    /// Opens for reading, and hands out the keys as well.
+    static func readKeys(
+        volume: any Volume
+    ) throws(StorageError) -> (snapshot: LogSnapshot, report: RecoveryReport, keys: Loaded) {
         var recovery = Recovery(
             volume: volume, options: LogStoreOptions(), contents: try LogContents(volume))
         let loaded = try recovery.load()
@@ -77,9 +85,10 @@ struct Recovery {
         return (
             LogSnapshot(
                 tree: loaded.snapshot(), segments: table, commit: last.commit,
-                commitAt: last.commitAt, end: last.position, chain: last.chain,
+                commitAt: last.commitAt, end: last.position,
+                linked: loaded.checkpoint?.linked ?? .none, chain: last.chain,
                 grownLength: last.length),
-            recovery.report
+            recovery.report, loaded
         )
     }
 
@@ -185,13 +194,15 @@ struct Recovery {
             contents.store ?? StoreID(low: options.random(), high: options.random())
         let snapshot = LogSnapshot(
             tree: loaded.snapshot(), segments: table, commit: end.commit,
-            commitAt: end.commitAt, end: end.position, chain: end.chain, grownLength: end.length)
+            commitAt: end.commitAt, end: end.position, linked: checkpoint?.linked ?? .none,
+            chain: end.chain, grownLength: end.length)
         var keyspace = loaded.takeKeyspace()
         let opening = UnsettledOpening(takingOrphansOf: &keyspace, in: snapshot)
         let state = EngineState(
             store: store, keyspace: keyspace,
             tail: EngineState.Tail(segment: table.lastNumber), lastCommit: end.commit,
-            lastCommitAt: end.commitAt, end: end.position, grownLength: end.length,
+            lastCommitAt: end.commitAt, end: end.position, linked: snapshot.linked,
+            grownLength: end.length,
             synced: end.position, published: snapshot, opening: opening)
         return Recovered(
             state: state, link: sealed?.footer.link ?? 0,

@@ -113,6 +113,15 @@ package final class Segment: Sendable {
         return try folded.operation(entry)
     }
 
+    /// Reads the first and the last byte of an operation of a log segment.
+    @inline(__always)
+    func touch(_ offset: Int, length: Int) -> UInt64 {
+        let bytes = content
+        guard directory == nil, offset <= bytes.count, length > 0, length <= bytes.count - offset
+        else { return 0 }
+        return UInt64(bytes[offset]) &+ UInt64(bytes[offset + length - 1])
+    }
+
     /// The operation that was first written at `position`, and the commit that wrote it.
     func operationAndCommit(at position: LogPosition) throws(FormatError) -> LoggedOperation? {
         guard let directory else {

@@ -115,6 +115,7 @@ extension StoreEngine {
             target.store(UInt32(pageCount), at: Layout.pageCount)
             target.store(UInt32(live.entries.count), at: Layout.fileCount)
             target.store(sink.hash.finish(), at: Layout.hash)
+            target.store(snapshot.linked.commit, at: Layout.linkedThrough)
             let covered = UnsafeRawBufferPointer(target).slice(0..<Layout.checksum)
             target.store(XXH3.hash64(covered), at: Layout.checksum)
         }

@@ -18,7 +18,7 @@ struct CarLot {
     var count: Int { ends.count - 1 }
 
     /// Of how many of them a test is true.
-    func count(where test: FieldTest) throws -> Int {
+    func count(where test: FieldFilter) throws -> Int {
         var found = 0
         try bytes.withUnsafeBytes { bytes in
             for index in 0..<count {

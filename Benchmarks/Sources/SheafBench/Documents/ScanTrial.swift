@@ -20,10 +20,11 @@ final class ScanTrial: Trial {
             if scansWords {
                 sink(lot.sum())
             } else {
-                let test = FieldTest.both(
-                    .equal(FieldName("color", in: Cars.names), "blue"),
-                    .above(FieldName("mileage", in: Cars.names), 5_000))
-                sink(UInt64(try lot.count(where: test)))
+                let filter = FieldFilter.all([
+                    .compare(FieldPath(["color"], in: Cars.names), .equal, "blue", Cars.names),
+                    .compare(FieldPath(["mileage"], in: Cars.names), .greater, 5_000, Cars.names),
+                ])
+                sink(UInt64(try lot.count(where: filter)))
             }
         }
         return Sample(Double(lot.count * repetitions) / seconds(since: start) / 1e6)

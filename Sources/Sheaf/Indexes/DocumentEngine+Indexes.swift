@@ -1,0 +1,111 @@
+import SheafDocument
+package import SheafStorage
+import Synchronization
+
+/// What became of an index.
+package struct IndexReceipt: Sendable {
+    /// The commit that has the change; the newest there is where nothing was changed.
+    package let commit: CommitID
+    package let isChanged: Bool
+}
+
+extension DocumentEngine {
+    /// Makes an index of a collection, which need not have any documents yet.
+    ///
+    /// All documents are read, while others wait to write. `flush` makes durable what was appended,
+    /// and `append` gives the batch to the log, both under the lock of those who write.
+    package func createIndex(
+        _ name: String, on collection: String, _ fields: [IndexDefinition.Field],
+        ifNotExists: Bool = false,
+        flush: () throws(StorageError) -> Void,
+        append: (WriteBatch) throws(StorageError) -> CommitID
+    ) throws(EngineError) -> IndexReceipt {
+        try state.withLock { state throws(EngineError) in
+            if state.directory.index(name, onCollection: collection) != nil {
+                guard ifNotExists else { throw .indexExists(collection: collection, name: name) }
+                return IndexReceipt(commit: newestCommit(state), isChanged: false)
+            }
+            var directory = state.directory
+            let definition = try directory.newIndex(name, on: collection, fields)
+            // The places of documents are known when nothing waits for the disk.
+            try onStorage { () throws(StorageError) in try flush() }
+            guard newestCommit(state) == store.snapshot().commit,
+                try LinkMender.mend(store, state.directory)
+            else { throw .storage(store.failure ?? .closed) }
+            let snapshot = DocumentSnapshot(store.snapshot(), directory)
+            var links = DocumentLinks([definition.collection: [definition]], directory.names)
+            var changes = LinkChanges()
+            try links.linkAll(in: snapshot, &changes)
+            changes.sort()
+            let batch = try state.batch(definition, definition.payload, directory, changes)
+            let commit = try onStorage { () throws(StorageError) in try append(batch) }
+            state.noteWritten(directory, by: commit)
+            state.directory.add(definition.made(with: commit))
+            publish(state.directory)
+            return IndexReceipt(commit: commit, isChanged: true)
+        }
+    }
+
+    /// Takes an index away.
+    package func dropIndex(
+        _ name: String, on collection: String, ifExists: Bool = false,
+        append: (WriteBatch) throws(StorageError) -> CommitID
+    ) throws(EngineError) -> IndexReceipt {
+        try state.withLock { state throws(EngineError) in
+            guard let definition = state.directory.index(name, onCollection: collection) else {
+                guard ifExists else { throw .noIndex(collection: collection, name: name) }
+                return IndexReceipt(commit: newestCommit(state), isChanged: false)
+            }
+            var changes = LinkChanges()
+            changes.unlink(definition.entries)
+            // No reader may find the index where a snapshot has no entries of it any more.
+            state.directory.remove(definition)
+            publish(state.directory)
+            do throws(EngineError) {
+                let batch = try state.batch(definition, nil, state.directory, changes)
+                let commit = try onStorage { () throws(StorageError) in try append(batch) }
+                state.noteWritten(state.directory, by: commit)
+                return IndexReceipt(commit: commit, isChanged: true)
+            } catch {
+                state.directory.add(definition)
+                publish(state.directory)
+                throw error
+            }
+        }
+    }
+
+    private func newestCommit(_ state: borrowing WriterState) -> CommitID {
+        max(store.snapshot().commit, state.unpublished.lastCommit)
+    }
+}
+
+extension DocumentEngine.WriterState {
+    /// A definition, or its removal, with all that the log does not know of the directory.
+    fileprivate func batch(
+        _ definition: IndexDefinition, _ payload: [UInt8]?, _ directory: Directory,
+        _ links: LinkChanges
+    ) throws(EngineError) -> WriteBatch {
+        var batch = WriteBatch()
+        batch.links = links
+        batch.keepsLinks = true
+        batch.earliestTime = clock.latest.milliseconds
+        try onStorage { () throws(StorageError) in
+            try registry.write(directory, into: &batch)
+            if !isSiteWritten { try batch.put(StoreKey.site.bytes, clock.site.bytes) }
+            if let payload {
+                try batch.put(definition.key, payload)
+            } else {
+                try batch.remove(definition.key)
+            }
+        }
+        return batch
+    }
+
+    /// Notes that such a batch has become a commit.
+    fileprivate mutating func noteWritten(_ directory: Directory, by commit: CommitID) {
+        self.directory = directory
+        isSiteWritten = true
+        registry.noteWritten(directory)
+        unpublished.note([], of: commit)
+    }
+}

@@ -1,0 +1,127 @@
+package import SheafBytes
+import SheafDocument
+package import SheafStorage
+
+/// What an index is of, and which number it has (`format-spec/commits.md`, table 4).
+package struct IndexDefinition: Sendable {
+    /// One of the paths by which an index is sorted.
+    package struct Field: Sendable {
+        package let path: [String]
+        package let isDescending: Bool
+
+        package init(_ path: [String], isDescending: Bool = false) {
+            self.path = path
+            self.isDescending = isDescending
+        }
+    }
+
+    /// The number of the collection.
+    package let collection: UInt16
+    /// The number of the index within its collection; another one may get it later.
+    package let number: UInt16
+    package let name: String
+    package let fields: [Field]
+    /// The commit with which the index was made; readers of older states do not see it.
+    let since: CommitID
+
+    package static let maximumIndexes = 64
+    package static let maximumFields = 16
+    package static let maximumNameLength = 1_024
+    package static let maximumPathLength = Value.maximumDepth
+    /// The bytes of a definition as the log has it.
+    package static let maximumLength = 1 << 16
+    /// The first byte of a payload; others are left for indexes of other kinds.
+    private static let kind: UInt8 = 1
+
+    package init(
+        collection: UInt16, number: UInt16, name: String, fields: [Field], since: CommitID = 0
+    ) {
+        self.collection = collection
+        self.number = number
+        self.name = name
+        self.fields = fields
+        self.since = since
+    }
+
+    /// The directions of the fields, as readers of keys need them.
+    package var isDescending: [Bool] { fields.map(\.isDescending) }
+
+    /// The key of the definition in the log.
+    package var key: [UInt8] { StoreKey.index(collection: collection, number: number).bytes }
+
+    /// What the log has of the definition behind its key.
+    package var payload: [UInt8] {
+        var writer = ByteWriter(capacity: 64)
+        func write(_ text: String) {
+            var text = text
+            text.withUTF8 { writer.writeLengthPrefixed(UnsafeRawBufferPointer($0)) }
+        }
+        writer.write(Self.kind)
+        write(name)
+        writer.writeVarint(UInt64(fields.count))
+        for field in fields {
+            writer.write(field.isDescending ? 1 : 0 as UInt8)
+            writer.writeVarint(UInt64(field.path.count))
+            for step in field.path { write(step) }
+        }
+        return writer.bytes
+    }
+
+    /// Reads what the log has.
+    package init(
+        collection: UInt16, number: UInt16, decoding bytes: UnsafeRawBufferPointer
+    ) throws(Malformed) {
+        guard bytes.count <= Self.maximumLength else {
+            throw .tooLong(
+                at: 0, length: UInt64(bytes.count), limit: UInt64(Self.maximumLength))
+        }
+        var reader = ByteReader(bytes)
+        let kind = try reader.readUInt8()
+        guard kind == Self.kind else { throw .unexpected(kind, at: 0) }
+        let name = try Self.readText(&reader, limit: Self.maximumNameLength)
+        guard !name.isEmpty else { throw .invalid("an index without a name", at: 1) }
+        let fields = try Self.readFields(&reader)
+        guard reader.remaining == 0 else {
+            throw .invalid("something behind the index", at: reader.offset)
+        }
+        self.init(collection: collection, number: number, name: name, fields: fields)
+    }
+
+    private static func readFields(_ reader: inout ByteReader) throws(Malformed) -> [Field] {
+        var fields: [Field] = []
+        for _ in 0..<(try readCount(&reader, limit: maximumFields)) {
+            let direction = try reader.readUInt8()
+            guard direction <= 1 else { throw .unexpected(direction, at: reader.offset - 1) }
+            var path: [String] = []
+            for _ in 0..<(try readCount(&reader, limit: maximumPathLength)) {
+                path.append(try readText(&reader, limit: maximumLength))
+            }
+            fields.append(Field(path, isDescending: direction == 1))
+        }
+        return fields
+    }
+
+    private static func readCount(
+        _ reader: inout ByteReader, limit: Int
+    ) throws(Malformed) -> Int {
+        let start = reader.offset
+        let count = try reader.readVarint()
+        guard count > 0 else { throw .invalid("a list without elements", at: start) }
+        guard count <= UInt64(limit) else {
+            throw .tooLong(at: start, length: count, limit: UInt64(limit))
+        }
+        return Int(count)
+    }
+
+    private static func readText(
+        _ reader: inout ByteReader, limit: Int
+    ) throws(Malformed) -> String {
+        let start = reader.offset
+        let bytes = try reader.readLengthPrefixed(limit: limit)
+        // A name that was repaired would be another one.
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw .notText(at: start)
+        }
+        return text
+    }
+}

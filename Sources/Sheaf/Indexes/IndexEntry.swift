@@ -1,0 +1,141 @@
+package import SheafBytes
+package import SheafDocument
+import SheafStorage
+
+/// What an index has of a document: a link to its newest operation (`format-spec/indexes.md`).
+///
+///     0    1            3       5        6
+///     | FF | collection | index | region | components, id, trailer |
+///
+/// Each document of the collection has one entry, in the region that says how much of it fits.
+package struct IndexEntry: Sendable {
+    /// How much of a document an entry has.
+    package enum Region: UInt8, CaseIterable, Sendable {
+        /// All values and the id: order and values can be trusted.
+        case whole = 0
+        /// The first bytes of the values, and the id: a range finds at least what lies in it.
+        case cut = 1
+        /// The id alone.
+        case bare = 2
+    }
+
+    package let region: Region
+    /// The values of the fields, nil where one is missing; only of an entry that is whole.
+    package let values: [Value?]
+    package let id: Value
+
+    /// Where the region stands in a key, and what follows it.
+    static let regionOffset = 5
+    static let headerLength = 6
+    /// So many bytes of the components has an entry that is cut.
+    package static let cutLength = 256
+
+    /// The key of a document, whose id has these bytes.
+    package static func key(
+        of definition: IndexDefinition, _ values: [Value?], id: [UInt8]
+    ) -> [UInt8] {
+        var writer = SortKeyWriter()
+        for (value, field) in zip(values, definition.fields) {
+            writer.append(value, descending: field.isDescending)
+        }
+        // All numbers of an id are integers, of which a trailer says nothing.
+        let (components, trailer) = (writer.components, writer.trailer)
+        let length = headerLength + components.count + id.count + trailer.count
+        if length <= Limits.maximumLinkLength {
+            var key: [UInt8] = []
+            key.reserveCapacity(length)
+            append(definition, .whole, to: &key)
+            key.append(contentsOf: components)
+            key.append(contentsOf: id)
+            key.append(contentsOf: trailer)
+            return key
+        }
+        if components.count >= cutLength,
+            headerLength + cutLength + id.count <= Limits.maximumLinkLength
+        {
+            return prefix(of: definition, .cut) + components.prefix(cutLength) + id
+        }
+        return prefix(of: definition, .bare) + id
+    }
+
+    /// Reads a key of the index back; who reads many makes an `IndexEntryReader`.
+    package init(
+        _ key: UnsafeRawBufferPointer, of definition: IndexDefinition
+    ) throws(Malformed) {
+        self = try IndexEntryReader(definition).read(key)
+    }
+
+    init(region: Region, values: [Value?], id: Value) {
+        self.region = region
+        self.values = values
+        self.id = id
+    }
+
+    static func prefix(of definition: IndexDefinition, _ region: Region) -> [UInt8] {
+        prefix(collection: definition.collection, number: definition.number) + [region.rawValue]
+    }
+
+    private static func append(
+        _ definition: IndexDefinition, _ region: Region, to key: inout [UInt8]
+    ) {
+        key.append(LinkChanges.firstByte)
+        for number in [definition.collection, definition.number] {
+            key.append(UInt8(number >> 8))
+            key.append(UInt8(number & 0xFF))
+        }
+        key.append(region.rawValue)
+    }
+
+    private static func prefix(collection: UInt16, number: UInt16) -> [UInt8] {
+        [
+            LinkChanges.firstByte, UInt8(collection >> 8), UInt8(collection & 0xFF),
+            UInt8(number >> 8), UInt8(number & 0xFF),
+        ]
+    }
+
+    /// All entries of an index.
+    package static func range(collection: UInt16, number: UInt16) -> KeyRange {
+        .prefix(prefix(collection: collection, number: number))
+    }
+}
+
+extension IndexDefinition {
+    /// All entries of the index.
+    package var entries: KeyRange { IndexEntry.range(collection: collection, number: number) }
+
+    /// What the entries begin with that have all of their documents.
+    package var wholeEntriesPrefix: [UInt8] { IndexEntry.prefix(of: self, .whole) }
+
+    /// The entries that do not have all of their documents: while there is none, order and values
+    /// of the index can be trusted.
+    package var incompleteEntries: KeyRange {
+        KeyRange(from: IndexEntry.prefix(of: self, .cut), to: entries.upper)
+    }
+
+    /// Where in a region those entries are whose components lie between two bounds, of which the
+    /// lower belongs to the range; without one at either end all entries there are in it.
+    ///
+    /// Bounds are components as `SortKeyWriter` makes them, of the first fields or all. Outside of
+    /// the whole entries others may lie in the range, too: their documents have to be asked.
+    package func entries(
+        in region: IndexEntry.Region, from lower: [UInt8] = [], to upper: [UInt8]? = nil
+    ) -> KeyRange {
+        let prefix = IndexEntry.prefix(of: self, region)
+        let all = KeyRange.prefix(prefix)
+        let cut = IndexEntry.cutLength
+        switch region {
+        case .bare: return all
+        case .whole:
+            return KeyRange(from: prefix + lower, to: upper.map { prefix + $0 } ?? all.upper)
+        case .cut:
+            guard let upper else {
+                return KeyRange(from: prefix + lower.prefix(cut), to: all.upper)
+            }
+            // What comes before a bound that is longer may be equal to it as far as it was kept.
+            let end =
+                upper.count > cut
+                ? KeyRange.prefix(prefix + upper.prefix(cut)).upper : prefix + upper
+            return KeyRange(from: prefix + lower.prefix(cut), to: end)
+        }
+    }
+}

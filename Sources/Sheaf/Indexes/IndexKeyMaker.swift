@@ -1,0 +1,53 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+
+/// Makes the keys of an index from documents in their bytes, over names that were looked up once.
+struct IndexKeyMaker {
+    /// Where the value of a field comes from.
+    private enum Source {
+        case fields([FieldName])
+        /// A path into the id, which a document does not repeat.
+        case id([String])
+    }
+
+    let definition: IndexDefinition
+    private let sources: [Source]
+
+    /// The name under which paths find the id.
+    static let idName = "_id"
+
+    init(_ definition: IndexDefinition, _ names: NameTable) {
+        self.definition = definition
+        sources = definition.fields.map { field in
+            field.path.first.map { $0.utf8.elementsEqual(Self.idName.utf8) } == true
+                ? .id(Array(field.path.dropFirst()))
+                : .fields(field.path.map { FieldName($0, in: names) })
+        }
+    }
+
+    /// The key of a document, whose id has these bytes.
+    func key(
+        of document: EncodedDocument, id: [UInt8], _ names: NameTable
+    ) throws(Malformed) -> [UInt8] {
+        let values = try sources.map { (source) throws(Malformed) -> Value? in
+            switch source {
+            case .fields(let path): try document.value(at: path, names)
+            case .id(let path): try DocumentID.id(of: id).value(at: path)
+            }
+        }
+        return IndexEntry.key(of: definition, values, id: id)
+    }
+}
+
+extension Value {
+    /// What lies at the end of a path through objects; nil where there is nothing.
+    func value(at path: some Sequence<String>) -> Value? {
+        var value = self
+        for step in path {
+            guard case .object(let object) = value, let next = object[step] else { return nil }
+            value = next
+        }
+        return value
+    }
+}

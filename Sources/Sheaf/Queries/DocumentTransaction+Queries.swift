@@ -1,0 +1,79 @@
+import SheafBytes
+import SheafDocument
+import SheafQuery
+
+/// What statements see of a transaction, and what they do in it.
+extension DocumentTransaction {
+    /// The documents as they are now, with all that was changed before.
+    func reader(_ virtual: any VirtualCollections) -> SnapshotReader {
+        var pending = unpublished.documents
+        for document in working where document.isChanged {
+            pending.updateValue(document.current, forKey: document.key)
+        }
+        return SnapshotReader(
+            DocumentSnapshot(snapshot, directory), pending: pending, virtual: virtual)
+    }
+
+    /// Does what a statement does with one document; false where that changes nothing.
+    mutating func apply(_ mutation: Mutation) throws(QueryError) -> Bool {
+        func change(_ action: DocumentChange.Action) -> DocumentChange {
+            DocumentChange(mutation.collection, mutation.id, action)
+        }
+        do throws(EngineError) {
+            switch mutation.action {
+            case .edit(let edits): return try apply(change(.edit(edits))).isChanged
+            case .insert(let object, let edits, let conflict):
+                let inserted = try apply(
+                    change(.insert(object, onConflict: DocumentChange.Conflict(conflict))))
+                guard !edits.isEmpty, inserted.isChanged || conflict == .mergeDifferences else {
+                    return inserted.isChanged
+                }
+                return try apply(change(.edit(edits))).isChanged || inserted.isChanged
+            case .insertInitial(let object):
+                return try apply(change(.insertInitial(object))).isChanged
+            case .delete: return try apply(change(.delete)).isChanged
+            case .evict: return try apply(change(.evict)).isChanged
+            }
+        } catch {
+            throw QueryError(error)
+        }
+    }
+
+    /// A document as it is now and as a statement sees it; nothing where there is none.
+    func object(_ mutation: Mutation, _ types: FieldTypes) throws(QueryError) -> Object? {
+        guard let number = directory.number(ofCollection: mutation.collection),
+            let id = try? DocumentID.key(of: mutation.id)
+        else { return nil }
+        let key = StoreKey.document(collection: number, id: id).bytes
+        guard let state = working.first(where: { $0.key == key })?.state else { return nil }
+        do throws(Malformed) {
+            var object = try state.span.withUnsafeBytes { bytes throws(Malformed) in
+                try EncodedDocument(bytes).existingFields().map { (fields) throws(Malformed) in
+                    try types.value(of: fields, directory.names)
+                }
+            }
+            object?["_id"] = mutation.id
+            return object
+        } catch {
+            throw QueryError(.damaged, "a document is damaged: \(error)")
+        }
+    }
+}
+
+extension WorkingDocument {
+    /// How the document is now, as something that can be read.
+    var current: StoredDocument? {
+        state.map { StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0) }
+    }
+}
+
+extension DocumentChange.Conflict {
+    init(_ conflict: Insert.Conflict) {
+        switch conflict {
+        case .fail: self = .fail
+        case .doNothing: self = .doNothing
+        case .merge: self = .merge
+        case .mergeDifferences: self = .mergeDifferences
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import SheafDocument
+import SheafQuery
+import Synchronization
+
+/// The statements that run, those that ran last, and how many there have been.
+final class RequestLog: Sendable {
+    private struct Request: Sendable {
+        let number: UInt64
+        let text: String
+        let startMilliseconds: UInt64
+        let startNanoseconds: UInt64
+        var state = "running"
+        var nanoseconds: UInt64 = 0
+        var resultCount = 0
+        var error: String?
+    }
+
+    private struct State: Sendable {
+        var next: UInt64 = 1
+        var running: [UInt64: Request] = [:]
+        /// The oldest first.
+        var finished: [Request] = []
+        var failures = 0
+        var rows = 0
+        var mutations = 0
+        var nanoseconds: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Longer texts are mostly data; their beginnings say enough.
+    private static let maximumTextLength = 4_096
+
+    /// Notes that a statement begins; returns its number.
+    func begin(_ text: String, wallMilliseconds: UInt64, nanoseconds: UInt64) -> UInt64 {
+        let kept =
+            text.utf8.count <= Self.maximumTextLength
+            ? text : String(decoding: text.utf8.prefix(Self.maximumTextLength), as: UTF8.self)
+        return state.withLock { state in
+            let number = state.next
+            state.next += 1
+            state.running[number] = Request(
+                number: number, text: kept, startMilliseconds: wallMilliseconds,
+                startNanoseconds: nanoseconds)
+            return number
+        }
+    }
+
+    /// Notes what became of a statement, and keeps so many of the last ones.
+    func end(
+        _ number: UInt64, nanoseconds: UInt64, rows: Int, mutations: Int, error: String?,
+        keeping count: Int
+    ) {
+        state.withLock { state in
+            guard var request = state.running.removeValue(forKey: number) else { return }
+            request.state = error == nil ? "completed" : "failed"
+            request.nanoseconds = nanoseconds &- request.startNanoseconds
+            request.resultCount = rows
+            request.error = error
+            state.failures += error == nil ? 0 : 1
+            state.rows += rows
+            state.mutations += mutations
+            state.nanoseconds &+= request.nanoseconds
+            state.finished.append(request)
+            // Twice as many are let in before the old ones go, so that each costs nothing.
+            let (most, isUnlimited) = count.multipliedReportingOverflow(by: 2)
+            if !isUnlimited, state.finished.count > most {
+                state.finished.removeFirst(state.finished.count - count)
+            }
+        }
+    }
+
+    /// The statements that run now, the oldest first.
+    func running(nanoseconds: UInt64) -> [Object] {
+        state.withLock { state in
+            state.running.values.sorted { $0.number < $1.number }.map { request in
+                var request = request
+                request.nanoseconds = nanoseconds &- request.startNanoseconds
+                return Self.row(request)
+            }
+        }
+    }
+
+    /// So many of the statements that ran last, the oldest first.
+    func history(_ count: Int) -> [Object] {
+        state.withLock { $0.finished.suffix(count).map(Self.row) }
+    }
+
+    /// What has been counted.
+    func metrics() -> [(name: String, value: Int64)] {
+        state.withLock { state in
+            [
+                ("requests", Int64(clamping: state.next - 1)),
+                ("requests_active", Int64(clamping: state.running.count)),
+                ("requests_failed", Int64(clamping: state.failures)),
+                ("request_nanoseconds", Int64(clamping: state.nanoseconds)),
+                ("rows_returned", Int64(clamping: state.rows)),
+                ("documents_mutated", Int64(clamping: state.mutations)),
+            ]
+        }
+    }
+
+    private static func row(_ request: Request) -> Object {
+        var row: Object = [
+            "_id": .integer(Int64(clamping: request.number)), "text": .string(request.text),
+            "state": .string(request.state),
+            "startTime": .integer(Int64(clamping: request.startMilliseconds)),
+            "elapsedNanoseconds": .integer(Int64(clamping: request.nanoseconds)),
+            "resultCount": .integer(Int64(clamping: request.resultCount)),
+        ]
+        if let error = request.error { row["error"] = .string(error) }
+        return row
+    }
+}

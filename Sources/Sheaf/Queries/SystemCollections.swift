@@ -1,0 +1,106 @@
+import SheafDocument
+import SheafQuery
+import SheafStorage
+
+/// The collections of the system that a store knows by itself.
+struct SystemCollections: VirtualCollections {
+    private let parameters: SystemParameters
+    private let requests: RequestLog?
+    private let clock: Clock
+
+    init(_ parameters: SystemParameters, _ requests: RequestLog? = nil, clock: Clock) {
+        self.parameters = parameters
+        self.requests = requests
+        self.clock = clock
+    }
+
+    var names: [String] {
+        [
+            "active_requests", "collections", "data_sync_info", "dual", "indexes", "metrics",
+            "request_history", "system_info",
+        ]
+    }
+
+    func rows(
+        of name: String, in snapshot: DocumentSnapshot
+    ) throws(QueryError) -> [Object]? {
+        switch name {
+        case "dual": [Object()]
+        case "indexes": Self.indexes(snapshot)
+        case "collections": try collections(snapshot)
+        // Nobody is connected to.
+        case "data_sync_info": []
+        case "system_info": information(snapshot)
+        case "active_requests":
+            requests?.running(nanoseconds: clock.monotonicNanoseconds()) ?? []
+        case "request_history": requests?.history(parameters.requestHistorySize) ?? []
+        case "metrics": Self.metrics(requests)
+        default: nil
+        }
+    }
+
+    private static func indexes(_ snapshot: DocumentSnapshot) -> [Object] {
+        snapshot.directory.collections.flatMap { collection in
+            snapshot.indexes(of: collection).map { index in
+                let fields = index.fields.map { field in
+                    Value.object([
+                        "direction": field.isDescending ? "desc" : "asc",
+                        "key": .array(field.path.map(Value.string)),
+                    ])
+                }
+                return [
+                    "_id": .string("\(collection).\(index.name)"),
+                    "collection": .string(collection), "fields": .array(fields),
+                ]
+            }
+        }
+    }
+
+    private func collections(_ snapshot: DocumentSnapshot) throws(QueryError) -> [Object] {
+        let reader = SnapshotReader(snapshot, virtual: self)
+        var rows: [Object] = []
+        for (number, name) in snapshot.directory.collections.enumerated() {
+            // What is left of documents that were deleted has keys as well, and is passed over.
+            var count: Int64 = 0
+            var tally = ScanTally()
+            try reader.scan(
+                StoreKey.documents(of: UInt16(number)), .any, skipping: 0,
+                filter: nil, &tally
+            ) { (_) throws(QueryError) in
+                count += 1
+                return true
+            }
+            rows.append([
+                "_id": .string(name), "name": .string(name), "documents": .integer(count),
+            ])
+        }
+        return rows
+    }
+
+    private func information(_ snapshot: DocumentSnapshot) -> [Object] {
+        let now = Value.integer(Int64(clamping: clock.wallMilliseconds()))
+        let collections = snapshot.directory.collections
+        let indexCount = collections.reduce(0) { $0 + snapshot.indexes(of: $1).count }
+        var facts: [(String, String, Value)] = [
+            ("store", "commit_id", .integer(Int64(clamping: snapshot.log.commit))),
+            ("store", "collection_count", .integer(Int64(collections.count))),
+            ("store", "index_count", .integer(Int64(indexCount))),
+        ]
+        for field in parameters.all { facts.append(("parameters", field.name, field.value)) }
+        return facts.map { namespace, key, value in
+            [
+                "_id": .string("\(namespace).\(key)"), "key": .string(key),
+                "namespace": .string(namespace), "value": value, "timestamp": now,
+            ]
+        }
+    }
+
+    private static func metrics(_ requests: RequestLog?) -> [Object] {
+        (requests?.metrics() ?? []).map { metric in
+            [
+                "_id": .string(metric.name), "name": .string(metric.name),
+                "value": .integer(metric.value),
+            ]
+        }
+    }
+}

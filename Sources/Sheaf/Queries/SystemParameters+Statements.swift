@@ -1,0 +1,57 @@
+import SheafDocument
+import SheafQuery
+import SheafStorage
+
+extension SystemParameters {
+    /// Does what a statement about parameters asks for; returns the row that it gives.
+    mutating func apply(
+        _ change: ConfigurationChange, in text: String
+    ) throws(QueryError) -> Object {
+        do throws(QueryError) { return try apply(change) } catch {
+            throw error.located(at: change.parameter ?? "", in: text)
+        }
+    }
+
+    private mutating func apply(_ change: ConfigurationChange) throws(QueryError) -> Object {
+        switch change {
+        case .set(let name, let value):
+            let name = try set(name, to: value)
+            return Object([(name, value)])
+        case .reset(let name):
+            try reset(name)
+            guard let name else { return all }
+            return Object([(name.lowercased(), try value(name))])
+        case .show(let name):
+            return Object([(name.lowercased(), try value(name))])
+        case .showAll(let matches):
+            var found = Object()
+            for field in all where try matches(field.name) { found[field.name] = field.value }
+            return found
+        }
+    }
+}
+
+extension ConfigurationChange {
+    /// The parameter that it is about, as it is written.
+    fileprivate var parameter: String? {
+        switch self {
+        case .set(let name, _), .show(let name): name
+        case .reset(let name): name
+        case .showAll: nil
+        }
+    }
+}
+
+extension QueryOptions {
+    /// What a run is given in a store with these parameters and options.
+    init(
+        arguments: [String: Value], parameters: SystemParameters, options: LogStoreOptions
+    ) {
+        let random = options.random
+        self.init(
+            arguments: arguments, now: Int64(clamping: options.clock.wallMilliseconds()),
+            isStrict: parameters.isStrict, clock: options.clock.monotonicNanoseconds,
+            newID: { RandomID.make(random) })
+        directives = parameters.defaultDirectives
+    }
+}

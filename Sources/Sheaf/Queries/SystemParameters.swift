@@ -1,0 +1,120 @@
+package import SheafDocument
+package import SheafQuery
+
+/// What ALTER SYSTEM sets and SHOW shows; nothing of it is kept when the store is closed.
+package struct SystemParameters: Sendable {
+    /// What a parameter can be.
+    private enum Kind: Sendable {
+        case boolean
+        /// An integer from this one on.
+        case integer(from: Int64)
+        case object
+    }
+
+    private struct Parameter: Sendable {
+        let name: String
+        let kind: Kind
+        let standard: Value
+    }
+
+    private static let parameters: [Parameter] = [
+        Parameter(name: "dql_strict_mode", kind: .boolean, standard: false),
+        Parameter(name: "dql_restrict_subscriptions", kind: .boolean, standard: true),
+        Parameter(name: "user_collection_sync_scopes", kind: .object, standard: .object([:])),
+        Parameter(name: "tombstone_ttl_enabled", kind: .boolean, standard: true),
+        Parameter(name: "tombstone_ttl_hours", kind: .integer(from: 1), standard: 168),
+        Parameter(name: "days_between_reaping", kind: .integer(from: 1), standard: 1),
+        Parameter(name: "tombstone_reap_batch_size", kind: .integer(from: 1), standard: 10_000),
+        Parameter(name: "dql_slow_request_warn_seconds", kind: .integer(from: 0), standard: 60),
+        Parameter(name: "dql_request_timeout_seconds", kind: .integer(from: 0), standard: 0),
+        Parameter(name: "dql_default_directives", kind: .object, standard: .object([:])),
+        Parameter(name: "dql_request_history_size", kind: .integer(from: 0), standard: 4_096),
+        Parameter(
+            name: "document_size_soft_limit_bytes", kind: .integer(from: 0), standard: 262_144),
+        Parameter(
+            name: "document_size_hard_limit_bytes", kind: .integer(from: 1), standard: 5_242_880),
+        Parameter(
+            name: "transaction_duration_before_logging_ms", kind: .integer(from: 0),
+            standard: 10_000),
+        Parameter(
+            name: "transaction_trace_interval_ms", kind: .integer(from: 1), standard: 5_000),
+        Parameter(
+            name: "live_query_system_collection_refresh_interval", kind: .integer(from: 1),
+            standard: 500),
+    ]
+
+    private var changed: [String: Value] = [:]
+
+    package init() {}
+
+    /// The value of a parameter, whatever the case of its name.
+    package func value(_ name: String) throws(QueryError) -> Value {
+        let parameter = try Self.parameter(name)
+        return changed[parameter.name] ?? parameter.standard
+    }
+
+    /// Sets a parameter; returns its name as rows have it.
+    package mutating func set(_ name: String, to value: Value) throws(QueryError) -> String {
+        let parameter = try Self.parameter(name)
+        let wanted: String
+        if parameter.name == "dql_default_directives", case .object(let object) = value {
+            try Directives.check(object)
+        }
+        switch (parameter.kind, value) {
+        case (.boolean, .bool), (.object, .object):
+            changed[parameter.name] = value
+            return parameter.name
+        case (.integer(let least), .integer(let number)) where number >= least:
+            changed[parameter.name] = value
+            return parameter.name
+        case (.boolean, _): wanted = "true or false"
+        case (.object, _): wanted = "an object"
+        case (.integer(let least), _): wanted = "an integer from \(least) on"
+        }
+        throw QueryError(.argument, "\(parameter.name) is \(wanted), and not \(value.json)")
+    }
+
+    /// Gives a parameter the value back that it has at first, or all of them.
+    package mutating func reset(_ name: String?) throws(QueryError) {
+        guard let name else {
+            changed = [:]
+            return
+        }
+        changed[try Self.parameter(name).name] = nil
+    }
+
+    /// All parameters, by their names.
+    package var all: Object {
+        Object(Self.parameters.map { ($0.name, changed[$0.name] ?? $0.standard) })
+    }
+
+    var isStrict: Bool { boolean("dql_strict_mode") }
+    var hardSizeLimit: Int { integer("document_size_hard_limit_bytes") }
+    var requestHistorySize: Int { integer("dql_request_history_size") }
+    var softSizeLimit: Int { integer("document_size_soft_limit_bytes") }
+
+    /// The directives of statements that say nothing of their own.
+    var defaultDirectives: [Object] {
+        guard case .object(let object)? = changed["dql_default_directives"] else { return [] }
+        return [object]
+    }
+
+    private func boolean(_ name: String) -> Bool { (try? value(name)) == .bool(true) }
+
+    private func integer(_ name: String) -> Int {
+        guard case .integer(let number)? = try? value(name) else { return .max }
+        return Int(clamping: number)
+    }
+
+    private static func parameter(_ name: String) throws(QueryError) -> Parameter {
+        let lower = name.lowercased()
+        guard let found = parameters.first(where: { $0.name == lower }) else {
+            throw QueryError(
+                .meaning, "unknown parameter '\(name)'",
+                hint: Suggestion.nearest(to: lower, among: parameters.map(\.name)).map {
+                    "did you mean \($0)?"
+                })
+        }
+        return found
+    }
+}

@@ -1,0 +1,88 @@
+package import SheafBytes
+
+/// A path of names that is followed in many documents.
+package struct FieldPath: Sendable {
+    /// A name, and the part that is meant where a field may have several.
+    package struct Step: Sendable {
+        package let name: FieldName
+        /// None for what shows.
+        package let part: Part?
+
+        package init(_ name: FieldName, _ part: Part? = nil) {
+            self.name = name
+            self.part = part
+        }
+    }
+
+    package let steps: [Step]
+
+    package init(_ steps: [Step]) {
+        self.steps = steps
+    }
+
+    /// A path to what shows.
+    package init(_ path: [String], in names: NameTable) {
+        self.init(path.map { Step(FieldName($0, in: names)) })
+    }
+
+    /// Whether the path asks for what shows at each step.
+    package var isShown: Bool { steps.allSatisfy { $0.part == nil } }
+
+    /// The field that the last name leads to; nil where there is nothing, or something that has no
+    /// fields on the way.
+    ///
+    /// Of several entries at the field none is chosen: counters are the sum of all of them.
+    @inline(__always)
+    package func find(in fields: borrowing EncodedObject) throws(Malformed) -> EncodedEntry? {
+        if steps.count == 1 { return try fields.find(steps[0].name) }
+        return try follow(copy fields)
+    }
+
+    private func follow(_ fields: EncodedObject) throws(Malformed) -> EncodedEntry? {
+        var object = fields
+        for (index, step) in steps.enumerated() {
+            guard let entry = try object.find(step.name) else { return nil }
+            if index == steps.count - 1 { return entry }
+            let found =
+                if let part = step.part { try entry.latest(of: part) } else { try entry.shown() }
+            guard let next = try found?.fieldsWithin() else { return nil }
+            object = next
+        }
+        return nil
+    }
+
+    /// The value that the path leads to; nil where there is none.
+    package func value(
+        in fields: EncodedObject, _ names: NameTable
+    ) throws(Malformed) -> Value? {
+        guard let entry = try find(in: fields) else { return nil }
+        if let part = steps.last?.part {
+            return try entry.value(as: part, names, depth: steps.count)
+        }
+        return try entry.value(names, depth: steps.count)
+    }
+}
+
+extension EncodedEntry {
+    /// The fields of a map, or of an object that is a value; nil for all else.
+    fileprivate func fieldsWithin() throws(Malformed) -> EncodedObject? {
+        switch try tag() {
+        case .map, .bareMap, .object: return try object()
+        case .token:
+            let value = try inner()
+            return try value.tag() == .object ? try value.object() : nil
+        default: return nil
+        }
+    }
+
+    /// The latest entry of a part that shows.
+    fileprivate func latest(of part: Part) throws(Malformed) -> EncodedEntry? {
+        var latest: EncodedEntry?
+        try forEachEntry { (entry) throws(Malformed) in
+            if latest == nil, try entry.tag().part == part, try entry.isVisible() {
+                latest = entry
+            }
+        }
+        return latest
+    }
+}

@@ -1,0 +1,73 @@
+import SheafDocument
+
+/// Computes a value from the rows of a frame; nil is MISSING.
+typealias Evaluator = (Frame) throws(QueryError) -> Value?
+
+/// An expression that can be evaluated.
+enum Compiled {
+    /// The same for all rows.
+    case constant(Value?)
+    case dynamic(Evaluator)
+
+    var evaluator: Evaluator {
+        switch self {
+        case .constant(let value): { (_) throws(QueryError) in value }
+        case .dynamic(let evaluator): evaluator
+        }
+    }
+
+    var isConstant: Bool {
+        if case .constant = self { return true }
+        return false
+    }
+
+    /// Applies a function of one value, at once where the value is known.
+    func map(_ transform: @escaping (Value?) throws(QueryError) -> Value?) throws(QueryError)
+        -> Compiled
+    {
+        switch self {
+        case .constant(let value): return .constant(try transform(value))
+        case .dynamic(let evaluator):
+            return .dynamic { (frame) throws(QueryError) in try transform(try evaluator(frame)) }
+        }
+    }
+
+    /// Applies a function of two values, at once where both are known.
+    static func combine(
+        _ left: Compiled, _ right: Compiled,
+        _ transform: @escaping (Value?, Value?) throws(QueryError) -> Value?
+    ) throws(QueryError) -> Compiled {
+        switch (left, right) {
+        case (.constant(let left), .constant(let right)):
+            return .constant(try transform(left, right))
+        case (.dynamic(let left), .constant(let right)):
+            return .dynamic { (frame) throws(QueryError) in
+                try transform(try left(frame), right)
+            }
+        case (.constant(let left), .dynamic(let right)):
+            return .dynamic { (frame) throws(QueryError) in
+                try transform(left, try right(frame))
+            }
+        case (.dynamic(let left), .dynamic(let right)):
+            return .dynamic { (frame) throws(QueryError) in
+                try transform(try left(frame), try right(frame))
+            }
+        }
+    }
+
+    /// Applies a function of many values, at once where all are known.
+    static func combine(
+        _ operands: [Compiled], _ transform: @escaping ([Value?]) throws(QueryError) -> Value?
+    ) throws(QueryError) -> Compiled {
+        var constants: [Value?] = []
+        for case .constant(let value) in operands { constants.append(value) }
+        if constants.count == operands.count { return .constant(try transform(constants)) }
+        let evaluators = operands.map(\.evaluator)
+        return .dynamic { (frame) throws(QueryError) in
+            var values: [Value?] = []
+            values.reserveCapacity(evaluators.count)
+            for evaluator in evaluators { values.append(try evaluator(frame)) }
+            return try transform(values)
+        }
+    }
+}

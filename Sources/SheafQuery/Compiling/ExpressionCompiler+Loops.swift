@@ -1,0 +1,161 @@
+import SheafDocument
+
+/// What is asked or made of the elements of arrays.
+extension ExpressionCompiler {
+    /// Quantifiers and comprehensions.
+    func compileLoop(_ expression: Expression) throws(QueryError) -> Compiled {
+        let loop: Evaluator
+        switch expression.node {
+        case .quantified(let quantified): loop = try compile(quantified).evaluator
+        case .comprehension(let comprehension): loop = try compile(comprehension).evaluator
+        default: preconditionFailure("Only loops are compiled as such.")
+        }
+        let (range, text) = (expression.range, scope.text)
+        return .dynamic { (frame) throws(QueryError) in
+            do throws(QueryError) { return try loop(frame) } catch {
+                throw error.located(at: range, in: text)
+            }
+        }
+    }
+
+    private func compile(_ quantified: Quantified) throws(QueryError) -> Compiled {
+        let loop = try bind(quantified.bindings)
+        let condition = try compilePredicate(quantified.condition).predicate
+        for _ in quantified.bindings { scope.unbind() }
+        let kind = quantified.kind
+        return .dynamic { (frame) throws(QueryError) in
+            var count = 0
+            var truth: Truth = kind == .any ? .no : .yes
+            let unknown = try loop.run(frame) { (frame) throws(QueryError) in
+                count += 1
+                let answer = try condition(frame)
+                truth = kind == .any ? truth.or(answer) : truth.and(answer)
+                return truth != (kind == .any ? .yes : .no)
+            }
+            if let unknown { return unknown.value }
+            if kind == .anyAndEvery, count == 0 { return .bool(false) }
+            return truth.value
+        }
+    }
+
+    private func compile(_ comprehension: Comprehension) throws(QueryError) -> Compiled {
+        let loop = try bind(comprehension.bindings)
+        let condition = try comprehension.condition.map { (condition) throws(QueryError) in
+            try compilePredicate(condition).predicate
+        }
+        let element = try compile(comprehension.element).evaluator
+        let key = try comprehension.key.map { (key) throws(QueryError) in
+            try compile(key).evaluator
+        }
+        for _ in comprehension.bindings { scope.unbind() }
+        return .dynamic { (frame) throws(QueryError) in
+            var elements: [Value] = []
+            var fields: [Object.Field] = []
+            let unknown = try loop.run(frame) { (frame) throws(QueryError) in
+                if let condition, try condition(frame) != .yes { return true }
+                guard let value = try element(frame) else { return true }
+                guard elements.count + fields.count < QueryLimits.maximumElements else {
+                    throw QueryError(
+                        .limit, "an array has more than \(QueryLimits.maximumElements) elements")
+                }
+                guard let key else {
+                    elements.append(value)
+                    return true
+                }
+                if case .string(let name)? = try key(frame) {
+                    fields.append(Object.Field(name, value))
+                }
+                return true
+            }
+            // A source that is missing makes nothing; one that is no collection makes null.
+            if let unknown { return unknown == .missing ? nil : .null }
+            return try MadeValue.checked(
+                key == nil ? .array(elements) : .object(Object(sorting: fields)))
+        }
+    }
+
+    private func bind(_ bindings: [Binding]) throws(QueryError) -> Loop {
+        var loop = Loop()
+        for binding in bindings {
+            let source = try compile(binding.source).evaluator
+            loop.steps.append(
+                Loop.Step(
+                    variable: scope.bind(binding.variable), source: source,
+                    isDeep: binding.isDeep))
+        }
+        return loop
+    }
+}
+
+/// Runs through the elements of one array, or of several, one within the other.
+private struct Loop {
+    struct Step {
+        let variable: Int
+        let source: Evaluator
+        /// Whether what lies in the elements is visited, too.
+        let isDeep: Bool
+    }
+
+    var steps: [Step] = []
+
+    /// Calls `body` with the variables set, until it returns false; returns why there was nothing
+    /// to run through: a source is missing, or is no collection.
+    func run(
+        _ frame: Frame, _ body: (Frame) throws(QueryError) -> Bool
+    ) throws(QueryError) -> Truth? {
+        var isStopped = false
+        // Loops that lie in this one take from the same steps.
+        if frame.loopDepth == 0 { frame.loopSteps = 0 }
+        frame.loopDepth += 1
+        defer { frame.loopDepth -= 1 }
+        return try run(0, frame, &isStopped, body)
+    }
+
+    private func run(
+        _ depth: Int, _ frame: Frame, _ isStopped: inout Bool,
+        _ body: (Frame) throws(QueryError) -> Bool
+    ) throws(QueryError) -> Truth? {
+        guard depth < steps.count else {
+            isStopped = try !body(frame)
+            return nil
+        }
+        let step = steps[depth]
+        let elements: [Value]
+        switch try step.source(frame) {
+        case nil: return .missing
+        case .array(let values)?: elements = step.isDeep ? Self.descendants(of: values) : values
+        case .object(let object)?:
+            let values = object.map(\.value)
+            elements = step.isDeep ? Self.descendants(of: values) : values
+        default: return .null
+        }
+        let outer = frame.variables[step.variable]
+        defer { frame.variables[step.variable] = outer }
+        for element in elements {
+            frame.loopSteps += 1
+            guard frame.loopSteps <= QueryLimits.maximumLoopSteps else {
+                throw QueryError(
+                    .limit, "a loop takes more than \(QueryLimits.maximumLoopSteps) steps")
+            }
+            frame.variables[step.variable] = element
+            if let unknown = try run(depth + 1, frame, &isStopped, body) { return unknown }
+            if isStopped { return nil }
+        }
+        return nil
+    }
+
+    /// All that lies in values, at every depth, each before what lies in it.
+    private static func descendants(of values: [Value]) -> [Value] {
+        var found: [Value] = []
+        var waiting = Array(values.reversed())
+        while let value = waiting.popLast() {
+            found.append(value)
+            switch value {
+            case .array(let inner): waiting += inner.reversed()
+            case .object(let object): waiting += object.map(\.value).reversed()
+            default: break
+            }
+        }
+        return found
+    }
+}

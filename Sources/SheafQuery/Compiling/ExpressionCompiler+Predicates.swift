@@ -1,0 +1,226 @@
+import SheafBytes
+import SheafDocument
+
+/// Says whether something holds, in the rows of a frame.
+typealias Predicate = (Frame) throws(QueryError) -> Truth
+
+/// A condition that can be asked.
+enum CompiledPredicate {
+    case constant(Truth)
+    case dynamic(Predicate)
+
+    var predicate: Predicate {
+        switch self {
+        case .constant(let truth): { (_) throws(QueryError) in truth }
+        case .dynamic(let predicate): predicate
+        }
+    }
+}
+
+extension ExpressionCompiler {
+    /// A condition, whose answer needs no value to be made of it.
+    func compilePredicate(
+        _ expression: Expression
+    ) throws(QueryError) -> CompiledPredicate {
+        switch expression.node {
+        case .and(let terms): return try combine(terms, startingWith: .yes, endingAt: .no)
+        case .or(let terms): return try combine(terms, startingWith: .no, endingAt: .yes)
+        case .not(let operand):
+            switch try compilePredicate(operand) {
+            case .constant(let truth): return .constant(truth.negated)
+            case .dynamic(let predicate):
+                return .dynamic { (frame) throws(QueryError) in try predicate(frame).negated }
+            }
+        case .comparison(let operation, let left, let right):
+            return try predicate(try compile([left, right])) { (values) throws(QueryError) in
+                Operators.compare(operation, values[0], values[1])
+            }
+        case .between(let operand, let low, let high, let isNegated):
+            return try predicate(try compile([operand, low, high])) {
+                (values) throws(QueryError) in
+                let truth = Operators.isBetween(values[0], values[1], values[2])
+                return isNegated ? truth.negated : truth
+            }
+        case .membership(let operand, let list, let isNegated):
+            return try compileMembership(operand, list, isNegated: isNegated)
+        case .pattern(let pattern): return try compile(pattern, expression)
+        case .test(let test, let operand, let isNegated):
+            return try predicate(try compile([operand])) { (values) throws(QueryError) in
+                Truth(Operators.test(test, values[0]) != isNegated)
+            }
+        default:
+            return try predicate(try compile([expression])) { (values) throws(QueryError) in
+                Truth(values[0])
+            }
+        }
+    }
+
+    /// Asks something of values, at once where all are known.
+    private func predicate(
+        _ operands: [Compiled], _ ask: @escaping ([Value?]) throws(QueryError) -> Truth
+    ) throws(QueryError) -> CompiledPredicate {
+        if case .constant(let value) = operands[0], operands.count == 1 {
+            return .constant(try ask([value]))
+        }
+        if operands.allSatisfy(\.isConstant) {
+            var values: [Value?] = []
+            for case .constant(let value) in operands { values.append(value) }
+            return .constant(try ask(values))
+        }
+        let evaluators = operands.map(\.evaluator)
+        return .dynamic { (frame) throws(QueryError) in
+            var values: [Value?] = []
+            values.reserveCapacity(evaluators.count)
+            for evaluator in evaluators { values.append(try evaluator(frame)) }
+            return try ask(values)
+        }
+    }
+
+    private func combine(
+        _ terms: [Expression], startingWith start: Truth, endingAt end: Truth
+    ) throws(QueryError) -> CompiledPredicate {
+        var known = start
+        var predicates: [Predicate] = []
+        for term in terms {
+            switch try compilePredicate(term) {
+            case .constant(let truth): known = end == .no ? known.and(truth) : known.or(truth)
+            case .dynamic(let predicate): predicates.append(predicate)
+            }
+        }
+        if predicates.isEmpty || known == end { return .constant(known) }
+        let isConjunction = end == .no
+        return .dynamic { [known, predicates] (frame) throws(QueryError) in
+            var result = known
+            for predicate in predicates {
+                let truth = try predicate(frame)
+                result = isConjunction ? result.and(truth) : result.or(truth)
+                if result == end { return result }
+            }
+            return result
+        }
+    }
+
+    private func compileMembership(
+        _ operand: Expression, _ list: Expression, isNegated: Bool
+    ) throws(QueryError) -> CompiledPredicate {
+        let value = try compile(operand)
+        if case .array(let elements) = list.node {
+            let elements = try compile(elements)
+            if let known = KnownElements(elements) {
+                return try predicate([value]) { (values) throws(QueryError) in
+                    let truth = known.contains(values[0])
+                    return isNegated ? truth.negated : truth
+                }
+            }
+            return try predicate([value] + elements) { (values) throws(QueryError) in
+                let truth = Operators.isMember(values[0], among: Array(values.dropFirst()))
+                return isNegated ? truth.negated : truth
+            }
+        }
+        return try predicate([value, try compile(list)]) { (values) throws(QueryError) in
+            let truth = Operators.isMember(values[0], of: values[1])
+            return isNegated ? truth.negated : truth
+        }
+    }
+
+    private func compile(
+        _ pattern: Pattern, _ expression: Expression
+    ) throws(QueryError) -> CompiledPredicate {
+        let operands = try compile(
+            [pattern.subject, pattern.pattern] + (pattern.escape.map { [$0] } ?? []))
+        let (kind, isNegated) = (pattern.kind, pattern.isNegated)
+        if operands.dropFirst().allSatisfy(\.isConstant),
+            case .constant(let text) = operands[1]
+        {
+            var escape: Value? = .string("")
+            if operands.count > 2, case .constant(let value) = operands[2] { escape = value }
+            let matcher: PatternMatcher
+            do throws(QueryError) {
+                matcher = try PatternMatcher(kind, text, escape: escape)
+            } catch {
+                throw self.error(error.reason, error.message, hint: error.hint, pattern.pattern)
+            }
+            return try predicate([operands[0]]) { (values) throws(QueryError) in
+                let truth = try matcher.matches(values[0])
+                return isNegated ? truth.negated : truth
+            }
+        }
+        let (range, text) = (pattern.pattern.range, scope.text)
+        return try predicate(operands) { (values) throws(QueryError) in
+            let escape = values.count > 2 ? values[2] : .string("")
+            do throws(QueryError) {
+                let truth = try PatternMatcher(kind, values[1], escape: escape).matches(values[0])
+                return isNegated ? truth.negated : truth
+            } catch {
+                throw error.located(at: range, in: text)
+            }
+        }
+    }
+}
+
+/// The elements of a list that are known before the rows are.
+private struct KnownElements {
+    private var values: Set<Value> = []
+    private var hasNull = false
+    private var hasMissing = false
+
+    init?(_ elements: [Compiled]) {
+        for element in elements {
+            guard case .constant(let value) = element else { return nil }
+            switch value {
+            case nil: hasMissing = true
+            case .null?: hasNull = true
+            case let value?: values.insert(value)
+            }
+        }
+    }
+
+    func contains(_ value: Value?) -> Truth {
+        if values.isEmpty, !hasNull, !hasMissing { return .no }
+        guard let value else { return .missing }
+        if value == .null { return hasMissing ? .missing : .null }
+        if values.contains(value) { return .yes }
+        return hasMissing ? .missing : hasNull ? .null : .no
+    }
+}
+
+/// A pattern of LIKE or one of its relatives.
+private struct PatternMatcher {
+    /// None where the pattern is null or no text.
+    private let matcher: TextPattern?
+    /// What the answer is without a matcher, unless the text is wrong, too.
+    private let unknown: Truth
+
+    init(_ kind: Pattern.Kind, _ pattern: Value?, escape: Value?) throws(QueryError) {
+        unknown =
+            switch (pattern, escape) {
+            case (nil, _), (_, nil): .missing
+            case (.null?, .string?), (.string?, .null?), (.null?, .null?): .null
+            default: .missing
+            }
+        guard case .string(let text)? = pattern, case .string(let escape)? = escape else {
+            matcher = nil
+            return
+        }
+        let scalars = escape.unicodeScalars
+        guard scalars.count <= 1 else {
+            throw QueryError(.argument, "ESCAPE takes one character, and not \(scalars.count)")
+        }
+        switch kind {
+        case .like, .caseInsensitiveLike:
+            matcher = try TextPattern.like(
+                text, escape: scalars.first, isCaseInsensitive: kind == .caseInsensitiveLike)
+        case .similar: matcher = try TextPattern.similar(text, escape: scalars.first)
+        }
+    }
+
+    func matches(_ value: Value?) throws(QueryError) -> Truth {
+        switch value {
+        case .string(let text)?:
+            guard let matcher else { return unknown }
+            return Truth(try matcher.matches(text))
+        case .null?: return unknown == .missing && matcher == nil ? .missing : .null
+        default: return .missing
+        }
+    }
+}

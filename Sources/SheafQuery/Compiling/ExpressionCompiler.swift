@@ -1,0 +1,308 @@
+import SheafBytes
+import SheafDocument
+
+/// Turns expressions into closures over frames, once for each run of a statement.
+///
+/// Arguments are known by then, and so are constants like those that are written out.
+final class ExpressionCompiler {
+    var scope: Scope
+    let names: NameTable
+    let arguments: [String: Value]
+    let context: FunctionContext
+    /// What can be seen behind GROUP BY; none before it.
+    var groups: GroupScope?
+
+    init(
+        _ scope: Scope, names: NameTable, arguments: [String: Value], context: FunctionContext
+    ) {
+        self.scope = scope
+        self.names = names
+        self.arguments = arguments
+        self.context = context
+    }
+
+    func compile(_ expression: Expression) throws(QueryError) -> Compiled {
+        if let index = try groups?.key(of: expression, scope) {
+            return .dynamic { (frame) throws(QueryError) in frame.groups[index] }
+        }
+        switch expression.node {
+        case .literal(let value): return .constant(value)
+        case .missing: return .constant(nil)
+        case .parameter(let name):
+            guard let value = arguments[name] else {
+                throw error(.argument, "Parameter \(name) was not provided", expression)
+            }
+            return .constant(value)
+        case .path(let path): return try compile(path: path, at: expression.range)
+        case .array(let elements):
+            return try Compiled.combine(try compile(elements)) { (values) throws(QueryError) in
+                // Missing elements are left out, as in every array that is made.
+                try MadeValue.checked(.array(values.compactMap { $0 }))
+            }
+        case .object(let fields):
+            let names = fields.map(\.name)
+            let values = try compile(fields.map(\.value))
+            return try Compiled.combine(values) { (values) throws(QueryError) in
+                var object: [Object.Field] = []
+                for (name, value) in zip(names, values) {
+                    if let value { object.append(Object.Field(name, value)) }
+                }
+                return try MadeValue.checked(.object(Object(sorting: object)))
+            }
+        case .negate(let operand):
+            return try compile(operand).map { (value) throws(QueryError) in
+                Operators.negate(value)
+            }
+        case .not, .and, .or, .comparison, .between, .membership, .pattern, .test:
+            let predicate = try compilePredicate(expression)
+            switch predicate {
+            case .constant(let truth): return .constant(truth.value)
+            case .dynamic(let evaluator):
+                return .dynamic { (frame) throws(QueryError) in try evaluator(frame).value }
+            }
+        case .arithmetic(let first, let steps):
+            var result = try compile(first)
+            let (range, text) = (expression.range, scope.text)
+            for step in steps {
+                let operation = step.operation
+                result = try Compiled.combine(result, try compile(step.operand)) {
+                    (left, right) throws(QueryError) in
+                    do throws(QueryError) {
+                        return try Operators.arithmetic(operation, left, right)
+                    } catch {
+                        throw error.located(at: range, in: text)
+                    }
+                }
+            }
+            return result
+        case .conditional(let conditional): return try compile(conditional)
+        case .call(let call): return try compile(call, at: expression.range)
+        case .cast(let operand, let type):
+            return try compile(operand).map { (value) throws(QueryError) in
+                Operators.cast(value, to: type)
+            }
+        case .quantified, .comprehension: return try compileLoop(expression)
+        }
+    }
+
+    func compile(_ expressions: [Expression]) throws(QueryError) -> [Compiled] {
+        var compiled: [Compiled] = []
+        for expression in expressions { compiled.append(try compile(expression)) }
+        return compiled
+    }
+
+    /// The value of an expression that must not depend on rows; `place` says what it is for.
+    func constant(
+        _ expression: Expression, for place: String
+    ) throws(QueryError) -> Value? {
+        switch try compile(expression) {
+        case .constant(let value): return value
+        case .dynamic(let evaluator):
+            // Loops and choices are no constants by themselves, and know all that they need.
+            var hasPath = false
+            try expression.forEachPath { (_, _) throws(QueryError) in hasPath = true }
+            guard !hasPath else {
+                throw error(.meaning, "\(place) does not depend on documents", expression)
+            }
+            let frame = Frame(
+                sourceCount: scope.members.count, variableCount: scope.variableCount,
+                names: names, context: context)
+            return try evaluator(frame)
+        }
+    }
+
+    func error(
+        _ reason: QueryError.Reason, _ message: String, hint: String? = nil,
+        _ expression: Expression
+    ) -> QueryError {
+        QueryError(reason, message, hint: hint, at: expression.range, in: scope.text)
+    }
+
+    // MARK: Paths
+
+    private func compile(path: [String], at range: SourceRange) throws(QueryError) -> Compiled {
+        let target = try scope.resolve(path, at: range)
+        if groups != nil {
+            guard case .variable = target else {
+                throw QueryError(
+                    .meaning,
+                    "\(path.joined(separator: ".")) is neither grouped by nor in an aggregate",
+                    hint: "add it to GROUP BY", at: range, in: scope.text)
+            }
+        }
+        switch target {
+        case .variable(let index, let rest):
+            return .dynamic { (frame) throws(QueryError) in
+                Operators.value(at: rest[...], of: frame.variables[index])
+            }
+        case .row(let source):
+            let types = scope.members[source].types
+            return .dynamic { (frame) throws(QueryError) in
+                try frame.rows[source].object(types, frame.names).map(Value.object)
+            }
+        case .id(let source, let rest):
+            return .dynamic { (frame) throws(QueryError) in
+                Operators.value(at: rest[...], of: try frame.rows[source].idValue())
+            }
+        case .field(let source, let path):
+            let followed = scope.members[source].types.path(path, in: names)
+            if let types = scope.members[source].types.typesOfMap(at: path) {
+                return .dynamic { (frame) throws(QueryError) in
+                    try Self.map(at: followed, types, path, frame.rows[source], frame.names)
+                }
+            }
+            return .dynamic { (frame) throws(QueryError) in
+                if let fields = frame.rows[source].fields {
+                    let names = frame.names
+                    return try onDocument { () throws(Malformed) in
+                        try followed.value(in: fields, names)
+                    }
+                }
+                guard case .value(let object) = frame.rows[source].content else { return nil }
+                return Operators.value(at: path[...], of: .object(object))
+            }
+        }
+    }
+
+    /// A map whose fields are declared, too, so that not all of them show.
+    private static func map(
+        at followed: FieldPath, _ types: FieldTypes, _ path: [String], _ row: Row,
+        _ names: NameTable
+    ) throws(QueryError) -> Value? {
+        switch row.content {
+        case .absent: return nil
+        case .value(let object): return Operators.value(at: path[...], of: .object(object))
+        case .encoded(let fields):
+            return try onDocument { () throws(Malformed) in
+                guard let entry = try followed.find(in: fields), let map = try entry.map() else {
+                    return nil
+                }
+                return .object(try types.value(of: map, names, depth: path.count + 1))
+            }
+        }
+    }
+
+    // MARK: Choices
+
+    private func compile(_ conditional: Conditional) throws(QueryError) -> Compiled {
+        var subject: Evaluator?
+        if let expression = conditional.subject { subject = try compile(expression).evaluator }
+        var branches: [(when: Evaluator, then: Evaluator)] = []
+        for branch in conditional.branches {
+            branches.append(
+                (try compile(branch.when).evaluator, try compile(branch.then).evaluator))
+        }
+        var otherwise: Evaluator = { (_) throws(QueryError) in .null }
+        if let expression = conditional.otherwise {
+            otherwise = try compile(expression).evaluator
+        }
+        let last = otherwise
+        let choices = branches
+        return .dynamic { (frame) throws(QueryError) in
+            let value = try subject?(frame)
+            for (when, then) in choices {
+                let candidate = try when(frame)
+                let isTaken =
+                    subject == nil
+                    ? Truth(candidate) == .yes : Operators.matches(value ?? nil, candidate)
+                if isTaken { return try then(frame) }
+            }
+            return try last(frame)
+        }
+    }
+
+    // MARK: Functions
+
+    private func compile(_ call: Call, at range: SourceRange) throws(QueryError)
+        -> Compiled
+    {
+        if let kind = AggregateKind(rawValue: call.name) {
+            return try compile(aggregate: kind, call, at: range)
+        }
+        guard let function = Functions.named(call.name) else {
+            let near = Functions.suggestion(for: call.name)
+            throw QueryError(
+                .meaning, "there is no function \(call.name)",
+                hint: near.map { "did you mean \($0)?" }, at: range, in: scope.text)
+        }
+        guard !call.isDistinct, !call.isStar else {
+            throw QueryError(
+                .meaning, "only aggregates take DISTINCT or *, and \(call.name) is none",
+                at: range, in: scope.text)
+        }
+        guard function.argumentCount.contains(call.arguments.count) else {
+            throw QueryError(
+                .meaning,
+                "\(call.name) takes \(function.expectedArguments), not \(call.arguments.count)",
+                at: range, in: scope.text)
+        }
+        let context = context
+        let operands = try compile(call.arguments)
+        if let special = try compilePattern(call, operands, at: range) { return special }
+        let text = scope.text
+        return try Compiled.combine(operands) { (values) throws(QueryError) in
+            do throws(QueryError) { return try function.evaluate(values, context) } catch {
+                throw error.located(at: range, in: text)
+            }
+        }
+    }
+
+    /// regexp_like with a pattern that is known, which is compiled once.
+    private func compilePattern(
+        _ call: Call, _ operands: [Compiled], at range: SourceRange
+    ) throws(QueryError) -> Compiled? {
+        guard call.name == "regexp_like", case .constant(.string(let pattern)?) = operands[1]
+        else { return nil }
+        var flags = ""
+        if operands.count > 2 {
+            guard case .constant(.string(let text)?) = operands[2] else { return nil }
+            flags = text
+        }
+        let matcher: TextPattern
+        do throws(QueryError) {
+            matcher = try TextPattern.regularExpression(pattern, flags: flags)
+        } catch {
+            throw QueryError(
+                error.reason, error.message, hint: error.hint, at: range, in: scope.text)
+        }
+        return try operands[0].map { (value) throws(QueryError) in
+            guard case .string(let text)? = value else { return value == .null ? .null : nil }
+            return .bool(try matcher.matches(text))
+        }
+    }
+
+    private func compile(
+        aggregate kind: AggregateKind, _ call: Call, at range: SourceRange
+    ) throws(QueryError) -> Compiled {
+        guard var groups else {
+            throw QueryError(
+                .meaning, "\(kind.rawValue.uppercased()) is an aggregate, and cannot stand here",
+                hint: "aggregates stand in the columns, in HAVING and in ORDER BY", at: range,
+                in: scope.text)
+        }
+        guard call.isStar ? kind == .count : call.arguments.count == 1 else {
+            throw QueryError(
+                .meaning,
+                "\(kind.rawValue.uppercased()) takes one value"
+                    + (kind == .count ? ", or *" : ""), at: range, in: scope.text)
+        }
+        // Its argument is one of the rows, and not of the groups.
+        self.groups = nil
+        defer { self.groups = groups }
+        let operand = try call.isStar ? nil : compile(call.arguments[0]).evaluator
+        let index = groups.add(kind, isDistinct: call.isDistinct, operand)
+        return .dynamic { (frame) throws(QueryError) in frame.aggregates[index] }
+    }
+}
+
+extension Function {
+    /// How many arguments it takes, in words.
+    fileprivate var expectedArguments: String {
+        let (least, most) = (argumentCount.lowerBound, argumentCount.upperBound)
+        if least == most { return least == 1 ? "1 argument" : "\(least) arguments" }
+        if most == Function.anyNumber {
+            return "at least \(least) argument" + (least == 1 ? "" : "s")
+        }
+        return "\(least) to \(most) arguments"
+    }
+}

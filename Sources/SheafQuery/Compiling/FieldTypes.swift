@@ -1,0 +1,91 @@
+package import SheafBytes
+package import SheafDocument
+
+/// The types that a statement declares for the fields of a source.
+package struct FieldTypes: Sendable {
+    private struct Declared: Sendable {
+        let part: Part
+        let fields: FieldTypes
+    }
+
+    private var declared: [[UInt8]: Declared] = [:]
+    /// Whether what is not declared is a register.
+    package let isStrict: Bool
+
+    package init(_ types: [FieldType] = [], isStrict: Bool) {
+        self.isStrict = isStrict
+        for type in types {
+            declared[Array(type.name.text.utf8)] =
+                switch type.kind {
+                case .map(let inner):
+                    Declared(part: .map, fields: FieldTypes(inner, isStrict: isStrict))
+                case .register: Declared(part: .register, fields: FieldTypes(isStrict: false))
+                case .counter: Declared(part: .counter, fields: FieldTypes(isStrict: false))
+                case .olderCounter:
+                    Declared(part: .olderCounter, fields: FieldTypes(isStrict: false))
+                case .attachment:
+                    Declared(part: .attachment, fields: FieldTypes(isStrict: false))
+                }
+        }
+    }
+
+    /// Whether fields are what they show.
+    package var isPlain: Bool { !isStrict && declared.isEmpty }
+
+    /// The part of a field that is meant; none for what shows.
+    package func part(of name: String) -> Part? {
+        if let found = declared[Array(name.utf8)] { return found.part }
+        return isStrict ? .register : nil
+    }
+
+    /// The types of what lies in a field.
+    package func fields(of name: String) -> FieldTypes {
+        declared[Array(name.utf8)]?.fields ?? FieldTypes(isStrict: false)
+    }
+
+    /// The types of the fields of a declared map, where these are not what they show.
+    func typesOfMap(at path: [String]) -> FieldTypes? {
+        var types = self
+        for name in path.dropLast() { types = types.fields(of: name) }
+        guard let last = path.last, types.part(of: last) == .map else { return nil }
+        let inner = types.fields(of: last)
+        return inner.isPlain ? nil : inner
+    }
+
+    /// The path that names lead along.
+    func path(_ path: [String], in names: NameTable) -> FieldPath {
+        var types = self
+        var steps: [FieldPath.Step] = []
+        for name in path {
+            steps.append(FieldPath.Step(FieldName(name, in: names), types.part(of: name)))
+            types = types.fields(of: name)
+        }
+        return FieldPath(steps)
+    }
+
+    /// The fields of a document as the statement sees them.
+    package func value(
+        of object: EncodedObject, _ names: NameTable, depth: Int = 1
+    ) throws(Malformed) -> Object {
+        if isPlain { return try object.value(names, depth: depth) }
+        guard depth <= Value.maximumDepth else {
+            throw .tooDeep(at: 0, limit: Value.maximumDepth)
+        }
+        var fields: [Object.Field] = []
+        for index in 0..<object.count {
+            let name = try object.name(index, names)
+            let entry = try object.entry(index)
+            let value: Value? =
+                switch part(of: name) {
+                case nil: try entry.value(names, depth: depth + 1)
+                case .map?:
+                    try entry.map().map { (map) throws(Malformed) in
+                        .object(try self.fields(of: name).value(of: map, names, depth: depth + 1))
+                    }
+                case let part?: try entry.value(as: part, names, depth: depth + 1)
+                }
+            if let value { fields.append(Object.Field(name, value)) }
+        }
+        return Object(sorting: fields)
+    }
+}

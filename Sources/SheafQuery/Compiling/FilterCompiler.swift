@@ -1,0 +1,112 @@
+import SheafBytes
+import SheafDocument
+
+/// Turns conditions into filters that read the fields of encoded documents, where they are simple
+/// enough: then nothing is decoded to ask them.
+struct FilterCompiler {
+    let compiler: ExpressionCompiler
+    let source: Int
+
+    /// Splits a condition into what a filter asks, and what is left for frames.
+    func split(
+        _ condition: Expression
+    ) throws(QueryError) -> (filter: FieldFilter?, asked: [Expression], rest: [Expression]) {
+        let terms: [Expression]
+        if case .and(let all) = condition.node { terms = all } else { terms = [condition] }
+        var filters: [FieldFilter] = []
+        var asked: [Expression] = []
+        var rest: [Expression] = []
+        for term in terms {
+            guard let filter = try filter(term) else {
+                rest.append(term)
+                continue
+            }
+            filters.append(filter)
+            asked.append(term)
+        }
+        guard let first = filters.first else { return (nil, [], rest) }
+        return (filters.count == 1 ? first : .all(filters), asked, rest)
+    }
+
+    /// The filter that asks a condition; none where it takes a frame.
+    func filter(_ expression: Expression) throws(QueryError) -> FieldFilter? {
+        switch expression.node {
+        case .and(let terms): return try filters(terms).map(FieldFilter.all)
+        case .or(let terms): return try filters(terms).map(FieldFilter.any)
+        case .not(let operand): return try filter(operand)?.negated
+        case .comparison(let operation, let left, let right):
+            if let path = try path(of: left), let value = try value(right) {
+                return .compare(path, operation.outcomes, value, compiler.names)
+            }
+            if let path = try path(of: right), let value = try value(left) {
+                return .compare(path, operation.turned.outcomes, value, compiler.names)
+            }
+            return nil
+        case .between(let operand, let low, let high, let isNegated):
+            guard let path = try path(of: operand), let low = try value(low),
+                let high = try value(high)
+            else { return nil }
+            let filter = FieldFilter.all([
+                .compare(path, [.greater, .equal], low, compiler.names),
+                .compare(path, [.less, .equal], high, compiler.names),
+            ])
+            return isNegated ? filter.negated : filter
+        case .test(let test, let operand, let isNegated):
+            guard let path = try path(of: operand) else { return nil }
+            return .ask(path, compiler.names) { value in
+                Operators.test(test, value) != isNegated ? .yes : .no
+            }
+        case .call(let call) where call.name == "starts_with" && call.arguments.count == 2:
+            guard let path = try path(of: call.arguments[0]),
+                case .string(let prefix)? = try value(call.arguments[1])
+            else { return nil }
+            return .hasPrefix(path, Array(prefix.utf8), compiler.names)
+        case .path:
+            guard let path = try path(of: expression) else { return nil }
+            return .compare(path, .equal, .bool(true), compiler.names)
+        default: return nil
+        }
+    }
+
+    private func filters(
+        _ expressions: [Expression]
+    ) throws(QueryError) -> [FieldFilter]? {
+        var filters: [FieldFilter] = []
+        for expression in expressions {
+            guard let filter = try filter(expression) else { return nil }
+            filters.append(filter)
+        }
+        return filters
+    }
+
+    private func path(of expression: Expression) throws(QueryError) -> FieldPath? {
+        guard case .path(let names) = expression.node,
+            case .field(source, let path) = try compiler.scope.resolve(
+                names, at: expression.range)
+        else { return nil }
+        let types = compiler.scope.members[source].types
+        // Of a map whose fields are declared not all shows, which only frames know.
+        return types.typesOfMap(at: path) == nil ? types.path(path, in: compiler.names) : nil
+    }
+
+    /// A value that is known and that something can be compared with.
+    private func value(_ expression: Expression) throws(QueryError) -> Value? {
+        guard case .constant(let value?) = try compiler.compile(expression), value != .null else {
+            return nil
+        }
+        return value
+    }
+}
+
+extension ComparisonOperator {
+    fileprivate var outcomes: FieldFilter.Outcomes {
+        switch self {
+        case .equal: .equal
+        case .notEqual: [.less, .greater]
+        case .less: .less
+        case .lessOrEqual: [.less, .equal]
+        case .greater: .greater
+        case .greaterOrEqual: [.greater, .equal]
+        }
+    }
+}

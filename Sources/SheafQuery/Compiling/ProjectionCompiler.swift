@@ -1,0 +1,107 @@
+import SheafDocument
+
+/// Turns the columns of a statement into what makes rows of them.
+enum ProjectionCompiler {
+    static func compile(
+        _ columns: [ResultColumn], _ compiler: ExpressionCompiler
+    ) throws(QueryError) -> Projection {
+        if columns.count == 1, case .all(nil, _) = columns[0] {
+            let members = compiler.scope.members
+            return members.count == 1 ? .document : .rows(members.map(\.name))
+        }
+        var compiled: [ProjectedColumn] = []
+        for (index, column) in columns.enumerated() {
+            switch column {
+            case .all(nil, let range):
+                throw QueryError(
+                    .meaning, "unqualified * with other projection elements is not supported",
+                    hint: "write \(compiler.scope.members[0].name).*", at: range,
+                    in: compiler.scope.text)
+            case .all(let qualifier?, _):
+                guard
+                    let source = compiler.scope.members.firstIndex(where: {
+                        $0.name == qualifier.text
+                    })
+                else {
+                    let names = compiler.scope.members.map(\.name)
+                    throw QueryError(
+                        .meaning, "no source is called \(qualifier.text)",
+                        hint: Suggestion.nearest(to: qualifier.text, among: names).map {
+                            "did you mean \($0)?"
+                        }, at: qualifier.range, in: compiler.scope.text)
+                }
+                compiled.append(.all(source: source))
+            case .expression(let expression, let alias):
+                let name = alias?.text ?? defaultName(of: expression, number: index + 1)
+                compiled.append(.value(name: name, try compiler.compile(expression).evaluator))
+            }
+        }
+        return .columns(compiled)
+    }
+
+    /// What a column without an alias is called.
+    private static func defaultName(of expression: Expression, number: Int) -> String {
+        if case .path(let path) = expression.node, let last = path.last { return last }
+        return "($\(number))"
+    }
+}
+
+extension Projection {
+    /// The names of the columns in their order; none where rows are whole documents.
+    var columnNames: [String]? {
+        switch self {
+        case .document: return nil
+        case .rows(let names): return names
+        case .columns(let columns):
+            var names: [String] = []
+            for column in columns {
+                guard case .value(let name, _) = column else { return nil }
+                if !names.contains(name) { names.append(name) }
+            }
+            return names
+        }
+    }
+
+    /// The row that a frame shows, as it is in the result.
+    func object(_ frame: Frame, _ types: [FieldTypes]) throws(QueryError) -> Object {
+        switch self {
+        case .document: return try frame.rows[0].object(types[0], frame.names) ?? Object()
+        case .rows(let names):
+            var object = Object()
+            for (index, name) in names.enumerated() {
+                object[name] = try frame.rows[index].object(types[index], frame.names).map(
+                    Value.object)
+            }
+            return object
+        case .columns(let columns):
+            var fields: [Object.Field] = []
+            var removed: [String] = []
+            for column in columns {
+                switch column {
+                case .all(let source):
+                    if let row = try frame.rows[source].object(types[source], frame.names) {
+                        fields += row
+                    }
+                case .value(let name, let evaluator):
+                    guard let value = try evaluator(frame) else {
+                        removed.append(name)
+                        continue
+                    }
+                    fields.append(Object.Field(name, value))
+                }
+            }
+            var object = Object(sorting: fields)
+            // MISSING takes a field away that `*` has brought.
+            for name in removed where object[name] != nil && hasAll { object[name] = nil }
+            return object
+        }
+    }
+
+    private var hasAll: Bool {
+        guard case .columns(let columns) = self else { return false }
+        return columns.contains {
+            if case .all = $0 { return true }
+            return false
+        }
+    }
+}

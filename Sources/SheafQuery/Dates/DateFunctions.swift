@@ -1,0 +1,227 @@
+import SheafDocument
+
+extension Function {
+    /// The functions of dates and durations.
+    package static let dates: [Function] = dates(zones: .system)
+
+    /// The functions of dates and durations, with the time zones of a directory.
+    package static func dates(zones: ZoneDirectory) -> [Function] {
+        [
+            clock(zones), dateAdd, dateSub, dateDiff, datePart, dateTrunc, dateFormat(zones),
+            dateCast, dateRange, tzOffset(zones), durationCast, durationFormat,
+        ]
+    }
+
+    /// A function that is MISSING where one of its arguments is, and otherwise null where one is.
+    private static func strict(
+        _ name: String, _ argumentCount: ClosedRange<Int>,
+        _ evaluate:
+            @escaping @Sendable (
+                _ arguments: [Value], _ context: FunctionContext
+            ) throws(QueryError) -> Value?
+    ) -> Function {
+        Function(name, argumentCount) { (arguments, context) throws(QueryError) in
+            guard argumentCount ~= arguments.count else { return nil }
+            var values: [Value] = []
+            var isNull = false
+            for argument in arguments {
+                guard let argument else { return nil }
+                if case .null = argument { isNull = true }
+                values.append(argument)
+            }
+            return isNull ? .null : try evaluate(values, context)
+        }
+    }
+}
+
+// MARK: Reading and writing
+
+extension Function {
+    /// `clock([format[, zone]])`: the time of the statement.
+    private static func clock(_ zones: ZoneDirectory) -> Function {
+        strict("clock", 0...2) { (arguments, context) throws(QueryError) in
+            guard let now = Moment(milliseconds: context.now) else { return nil }
+            guard !arguments.isEmpty else { return .string(now.text) }
+            return try text(of: now, as: arguments, zones)
+        }
+    }
+
+    /// `date_format(date, format[, zone])`: in UTC where there is no zone.
+    private static func dateFormat(_ zones: ZoneDirectory) -> Function {
+        strict("date_format", 2...3) { (arguments, _) throws(QueryError) in
+            guard let date = DateValue(arguments[0]) else { return nil }
+            return try text(of: date.moment, as: Array(arguments.dropFirst()), zones)
+        }
+    }
+
+    /// A moment by a format and, where there are two arguments, in a zone.
+    private static func text(
+        of moment: Moment, as arguments: [Value], _ zones: ZoneDirectory
+    ) throws(QueryError) -> Value? {
+        guard let format = try format(arguments[0]) else { return nil }
+        var zone = Zone.utc
+        if arguments.count > 1 {
+            guard let named = arguments[1].dateText.flatMap({ zones.zone($0) }) else { return nil }
+            zone = named
+        }
+        return format.text(of: moment, in: zone).map { .string($0) }
+    }
+
+    private static func format(_ value: Value) throws(QueryError) -> DateFormat? {
+        guard let text = value.dateText else { return nil }
+        guard text.utf8.count <= DateFormat.maximumLength else {
+            throw QueryError(
+                .limit, "a format of dates has at most \(DateFormat.maximumLength) bytes")
+        }
+        return DateFormat(text)
+    }
+
+    /// `date_cast(text[, format])`: the date as dates are written.
+    ///
+    /// Where a format has no zone, the text is in UTC.
+    private static let dateCast = strict("date_cast", 1...2) {
+        (arguments, _) throws(QueryError) in
+        guard arguments.count > 1 else {
+            return DateValue(arguments[0]).map { $0.value(of: $0.moment) }
+        }
+        guard let text = arguments[0].dateText, let format = try format(arguments[1]) else {
+            return nil
+        }
+        return format.moment(of: text).map { .string($0.text) }
+    }
+
+    /// `tz_offset(zone[, date])`: how far it is ahead of UTC at the date, else now, as `+02:00`.
+    private static func tzOffset(_ zones: ZoneDirectory) -> Function {
+        strict("tz_offset", 1...2) { (arguments, context) throws(QueryError) in
+            let moment =
+                arguments.count > 1
+                ? DateValue(arguments[1])?.moment : Moment(milliseconds: context.now)
+            guard let moment, let zone = arguments[0].dateText.flatMap({ zones.zone($0) }) else {
+                return nil
+            }
+            return text(ofOffset: zone.clock(at: moment).offset)
+        }
+    }
+
+    private static func text(ofOffset offset: Int) -> Value {
+        var printer = DatePrinter()
+        printer.write(offset: offset)
+        return .string(printer.text)
+    }
+
+    /// `duration_cast('1h30m')`: milliseconds.
+    private static let durationCast = strict("duration_cast", 1...1) {
+        (arguments, _) throws(QueryError) in
+        arguments[0].dateText.flatMap { DurationText.milliseconds($0) }.map { .integer($0) }
+    }
+
+    /// `duration_format(5400000)`: `1h30m0s`.
+    private static let durationFormat = strict("duration_format", 1...1) {
+        (arguments, _) throws(QueryError) in
+        let milliseconds: Int64? =
+            if case .float(let number) = arguments[0] {
+                Int64(exactly: number.rounded(.towardZero))
+            } else {
+                arguments[0].dateCount
+            }
+        return milliseconds.map { .string(DurationText.text($0)) }
+    }
+}
+
+// MARK: Counting
+
+extension Function {
+    /// `date_add(date, part, n)`: so many parts later; a day that the month lacks becomes its last.
+    private static let dateAdd = strict("date_add", 3...3) { (arguments, _) throws(QueryError) in
+        guard let count = arguments[2].dateCount else { return nil }
+        return moved(arguments, by: count)
+    }
+
+    /// `date_sub(date, part, n)`: so many parts earlier.
+    private static let dateSub = strict("date_sub", 3...3) { (arguments, _) throws(QueryError) in
+        guard let count = arguments[2].dateCount else { return nil }
+        let (negated, overflow) = Int64(0).subtractingReportingOverflow(count)
+        return overflow ? nil : moved(arguments, by: negated)
+    }
+
+    private static func moved(_ arguments: [Value], by count: Int64) -> Value? {
+        guard let date = DateValue(arguments[0]), let unit = arguments[1].dateUnit else {
+            return nil
+        }
+        return date.moment.adding(count, unit).map { date.value(of: $0) }
+    }
+
+    /// `date_diff(d1, d2, part)`: the whole parts from d2 to d1; negative where d1 is the earlier.
+    private static let dateDiff = strict("date_diff", 3...3) { (arguments, _) throws(QueryError) in
+        guard let left = DateValue(arguments[0]), let right = DateValue(arguments[1]),
+            let unit = arguments[2].dateUnit
+        else { return nil }
+        return .integer(left.moment.difference(from: right.moment, in: unit))
+    }
+
+    /// `date_trunc(date, part)`: the beginning of the part, in UTC.
+    private static let dateTrunc = strict("date_trunc", 2...2) {
+        (arguments, _) throws(QueryError) in
+        guard let date = DateValue(arguments[0]), let unit = arguments[1].dateUnit else {
+            return nil
+        }
+        return date.moment.start(of: unit).map { date.value(of: $0) }
+    }
+
+    /// `date_range(start, end, part, n)`: every n parts from the start up to, but without, the end.
+    ///
+    /// Each is counted from the start: January 31 is followed by February 29 and by March 31.
+    private static let dateRange = strict("date_range", 4...4) {
+        (arguments, _) throws(QueryError) in
+        guard let start = DateValue(arguments[0]), let end = DateValue(arguments[1]),
+            let unit = arguments[2].dateUnit, let step = arguments[3].dateCount
+        else { return nil }
+        var elements: [Value] = []
+        var distance: Int64 = 0
+        // A step of the wrong sign leads away from the end, and one of zero nowhere.
+        while step != 0, let next = start.moment.adding(distance, unit),
+            step > 0 ? next < end.moment : end.moment < next
+        {
+            guard elements.count < QueryLimits.maximumElements else {
+                throw QueryError(
+                    .limit, "date_range makes at most \(QueryLimits.maximumElements) dates")
+            }
+            elements.append(start.value(of: next))
+            let (sum, overflow) = distance.addingReportingOverflow(step)
+            guard !overflow else { break }
+            distance = sum
+        }
+        return .array(elements)
+    }
+
+    /// `date_part(date, part)`: of the date in UTC; the zone alone is that of the text.
+    private static let datePart = strict("date_part", 2...2) { (arguments, _) throws(QueryError) in
+        guard let date = DateValue(arguments[0]), let name = arguments[1].dateText else {
+            return nil
+        }
+        let time = CalendarTime(date.moment)
+        switch name.lowercased() {
+        case "weekday": return .integer(Int64(time.day.weekday))
+        case "monthname": return .string(CalendarNames.months[time.day.month - 1])
+        case "timezone", "tz": return text(ofOffset: date.offset ?? 0)
+        default: return DateUnit(name).map { .integer(Int64(time.count(of: $0))) }
+        }
+    }
+}
+
+extension CalendarTime {
+    /// What is shown of a unit.
+    fileprivate func count(of unit: DateUnit) -> Int {
+        switch unit {
+        case .year: day.year
+        case .quarter: (day.month - 1) / 3 + 1
+        case .month: day.month
+        case .week: day.week
+        case .day: day.day
+        case .hour: hour
+        case .minute: minute
+        case .second: second
+        case .millisecond: millisecond
+        }
+    }
+}

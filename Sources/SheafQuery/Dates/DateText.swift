@@ -1,0 +1,209 @@
+/// Reads the parts of dates from a text.
+package struct DateScanner {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    package init(_ text: String) {
+        bytes = Array(text.utf8)
+    }
+
+    package var isAtEnd: Bool { position == bytes.count }
+
+    private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    /// Reads one of some bytes, if it comes next.
+    package mutating func take(_ choices: UInt8...) -> UInt8? {
+        guard let next, choices.contains(next) else { return nil }
+        position += 1
+        return next
+    }
+
+    /// Reads exactly these bytes, if they come next.
+    package mutating func take(all expected: [UInt8]) -> Bool {
+        guard bytes[position...].starts(with: expected) else { return false }
+        position += expected.count
+        return true
+    }
+
+    /// Reads as many decimal digits as there are, of which there have to be so many.
+    package mutating func number(digits: ClosedRange<Int>) -> Int? {
+        longNumber(digits: digits).flatMap { Int(exactly: $0) }
+    }
+
+    /// The same for numbers that may need more than 32 bits.
+    package mutating func longNumber(digits: ClosedRange<Int>) -> Int64? {
+        var value: Int64 = 0
+        var count = 0
+        while count < min(digits.upperBound, 18), let next, 0x30...0x39 ~= next {
+            value = value * 10 + Int64(next - 0x30)
+            position += 1
+            count += 1
+        }
+        return count >= digits.lowerBound ? value : nil
+    }
+
+    /// Reads a number of two digits that is less than `bound`.
+    package mutating func pair(below bound: Int) -> Int? {
+        guard let value = number(digits: 2...2), value < bound else { return nil }
+        return value
+    }
+
+    /// Reads the digits of a fraction of a second as milliseconds; what is finer is cut off.
+    package mutating func milliseconds() -> Int? {
+        var value = 0
+        var count = 0
+        while let next, 0x30...0x39 ~= next {
+            if count < 3 { value = value * 10 + Int(next - 0x30) }
+            position += 1
+            count += 1
+        }
+        guard count > 0 else { return nil }
+        return count == 1 ? value * 100 : count == 2 ? value * 10 : value
+    }
+
+    /// Reads the name or the first three letters of one of `names`, in any case, and says which.
+    package mutating func name(of names: [String]) -> Int? {
+        let start = position
+        while let next, 0x41...0x5A ~= next & 0xDF { position += 1 }
+        let word = bytes[start..<position].map { $0 | 0x20 }
+        return names.firstIndex { name in
+            let spelled = name.utf8.map { $0 | 0x20 }
+            return word == spelled || word.elementsEqual(spelled.prefix(3))
+        }
+    }
+
+    /// Reads `Z`, `+05`, `+0530` or `+05:30` as seconds ahead of UTC; seconds may follow minutes.
+    package mutating func offset() -> Int? {
+        if take(0x5A, 0x7A) != nil { return 0 }
+        guard let sign = take(0x2B, 0x2D), let hours = pair(below: 24) else { return nil }
+        var seconds = hours * 3_600
+        let isSpread = take(0x3A) != nil
+        if isSpread || next.map({ 0x30...0x39 ~= $0 }) == true {
+            guard let minutes = pair(below: 60) else { return nil }
+            seconds += minutes * 60
+            if isSpread ? take(0x3A) != nil : next.map({ 0x30...0x39 ~= $0 }) == true {
+                guard let rest = pair(below: 60) else { return nil }
+                seconds += rest
+            }
+        }
+        return sign == 0x2D ? -seconds : seconds
+    }
+}
+
+/// A date as a text by ISO 8601: a day, perhaps a time, and a zone.
+///
+/// Without a zone no moment is meant.
+package struct DateText: Sendable {
+    package let moment: Moment
+    /// How far its zone is ahead of UTC, in seconds.
+    package let offset: Int
+
+    /// Longer texts are no dates.
+    private static let maximumLength = 128
+
+    /// Reads `2024-05-01Z`, `2024-05-01T12:30+02:00`, `2024-05-01 12:30:59.123Z` and the like.
+    package init?(_ text: String) {
+        guard text.utf8.count <= Self.maximumLength else { return nil }
+        var scanner = DateScanner(text)
+        guard let year = scanner.number(digits: 4...4), year > 0, scanner.take(0x2D) != nil,
+            let month = scanner.number(digits: 2...2), scanner.take(0x2D) != nil,
+            let dayOfMonth = scanner.number(digits: 2...2),
+            let day = CalendarDay(year: year, month: month, day: dayOfMonth)
+        else { return nil }
+        var time = CalendarTime(day)
+        if let separator = scanner.take(0x54, 0x74, 0x20) {
+            // A day alone may have a blank before its zone, too.
+            let start = scanner
+            if let hour = scanner.pair(below: 24) {
+                time.hour = hour
+                guard scanner.readRest(of: &time) else { return nil }
+                _ = scanner.take(0x20)
+            } else if separator == 0x20 {
+                scanner = start
+            } else {
+                return nil
+            }
+        }
+        guard let offset = scanner.offset(), scanner.isAtEnd,
+            let moment = Moment(time, offset: offset)
+        else { return nil }
+        self.moment = moment
+        self.offset = offset
+    }
+}
+
+extension DateScanner {
+    /// Reads what follows the hour.
+    fileprivate mutating func readRest(of time: inout CalendarTime) -> Bool {
+        guard take(0x3A) != nil, let minute = pair(below: 60) else { return false }
+        time.minute = minute
+        guard take(0x3A) != nil else { return true }
+        guard let second = pair(below: 60) else { return false }
+        time.second = second
+        guard take(0x2E, 0x2C) != nil else { return true }
+        guard let millisecond = milliseconds() else { return false }
+        time.millisecond = millisecond
+        return true
+    }
+}
+
+/// Writes the parts of dates into a text.
+package struct DatePrinter {
+    private var bytes: [UInt8] = []
+
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    package var length: Int { bytes.count }
+
+    package mutating func write(_ text: String) {
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    package mutating func write(_ more: [UInt8]) {
+        bytes.append(contentsOf: more)
+    }
+
+    /// Writes a number that is not negative, with at least so many digits.
+    package mutating func write(_ number: Int, digits: Int, padding: UInt8 = 0x30) {
+        let spelled = String(number).utf8
+        for _ in 0..<max(digits - spelled.count, 0) { bytes.append(padding) }
+        bytes.append(contentsOf: spelled)
+    }
+
+    /// Writes `+02:00` or `+0200`, with seconds where there are any.
+    package mutating func write(offset: Int, isSpread: Bool = true) {
+        bytes.append(offset < 0 ? 0x2D : 0x2B)
+        let seconds = abs(offset)
+        write(seconds / 3_600, digits: 2)
+        if isSpread { bytes.append(0x3A) }
+        write(seconds / 60 % 60, digits: 2)
+        guard seconds % 60 != 0 else { return }
+        if isSpread { bytes.append(0x3A) }
+        write(seconds % 60, digits: 2)
+    }
+}
+
+extension Moment {
+    /// The text by ISO 8601 in UTC, with milliseconds where there are any.
+    package var text: String {
+        let time = CalendarTime(self)
+        var printer = DatePrinter()
+        printer.write(time.day.year, digits: 4)
+        printer.write("-")
+        printer.write(time.day.month, digits: 2)
+        printer.write("-")
+        printer.write(time.day.day, digits: 2)
+        printer.write("T")
+        printer.write(time.hour, digits: 2)
+        printer.write(":")
+        printer.write(time.minute, digits: 2)
+        printer.write(":")
+        printer.write(time.second, digits: 2)
+        if time.millisecond != 0 {
+            printer.write(".")
+            printer.write(time.millisecond, digits: 3)
+        }
+        printer.write(offset: 0)
+        return printer.text
+    }
+}

@@ -1,0 +1,77 @@
+package import SheafDocument
+
+/// Numbers: integers stay integers until a float takes part. And texts that are joined.
+extension Operators {
+    /// The result of an operator between two values; throws where a text becomes too long.
+    package static func arithmetic(
+        _ operation: ArithmeticOperator, _ left: Value?, _ right: Value?
+    ) throws(QueryError) -> Value? {
+        if operation == .concatenate { return try concatenate(left, right) }
+        switch (left, right) {
+        case (.integer(let left), .integer(let right)):
+            return integer(operation, left, right).map(Value.integer)
+        case (.float(let left), .float(let right)):
+            return result(float(operation, left, right))
+        case (.integer(let left), .float(let right)):
+            return result(float(operation, Double(left), right))
+        case (.float(let left), .integer(let right)):
+            return result(float(operation, left, Double(right)))
+        default:
+            return unfit([left, right], .number)
+        }
+    }
+
+    /// The unary minus.
+    package static func negate(_ value: Value?) -> Value? {
+        switch value {
+        case .integer(let integer):
+            let (difference, overflows) = Int64(0).subtractingReportingOverflow(integer)
+            return overflows ? nil : .integer(difference)
+        case .float(let float): return result(-float)
+        default: return unfit([value], .number)
+        }
+    }
+
+    private static func integer(
+        _ operation: ArithmeticOperator, _ left: Int64, _ right: Int64
+    ) -> Int64? {
+        let (value, overflows) =
+            switch operation {
+            case .add: left.addingReportingOverflow(right)
+            case .subtract: left.subtractingReportingOverflow(right)
+            case .multiply: left.multipliedReportingOverflow(by: right)
+            case .divide: left.dividedReportingOverflow(by: right)
+            // The least integer by -1 leaves zero, although its quotient overflows.
+            case .remainder where right == -1: (Int64(0), false)
+            case .remainder: left.remainderReportingOverflow(dividingBy: right)
+            case .concatenate: (Int64(0), true)
+            }
+        return overflows ? nil : value
+    }
+
+    private static func float(
+        _ operation: ArithmeticOperator, _ left: Double, _ right: Double
+    ) -> Double {
+        switch operation {
+        case .add: left + right
+        case .subtract: left - right
+        case .multiply: left * right
+        case .divide: left / right
+        case .remainder: left.truncatingRemainder(dividingBy: right)
+        case .concatenate: .nan
+        }
+    }
+
+    private static func concatenate(
+        _ left: Value?, _ right: Value?
+    ) throws(QueryError) -> Value? {
+        guard case .string(let left) = left, case .string(let right) = right else {
+            return unfit([left, right], .string)
+        }
+        guard left.utf8.count + right.utf8.count <= QueryLimits.maximumTextLength else {
+            throw QueryError(
+                .limit, "a text has more than \(QueryLimits.maximumTextLength) bytes")
+        }
+        return .string(left + right)
+    }
+}

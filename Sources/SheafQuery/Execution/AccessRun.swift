@@ -1,0 +1,250 @@
+import SheafBytes
+import SheafDocument
+
+/// Comes to the documents of a source, the way that a plan says.
+struct AccessRun {
+    let store: any QueryStore
+    let collection: CollectionDescription?
+    /// Whether rows may come in any order.
+    var isOrderFree = false
+
+    init(_ store: any QueryStore, _ collection: CollectionDescription?) {
+        self.store = store
+        self.collection = collection
+    }
+
+    typealias Visitor = (Row, _ place: UInt64) throws(QueryError) -> Bool
+
+    /// Visits the rows in order until `body` returns false.
+    ///
+    /// `skipped` of them are passed over unseen, which only a scan of keys without a filter can.
+    func run(
+        _ access: Access, _ tally: AccessTally?, filter: FieldFilter? = nil,
+        skipping skipped: Int = 0, _ body: Visitor
+    ) throws(QueryError) {
+        try measure(tally?.rows, tally?.meter) { () throws(QueryError) in
+            switch access {
+            case .nothing: return
+            case .virtual(let name): try visit(try store.virtualRows(name) ?? [], tally, body)
+            case .rows(let rows): try visit(rows, tally, body)
+            case .ids(let keys): try read(keys, filter, tally, body)
+            case .documents(let ranges, let isReversed):
+                try scan(ranges, isReversed, filter, skipped, tally, body)
+            case .index(let scan) where scan.isCovering:
+                precondition(filter == nil, "Entries have no documents that a filter could read.")
+                try cover(scan, skipped, tally, body)
+            case .index(let scan):
+                try self.scan(scan.ranges, scan.isReversed, filter, skipped, tally, body)
+            case .union(let accesses): try unite(accesses, filter, tally, body)
+            case .intersection(let accesses): try intersect(accesses, filter, tally, body)
+            }
+        }
+    }
+
+    private func visit(
+        _ rows: [Object], _ tally: AccessTally?, _ body: Visitor
+    ) throws(QueryError) {
+        for (number, row) in rows.enumerated() {
+            tally?.scan.entries += 1
+            tally?.rows.rowsOut += 1
+            guard try body(Row(row), UInt64(number)) else { return }
+        }
+    }
+
+    private func read(
+        _ keys: [[UInt8]], _ filter: FieldFilter?, _ tally: AccessTally?, _ body: Visitor
+    ) throws(QueryError) {
+        var goesOn = true
+        for key in keys where goesOn {
+            tally?.scan.entries += 1
+            try store.read(key) { (document) throws(QueryError) in
+                tally?.scan.fetched += 1
+                if let filter {
+                    guard try holds(filter, document, tally) else { return }
+                }
+                tally?.rows.rowsOut += 1
+                goesOn = try body(Row(document), document.place)
+            }
+        }
+    }
+
+    private func holds(
+        _ filter: FieldFilter, _ document: ScannedDocument, _ tally: AccessTally?
+    ) throws(QueryError) -> Bool {
+        try measure(tally?.filter, tally?.meter) { () throws(QueryError) in
+            tally?.filter.rowsIn += 1
+            let holds = try onDocument { () throws(Malformed) in
+                try filter.holds(document.fields)
+            }
+            if holds { tally?.filter.rowsOut += 1 }
+            return holds
+        }
+    }
+
+    // MARK: Scans
+
+    private func scan(
+        _ ranges: [KeyRange], _ isReversed: Bool, _ filter: FieldFilter?, _ skipped: Int,
+        _ tally: AccessTally?, _ body: Visitor
+    ) throws(QueryError) {
+        // Who measures asks the filter here, and so sees what it has done.
+        let asked = tally == nil ? nil : filter
+        let filter = tally == nil ? filter : nil
+        var visited = ScanTally()
+        var (rows, goesOn) = (0, true)
+        defer {
+            tally?.scan.add(visited)
+            tally?.rows.rowsOut += rows
+        }
+        func visit(_ document: ScannedDocument) throws(QueryError) -> Bool {
+            if let asked {
+                guard try holds(asked, document, tally) else { return true }
+            }
+            rows += 1
+            goesOn = try body(Row(document), document.place)
+            return goesOn
+        }
+        var skipped = skipped
+        for range in isReversed ? ranges.reversed() : ranges where goesOn {
+            guard let first = enter(range, &skipped) else { continue }
+            let order: ScanOrder =
+                isOrderFree ? .any : isReversed ? .descending : .ascending
+            try store.scan(range, order, skipping: first, filter: filter, &visited, visit)
+        }
+        guard goesOn, let collection, collection.hasPendingChanges else { return }
+        try store.scanPending(collection, filter: filter, &visited, visit)
+    }
+
+    /// How many entries of a range are passed over; none where those are all.
+    private func enter(_ range: KeyRange, _ skipped: inout Int) -> Int? {
+        guard skipped > 0 else { return 0 }
+        let count = store.count(in: range)
+        guard skipped < count else {
+            skipped -= count
+            return nil
+        }
+        defer { skipped = 0 }
+        return skipped
+    }
+
+    /// Makes rows of what the entries of an index say.
+    private func cover(
+        _ scan: IndexScan, _ skipped: Int, _ tally: AccessTally?, _ body: Visitor
+    ) throws(QueryError) {
+        let reader = EntryReader(scan.index)
+        var skipped = skipped
+        var (entries, goesOn) = (0, true)
+        defer {
+            tally?.scan.entries += entries
+            tally?.rows.rowsOut += entries
+        }
+        for range in scan.isReversed ? scan.ranges.reversed() : scan.ranges where goesOn {
+            guard let first = enter(range, &skipped) else { continue }
+            try store.scanKeys(range, isReversed: scan.isReversed, skipping: first) {
+                (key, place) throws(QueryError) in
+                entries += 1
+                goesOn = try body(Row(try reader.object(of: key)), place)
+                return goesOn
+            }
+        }
+    }
+
+    // MARK: Several at once
+
+    private func unite(
+        _ accesses: [Access], _ filter: FieldFilter?, _ tally: AccessTally?, _ body: Visitor
+    ) throws(QueryError) {
+        var seen: Set<UInt64> = []
+        var goesOn = true
+        for (number, access) in accesses.enumerated() where goesOn {
+            try run(access, tally?.children[number], filter: filter) {
+                (row, place) throws(QueryError) in
+                tally?.rows.rowsIn += 1
+                guard seen.insert(place).inserted else { return true }
+                tally?.rows.rowsOut += 1
+                goesOn = try body(row, place)
+                return goesOn
+            }
+        }
+    }
+
+    /// Compares what entries lead to, and reads only those documents that all of them have.
+    private func intersect(
+        _ accesses: [Access], _ filter: FieldFilter?, _ tally: AccessTally?, _ body: Visitor
+    ) throws(QueryError) {
+        var common: Set<UInt64> = []
+        var keys: [[UInt8]] = []
+        for (number, access) in accesses.enumerated() {
+            guard case .index(let scan) = access else {
+                preconditionFailure("Only scans of indexes are intersected.")
+            }
+            let (part, known) = (tally?.children[number], common)
+            common = []
+            try measure(part?.rows, part?.meter) { () throws(QueryError) in
+                for range in scan.ranges {
+                    try store.scanKeys(range, isReversed: false, skipping: 0) {
+                        (key, place) throws(QueryError) in
+                        part?.scan.entries += 1
+                        part?.rows.rowsOut += 1
+                        tally?.rows.rowsIn += 1
+                        guard number == 0 || known.contains(place) else { return true }
+                        // A document has one entry, which ranges may share.
+                        guard common.insert(place).inserted else { return true }
+                        if number == accesses.count - 1 { keys.append(Array(key)) }
+                        return true
+                    }
+                }
+            }
+        }
+        try scan(keys.map(KeyRange.only), false, filter, 0, tally, body)
+    }
+}
+
+extension ScanTally {
+    fileprivate mutating func add(_ other: ScanTally) {
+        entries += other.entries
+        fetched += other.fetched
+    }
+}
+
+/// Reads what the entries of an index say of their documents.
+struct EntryReader {
+    private let fields: [IndexDescription.Field]
+    private let prefixLength: Int
+
+    init(_ index: IndexDescription) {
+        fields = index.fields
+        prefixLength = index.keyPrefix.count
+    }
+
+    /// The fields of the index and the id, as an object that has nothing else.
+    func object(of key: UnsafeRawBufferPointer) throws(QueryError) -> Object {
+        let rest = UnsafeRawBufferPointer(rebasing: key.dropFirst(prefixLength))
+        let values = try onDocument { () throws(Malformed) in
+            try SortKeyReader.read(
+                rest, descending: fields.map(\.isDescending) + [false])
+        }
+        guard values.count == fields.count + 1 else {
+            throw QueryError(.damaged, "an entry of an index has \(values.count) values")
+        }
+        var object = Object()
+        for (field, value) in zip(fields, values) {
+            guard let value else { continue }
+            Self.set(value, at: field.path[...], in: &object)
+        }
+        object[Row.idName] = values[fields.count]
+        return object
+    }
+
+    private static func set(_ value: Value, at path: ArraySlice<String>, in object: inout Object) {
+        guard let first = path.first else { return }
+        guard path.count > 1 else {
+            object[first] = value
+            return
+        }
+        var inner = Object()
+        if case .object(let known)? = object[first] { inner = known }
+        set(value, at: path.dropFirst(), in: &inner)
+        object[first] = .object(inner)
+    }
+}

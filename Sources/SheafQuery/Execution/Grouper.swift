@@ -1,0 +1,87 @@
+import SheafDocument
+
+/// Gathers rows into groups, and the aggregates of each.
+struct Grouper {
+    private enum Key: Hashable {
+        case one(Value?)
+        case several([Value?])
+    }
+
+    private let plan: GroupPlan
+    private var numbers: [Key: Int] = [:]
+    private var keys: [[Value?]] = []
+    private var aggregates: [[Aggregate]] = []
+
+    init(_ plan: GroupPlan) {
+        self.plan = plan
+        // Without GROUP BY there is one group, be it empty.
+        if plan.keys.isEmpty { _ = group(.several([])) }
+    }
+
+    var count: Int { keys.count }
+
+    /// Takes in the row that a frame shows.
+    mutating func add(_ frame: Frame) throws(QueryError) {
+        var number = 0
+        if plan.keys.count == 1 {
+            number = group(.one(try plan.keys[0](frame)))
+        } else if !plan.keys.isEmpty {
+            var values: [Value?] = []
+            values.reserveCapacity(plan.keys.count)
+            for key in plan.keys { values.append(try key(frame)) }
+            number = group(.several(values))
+        }
+        for (index, column) in plan.columns.enumerated() {
+            guard let operand = column.operand else {
+                aggregates[number][index].addRow()
+                continue
+            }
+            aggregates[number][index].add(try operand(frame))
+        }
+    }
+
+    /// Notes so many rows that nobody has looked at; for a single group of counts alone.
+    mutating func addRows(_ count: Int) {
+        for index in plan.columns.indices { aggregates[0][index].addRows(count) }
+    }
+
+    /// Of equal values that are not the same, like 1 and 1.0, one is shown, whatever comes first.
+    private mutating func keepFirstForms(_ key: Key, _ number: Int) {
+        switch key {
+        case .one(let value):
+            if ValueForm.precedes(value, keys[number][0]) { keys[number][0] = value }
+        case .several(let values):
+            for index in values.indices where ValueForm.precedes(values[index], keys[number][index])
+            {
+                keys[number][index] = values[index]
+            }
+        }
+    }
+
+    private mutating func group(_ key: Key) -> Int {
+        if let number = numbers[key] {
+            keepFirstForms(key, number)
+            return number
+        }
+        let number = keys.count
+        numbers[key] = number
+        switch key {
+        case .one(let value): keys.append([value])
+        case .several(let values): keys.append(values)
+        }
+        aggregates.append(plan.columns.map { Aggregate($0.kind, isDistinct: $0.isDistinct) })
+        return number
+    }
+
+    /// Visits the groups, each shown by the frame, until `body` returns false.
+    func forEach(
+        _ frame: Frame, _ body: () throws(QueryError) -> Bool
+    ) throws(QueryError) {
+        for number in keys.indices {
+            frame.groups = keys[number]
+            frame.aggregates = aggregates[number].map { $0.result() }
+            if let having = plan.having, try having(frame) != .yes { continue }
+            guard try body() else { return }
+        }
+    }
+}

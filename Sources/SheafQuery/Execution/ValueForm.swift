@@ -1,0 +1,40 @@
+import SheafDocument
+
+/// Which of several equal values stands for all of them.
+///
+/// 1 and 1.0 are equal, and one row or group has both. The one that is shown must not depend on
+/// the order in which a plan comes to documents.
+enum ValueForm {
+    /// Whether `left` is to stand for both of two equal values.
+    static func precedes(_ left: Value?, _ right: Value?) -> Bool { order(left, right) < 0 }
+
+    /// The same for rows.
+    static func precedes(_ left: Object, _ right: Object) -> Bool { order(left, right) < 0 }
+
+    /// Integers come first, and negative zero last.
+    private static func order(_ left: Value?, _ right: Value?) -> Int {
+        switch (left, right) {
+        case (.integer, .float): return -1
+        case (.float, .integer): return 1
+        case (.float(let left), .float(let right)):
+            guard left == 0 else { return 0 }
+            return (left.sign == .minus ? 1 : 0) - (right.sign == .minus ? 1 : 0)
+        case (.array(let left), .array(let right)):
+            for (left, right) in zip(left, right) {
+                let order = order(left, right)
+                if order != 0 { return order }
+            }
+            return 0
+        case (.object(let left), .object(let right)): return order(left, right)
+        default: return 0
+        }
+    }
+
+    private static func order(_ left: Object, _ right: Object) -> Int {
+        for (left, right) in zip(left, right) {
+            let order = order(left.value, right.value)
+            if order != 0 { return order }
+        }
+        return 0
+    }
+}

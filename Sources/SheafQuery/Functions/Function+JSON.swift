@@ -1,0 +1,19 @@
+import SheafDocument
+
+/// Functions between values and their texts in JSON.
+extension Function {
+    package static let json: [Function] = [
+        Function("serialize_json", 1) { (arguments, _) throws(QueryError) in
+            guard let value = arguments[0] else { return nil }
+            let bytes = try BoundedJSON.bytes(of: value)
+            return .string(String(decoding: bytes, as: UTF8.self))
+        },
+        // What is no JSON is a wrong argument like a wrong type: MISSING.
+        Function("deserialize_json", 1) { arguments, _ in
+            guard case .string(let text) = arguments[0] else {
+                return Operators.unfit(arguments, .string)
+            }
+            return try? Value(json: text)
+        },
+    ]
+}

@@ -1,0 +1,28 @@
+import SheafDocument
+
+/// Functions that ask what a value is; they always know.
+extension Function {
+    package static let types: [Function] = [
+        Function("type", 1) { arguments, _ in .string(typeName(arguments[0])) },
+        Function("json_type", 1) { arguments, _ in
+            arguments[0]?.kind == .number ? "number" : .string(typeName(arguments[0]))
+        },
+        Function("is_boolean", 1) { arguments, _ in .bool(arguments[0]?.kind == .boolean) },
+        Function("is_number", 1) { arguments, _ in .bool(arguments[0]?.kind == .number) },
+        Function("is_string", 1) { arguments, _ in .bool(arguments[0]?.kind == .string) },
+    ]
+
+    private static func typeName(_ value: Value?) -> String {
+        switch value {
+        case .bool: "boolean"
+        case .string: "string"
+        case .integer: "integer"
+        case .float: "float"
+        case .object: "object"
+        case .array: "array"
+        case .bytes: "binary"
+        case .null: "null"
+        case nil: "missing"
+        }
+    }
+}

@@ -1,0 +1,47 @@
+package import SheafDocument
+
+/// A function of the language: values in, a value out, and nil for MISSING on both sides.
+///
+/// What is given a wrong type says MISSING; an error is thrown only where a limit is reached.
+package struct Function: Sendable {
+    /// In lower case.
+    package let name: String
+    /// How many arguments it takes.
+    package let argumentCount: ClosedRange<Int>
+    package let evaluate: @Sendable ([Value?], FunctionContext) throws(QueryError) -> Value?
+
+    package init(
+        _ name: String, _ argumentCount: ClosedRange<Int>,
+        _ evaluate:
+            @escaping @Sendable (
+                _ arguments: [Value?], _ context: FunctionContext
+            ) throws(QueryError) -> Value?
+    ) {
+        self.name = name
+        self.argumentCount = argumentCount
+        self.evaluate = evaluate
+    }
+
+    package init(
+        _ name: String, _ argumentCount: Int,
+        _ evaluate:
+            @escaping @Sendable (
+                _ arguments: [Value?], _ context: FunctionContext
+            ) throws(QueryError) -> Value?
+    ) {
+        self.init(name, argumentCount...argumentCount, evaluate)
+    }
+
+    /// The most arguments of functions that take any number of them.
+    package static let anyNumber = QueryLimits.maximumTerms
+}
+
+/// What functions see besides their arguments: the same during a whole statement.
+package struct FunctionContext: Sendable {
+    /// Milliseconds since 1970.
+    package let now: Int64
+
+    package init(now: Int64) {
+        self.now = now
+    }
+}

@@ -1,0 +1,103 @@
+import SheafDocument
+
+/// What finds or cuts out parts of texts.
+extension Function {
+    static let parts = [
+        text("substr", 2...3, counts: 1...2) { .string(substring($0)) },
+        text("pos", 2...2) { arguments in
+            arguments.withBytes(of: 0, 1) { text, part in
+                guard let offset = TextSearch.first(part, in: text) else { return .integer(-1) }
+                return .integer(
+                    Int64(UTF8Walk.count(UnsafeRawBufferPointer(rebasing: text[..<offset]))))
+            }
+        },
+        text("split", 1...2, split),
+    ]
+
+    /// Places count from zero, negative ones from the end; what lies outside is cut off.
+    ///
+    /// `substr('abc', -5)` is `abc`, `substr('abc', 5)` and a negative length are empty.
+    private static func substring(_ arguments: TextArguments) -> String {
+        arguments.text(0).withBytes { text in
+            var start = arguments.integer(1)
+            if start < 0 { start += Int64(UTF8Walk.count(text)) }
+            let lower = UTF8Walk.offset(text, ofScalar: Int(clamping: start))
+            let rest = UnsafeRawBufferPointer(rebasing: text[lower...])
+            guard arguments.count == 3 else { return String(decoding: rest, as: UTF8.self) }
+            let length = UTF8Walk.offset(rest, ofScalar: Int(clamping: arguments.integer(2)))
+            return String(decoding: rest[..<length], as: UTF8.self)
+        }
+    }
+
+    /// Without a separator the words between white space; with an empty one all characters.
+    @Sendable private static func split(
+        _ arguments: TextArguments
+    ) throws(QueryError) -> Value? {
+        let (text, separator) = (arguments.text(0), arguments.text(1))
+        let parts: [Value]?
+        if arguments.count == 1 {
+            let words = text.unicodeScalars.split(maxSplits: QueryLimits.maximumElements) {
+                $0.properties.isWhitespace
+            }
+            parts = elements(words.lazy.map { String($0) })
+        } else if separator.isEmpty {
+            parts = elements(text.unicodeScalars.lazy.map { String($0) })
+        } else {
+            parts = arguments.withBytes(of: 0, 1) { split($0, at: $1) }
+        }
+        guard let parts else {
+            throw QueryError(
+                .limit, "an array of more than \(QueryLimits.maximumElements) elements")
+        }
+        return .array(parts)
+    }
+
+    /// What a sequence has; nil where it is more than an array may have.
+    private static func elements(_ texts: some Sequence<String>) -> [Value]? {
+        var elements: [Value] = []
+        for text in texts {
+            guard elements.count < QueryLimits.maximumElements else { return nil }
+            elements.append(.string(text))
+        }
+        return elements
+    }
+
+    private static func split(
+        _ text: UnsafeRawBufferPointer, at separator: UnsafeRawBufferPointer
+    ) -> [Value]? {
+        var parts: [Value] = []
+        var start = 0
+        while parts.count < QueryLimits.maximumElements {
+            let end = TextSearch.first(separator, in: text, from: start)
+            parts.append(
+                .string(String(decoding: text[start..<(end ?? text.count)], as: UTF8.self)))
+            guard let end else { return parts }
+            start = end + separator.count
+        }
+        return nil
+    }
+
+    static let trims = [
+        text("ltrim", 1...2) { .string(trimmed($0, left: true, right: false)) },
+        text("rtrim", 1...2) { .string(trimmed($0, left: false, right: true)) },
+        text("trim", 1...2) { .string(trimmed($0, left: true, right: true)) },
+    ]
+
+    /// Without a second argument white space goes; with one, each of the characters in it.
+    private static func trimmed(_ arguments: TextArguments, left: Bool, right: Bool) -> String {
+        let characters = Set(arguments.text(1).unicodeScalars)
+        let isGiven = arguments.count == 2
+        func goes(_ scalar: Unicode.Scalar) -> Bool {
+            isGiven ? characters.contains(scalar) : scalar.properties.isWhitespace
+        }
+        let scalars = arguments.text(0).unicodeScalars
+        var rest = scalars[...]
+        if left { rest = rest.drop(while: goes) }
+        if right, let last = rest.lastIndex(where: { !goes($0) }) {
+            rest = rest[...last]
+        } else if right {
+            rest = rest[rest.startIndex..<rest.startIndex]
+        }
+        return String(rest)
+    }
+}

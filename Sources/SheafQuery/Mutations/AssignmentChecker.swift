@@ -1,0 +1,160 @@
+import SheafDocument
+
+/// Says what the assignments of an UPDATE mean, and refuses those that cannot be.
+struct AssignmentChecker {
+    let text: String
+    /// What the collection is called, with which a path may begin.
+    let source: String
+    let types: FieldTypes
+
+    /// The path that an assignment leads along, from the root of the document.
+    func path(of assignment: Assignment) throws(QueryError) -> [String] {
+        let (path, part) = Self.target(of: assignment)
+        let names = relative(path)
+        guard names[0] != Row.idName else {
+            throw QueryError(
+                .meaning, "_id never changes", hint: "insert a new document instead",
+                at: path.range, in: text)
+        }
+        try checkWay(to: names, path)
+        if let part, let declared = declaredPart(of: names), declared != part {
+            throw QueryError(
+                .meaning,
+                "\(names.joined(separator: ".")) is \(Self.word(for: declared)), "
+                    + "and cannot be changed like \(Self.word(for: part))",
+                hint: types.isStrict ? declaration(of: names[...], as: part) : nil,
+                at: path.range, in: text)
+        }
+        return names
+    }
+
+    /// How the value of SET is stored.
+    func mode(for assignment: Assignment) throws(QueryError) -> Edit.Mode {
+        let (path, _) = Self.target(of: assignment)
+        switch declaredPart(of: relative(path)) {
+        case nil, .map?: return .merging
+        case .register?: return .register
+        case .attachment?: return .attachment
+        case .counter?:
+            throw QueryError(
+                .meaning, "a COUNTER is not set", hint: "use APPLY with INCREMENT BY or RESTART",
+                at: path.range, in: text)
+        case .olderCounter?:
+            throw QueryError(
+                .meaning, "a PN_COUNTER is not set", hint: "use APPLY with PN_INCREMENT BY",
+                at: path.range, in: text)
+        }
+    }
+
+    /// What UNSET removes: what is declared, or all there is.
+    func parts(of path: [String]) -> PartSet {
+        declaredPart(of: path).map { PartSet($0) } ?? .all
+    }
+
+    private static func target(of assignment: Assignment) -> (Path, Part?) {
+        switch assignment {
+        case .set(let path, _), .unset(let path): (path, nil)
+        case .increment(let path, _), .restart(let path, _): (path, .counter)
+        case .incrementOlder(let path, _): (path, .olderCounter)
+        }
+    }
+
+    private func relative(_ path: Path) -> [String] {
+        guard path.names.count > 1, path.names[0] == source else { return path.names }
+        return Array(path.names.dropFirst())
+    }
+
+    /// Only maps have fields of their own.
+    private func checkWay(to names: [String], _ path: Path) throws(QueryError) {
+        var types = types
+        for (index, name) in names.dropLast().enumerated() {
+            if let part = types.part(of: name), part != .map {
+                throw QueryError(
+                    .meaning,
+                    "\(name) is \(Self.word(for: part)), and its fields cannot be changed alone",
+                    hint: types.isStrict ? declaration(of: names[...index], as: .map) : nil,
+                    at: path.range, in: text)
+            }
+            types = types.fields(of: name)
+        }
+    }
+
+    /// How a field is declared that lies in maps.
+    private func declaration(of names: ArraySlice<String>, as part: Part) -> String {
+        var declaration = ""
+        for (index, name) in names.reversed().enumerated() {
+            let word = Self.word(for: index == 0 ? part : .map).drop { $0 != " " }.dropFirst()
+            declaration = "\(name) \(word)" + (index == 0 ? "" : "(\(declaration))")
+        }
+        return "declare it: COLLECTION \(source) (\(declaration))"
+    }
+
+    private func declaredPart(of names: [String]) -> Part? {
+        var types = types
+        for name in names.dropLast() { types = types.fields(of: name) }
+        return types.part(of: names[names.count - 1])
+    }
+
+    private static func word(for part: Part) -> String {
+        switch part {
+        case .register: "a REGISTER"
+        case .attachment: "an ATTACHMENT"
+        case .map: "a MAP"
+        case .counter: "a COUNTER"
+        case .olderCounter: "a PN_COUNTER"
+        }
+    }
+}
+
+/// Splits a document into what an insertion writes by itself and what has to be set with a type.
+struct InsertionTyper {
+    let text: String
+    let range: SourceRange
+
+    func split(
+        _ object: Object, _ types: FieldTypes, isInitial: Bool
+    ) throws(QueryError) -> (object: Object, edits: [Edit]) {
+        guard !types.isPlain else { return (object, []) }
+        var edits: [Edit] = []
+        let plain = try split(object, types, [], &edits)
+        guard edits.isEmpty || !isInitial else {
+            throw QueryError(
+                .meaning, "INITIAL documents have maps and registers of plain values alone",
+                hint: "declare objects as MAP and leave other types out, or INSERT without INITIAL",
+                at: range, in: text)
+        }
+        return (plain, edits)
+    }
+
+    private func split(
+        _ object: Object, _ types: FieldTypes, _ path: [String], _ edits: inout [Edit]
+    ) throws(QueryError) -> Object {
+        var plain = Object()
+        for field in object {
+            let here = path + [field.name]
+            switch (types.part(of: field.name), field.value) {
+            case (nil, _): plain[field.name] = field.value
+            case (.map?, .object(let inner)):
+                plain[field.name] = .object(
+                    try split(inner, types.fields(of: field.name), here, &edits))
+            case (.register?, .object):
+                edits.append(.set(path: here, to: field.value, as: .register))
+            case (.map?, _), (.register?, _): plain[field.name] = field.value
+            case (.attachment?, _):
+                edits.append(.set(path: here, to: field.value, as: .attachment))
+            case (.counter?, let value), (.olderCounter?, let value):
+                guard let number = Number(value) else {
+                    throw QueryError(
+                        .argument,
+                        "\(here.joined(separator: ".")) is a counter, and cannot begin with "
+                            + value.json, at: range, in: text)
+                }
+                edits.append(
+                    types.part(of: field.name) == .counter
+                        ? .restart(path: here, with: number)
+                        : .incrementOlder(path: here, by: number))
+            }
+        }
+        return plain
+    }
+}

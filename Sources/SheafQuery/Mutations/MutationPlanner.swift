@@ -1,0 +1,257 @@
+import SheafBytes
+import SheafDocument
+
+/// Finds out what UPDATE, DELETE, EVICT and INSERT do to which documents.
+struct MutationPlanner {
+    let environment: PlanEnvironment
+    /// Makes ids for documents that come without one.
+    let newID: () -> Value
+    /// Counts nanoseconds, for PROFILE.
+    var clock: (() -> UInt64)?
+
+    // MARK: DELETE and EVICT
+
+    func plan(_ delete: Delete) throws(QueryError) -> MutationPlan {
+        var mutations: [Mutation] = []
+        var older: [Object] = []
+        let action: Mutation.Action = delete.isEviction ? .evict : .delete
+        let returnsRows = !delete.returning.isEmpty
+        let finding = try forEachDocument(
+            of: try selection(delete), readsAll: returnsRows
+        ) { (id, document, _) throws(QueryError) in
+            if let document { older.append(document) }
+            mutations.append(
+                Mutation(
+                    collection: delete.source.name.text, id: id, action: action,
+                    range: delete.source.name.range))
+        }
+        return MutationPlan(
+            mutations: mutations, returnsOlderDocuments: true, returnsRows: returnsRows,
+            older: older, types: types(of: delete.source), finding: finding)
+    }
+
+    /// The SELECT that finds what is deleted.
+    func selection(_ delete: Delete) throws(QueryError) -> Select {
+        try selection(
+            of: delete.source, delete.condition, delete.ordering,
+            readsFields: !delete.returning.isEmpty)
+    }
+
+    // MARK: UPDATE
+
+    func plan(_ update: Update) throws(QueryError) -> MutationPlan {
+        let compiler = environment.compiler()
+        let assignments = try compile(update, compiler)
+        var mutations: [Mutation] = []
+        let finding = try forEachDocument(
+            of: try selection(update), readsAll: false,
+            variableCount: compiler.scope.variableCount
+        ) { (id, _, frame) throws(QueryError) in
+            var edits: [Edit] = []
+            for assignment in assignments {
+                if let edit = try assignment(frame) { edits.append(edit) }
+            }
+            guard !edits.isEmpty else { return }
+            mutations.append(
+                Mutation(
+                    collection: update.source.name.text, id: id, action: .edit(edits),
+                    range: update.source.name.range))
+        }
+        return MutationPlan(
+            mutations: mutations, returnsOlderDocuments: false,
+            returnsRows: !update.returning.isEmpty, older: [], types: types(of: update.source),
+            finding: finding)
+    }
+
+    /// The SELECT that finds what is updated.
+    func selection(_ update: Update) throws(QueryError) -> Select {
+        // What is set may depend on any field.
+        try selection(of: update.source, update.condition, Ordering(), readsFields: true)
+    }
+
+    private func types(of source: Source) -> FieldTypes {
+        FieldTypes(source.types, isStrict: environment.isStrict)
+    }
+
+    private typealias NumberMaker = (Frame) throws(QueryError) -> Number
+    private typealias EditMaker = (Frame) throws(QueryError) -> Edit?
+
+    private func compile(
+        _ update: Update, _ compiler: ExpressionCompiler
+    ) throws(QueryError) -> [EditMaker] {
+        try compiler.scope.add(update.source, isStrict: environment.isStrict)
+        let types = compiler.scope.members[0].types
+        let checker = AssignmentChecker(
+            text: environment.text, source: Scope.name(of: update.source), types: types)
+        var makers: [EditMaker] = []
+        for assignment in update.assignments {
+            makers.append(try maker(of: assignment, checker, compiler))
+        }
+        return makers
+    }
+
+    private func maker(
+        of assignment: Assignment, _ checker: AssignmentChecker,
+        _ compiler: ExpressionCompiler
+    ) throws(QueryError) -> EditMaker {
+        let path = try checker.path(of: assignment)
+        switch assignment {
+        case .set(_, let expression):
+            let evaluator = try compiler.compile(expression).evaluator
+            let mode = try checker.mode(for: assignment)
+            let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
+                // A value that is missing is nothing that could be set.
+                guard let found = try evaluator(frame) else { return nil }
+                return Edit.set(path: path, to: found, as: mode)
+            }
+            return maker
+        case .unset:
+            let parts = checker.parts(of: path)
+            let maker: EditMaker = { (_) throws(QueryError) -> Edit? in
+                Edit.unset(path: path, parts: parts)
+            }
+            return maker
+        case .increment(_, let expression):
+            let number = try number(expression, "INCREMENT BY", compiler)
+            let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
+                Edit.increment(path: path, by: try number(frame))
+            }
+            return maker
+        case .restart(_, let expression):
+            let number: NumberMaker
+            if let expression {
+                number = try self.number(expression, "RESTART WITH", compiler)
+            } else {
+                number = { (_) throws(QueryError) -> Number in .integer(0) }
+            }
+            let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
+                Edit.restart(path: path, with: try number(frame))
+            }
+            return maker
+        case .incrementOlder(_, let expression):
+            let number = try number(expression, "PN_INCREMENT BY", compiler)
+            let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
+                Edit.incrementOlder(path: path, by: try number(frame))
+            }
+            return maker
+        }
+    }
+
+    private func number(
+        _ expression: Expression, _ place: String, _ compiler: ExpressionCompiler
+    ) throws(QueryError) -> NumberMaker {
+        let evaluator = try compiler.compile(expression).evaluator
+        let text = environment.text
+        return { (frame) throws(QueryError) -> Number in
+            let value = try evaluator(frame)
+            guard let number = value.flatMap(Number.init) else {
+                throw QueryError(
+                    .argument, "\(place) takes a number, and not \(value?.json ?? "MISSING")",
+                    at: expression.range, in: text)
+            }
+            return number
+        }
+    }
+
+    // MARK: INSERT
+
+    func plan(_ insert: Insert, rows: [Object]?) throws(QueryError) -> MutationPlan {
+        try checkChangeable(insert.source)
+        guard !insert.source.name.text.hasPrefix("__") else {
+            throw QueryError(
+                .meaning, "names that begin with __ are those of the system",
+                at: insert.source.name.range, in: environment.text)
+        }
+        let compiler = environment.compiler()
+        let types = types(of: insert.source)
+        var mutations: [Mutation] = []
+        var seen: Set<[UInt8]> = []
+        for (object, range) in try documents(of: insert, rows, compiler) {
+            var object = object
+            let id = object[Row.idName] ?? newID()
+            object[Row.idName] = nil
+            let key: [UInt8]
+            do throws(DocumentID.Refusal) { key = try DocumentID.key(of: id) } catch {
+                throw QueryError(.argument, "\(error)", at: range, in: environment.text)
+            }
+            guard seen.insert(key).inserted else {
+                throw QueryError(
+                    .conflict, "two documents of one INSERT have the _id \(id.json)", at: range,
+                    in: environment.text)
+            }
+            let typed = try InsertionTyper(text: environment.text, range: range)
+                .split(object, types, isInitial: insert.isInitial)
+            mutations.append(
+                Mutation(
+                    collection: insert.source.name.text, id: id,
+                    action: insert.isInitial
+                        ? .insertInitial(typed.object)
+                        : .insert(typed.object, typed.edits, onConflict: insert.conflict),
+                    range: range))
+        }
+        return MutationPlan(
+            mutations: mutations, returnsOlderDocuments: false,
+            returnsRows: !insert.returning.isEmpty, older: [], types: types, finding: nil)
+    }
+
+    private func documents(
+        of insert: Insert, _ rows: [Object]?, _ compiler: ExpressionCompiler
+    ) throws(QueryError) -> [(Object, SourceRange)] {
+        if let rows { return rows.map { ($0, insert.source.name.range) } }
+        guard case .expressions(let expressions) = insert.documents else { return [] }
+        var documents: [(Object, SourceRange)] = []
+        for expression in expressions {
+            let value = try compiler.constant(expression, for: "a document")
+            guard case .object(let object)? = value else {
+                throw compiler.error(
+                    .argument, "a document is an object, and not \(value?.json ?? "MISSING")",
+                    expression)
+            }
+            documents.append((object, expression.range))
+        }
+        return documents
+    }
+
+    // MARK: Documents
+
+    private func checkChangeable(_ source: Source) throws(QueryError) {
+        guard !environment.isVirtual(source) else {
+            throw QueryError(
+                .meaning, "\(source.name.text) belongs to the system, and cannot be changed",
+                at: source.name.range, in: environment.text)
+        }
+    }
+
+    /// The SELECT that finds documents.
+    private func selection(
+        of source: Source, _ condition: Expression?, _ ordering: Ordering, readsFields: Bool
+    ) throws(QueryError) -> Select {
+        try checkChangeable(source)
+        let (range, name) = (source.name.range, Scope.name(of: source))
+        let id = Expression(.path([name, Row.idName]), at: range)
+        var columns = [ResultColumn.expression(id, alias: nil)]
+        // An index that has no more than the condition asks would not do.
+        if readsFields { columns.append(.all(qualifier: Name(name, at: range), at: range)) }
+        var select = Select(columns: columns, source: source)
+        select.condition = condition
+        select.ordering = ordering
+        return select
+    }
+
+    /// Visits the documents that a statement is about, and gathers them before any is changed.
+    private func forEachDocument(
+        of select: Select, readsAll: Bool, variableCount: Int = 0,
+        _ body: @escaping (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void
+    ) throws(QueryError) -> PlannedSelect {
+        let plan = try SelectPlanner(select, environment).plan()
+        // The frame is used for the expressions of the statement, too.
+        plan.variableCount = max(plan.variableCount, variableCount)
+        let run = SelectRun(plan, environment, clock: clock)
+        let types = types(of: select.source)
+        try run.forEach { (frame) throws(QueryError) in
+            guard let id = try frame.rows[0].idValue() else { return }
+            try body(id, readsAll ? try frame.rows[0].object(types, frame.names) : nil, frame)
+        }
+        return PlannedSelect(select: select, plan: plan, tallies: run.tallies)
+    }
+}

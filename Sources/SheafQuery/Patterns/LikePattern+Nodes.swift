@@ -1,0 +1,33 @@
+/// Regular expressions that say no more than LIKE can.
+extension LikePattern {
+    /// The elements of a pattern; where it says more, those that it begins with.
+    static func elements(
+        _ node: PatternNode, takesWhole: Bool
+    ) -> (elements: [Element], isComplete: Bool) {
+        var nodes: ArraySlice<PatternNode> = [node]
+        if case .sequence(let parts) = node { nodes = parts[...] }
+        var elements: [Element] = []
+        if !takesWhole {
+            if case .assertion(.textStart)? = nodes.first {
+                nodes.removeFirst()
+            } else {
+                elements.append(.gap)
+            }
+        }
+        var isOpen = !takesWhole
+        if isOpen, case .assertion(.textEnd)? = nodes.last {
+            nodes.removeLast()
+            isOpen = false
+        }
+        for node in nodes {
+            switch node {
+            case .scalar(let scalar): elements.append(.scalar(scalar))
+            case .any: elements.append(.one)
+            case .repetition(.any, least: 0, most: nil): elements.append(.gap)
+            default: return (elements, false)
+            }
+        }
+        if isOpen { elements.append(.gap) }
+        return (elements, true)
+    }
+}

@@ -1,0 +1,129 @@
+/// The scalars that one place of a pattern accepts: `[a-z]`, `\d`, `[^[:space:]]`.
+struct ScalarSet: Sendable {
+    /// Kinds of scalars that are asked for by name; a capital letter means all the others.
+    struct Kinds: OptionSet, Sendable {
+        let rawValue: UInt16
+        static let word = Kinds(rawValue: 1)
+        static let notWord = Kinds(rawValue: 2)
+        static let digit = Kinds(rawValue: 4)
+        static let notDigit = Kinds(rawValue: 8)
+        static let space = Kinds(rawValue: 16)
+        static let notSpace = Kinds(rawValue: 32)
+        static let letter = Kinds(rawValue: 64)
+        static let upper = Kinds(rawValue: 128)
+        static let lower = Kinds(rawValue: 256)
+        static let punctuation = Kinds(rawValue: 512)
+        static let letterOrDigit = Kinds(rawValue: 1024)
+    }
+
+    /// Bit i: this set accepts the scalar i; everything below 128 is looked up here alone.
+    private var low: UInt64 = 0
+    private var high: UInt64 = 0
+    /// Sorted, and apart from each other.
+    private let ranges: [ClosedRange<UInt32>]
+    private let kinds: Kinds
+    private let isNegated: Bool
+    private let ignoresCase: Bool
+
+    init(_ ranges: [ClosedRange<UInt32>], _ kinds: Kinds, isNegated: Bool, ignoresCase: Bool) {
+        // Two scalars are equal where their lower cases are; only long ranges are asked for both.
+        let lowered =
+            ignoresCase
+            ? ranges.filter { $0.count == 1 }.map { CaseFolding.lower($0.lowerBound) } : []
+        self.ranges = Self.merged(ranges + lowered.map { $0...$0 })
+        self.kinds = kinds
+        self.isNegated = isNegated
+        self.ignoresCase = ignoresCase
+        for scalar: UInt32 in 0..<128 where search(scalar) != isNegated {
+            if scalar < 64 { low |= 1 << UInt64(scalar) } else { high |= 1 << UInt64(scalar - 64) }
+        }
+    }
+
+    private static func merged(_ ranges: [ClosedRange<UInt32>]) -> [ClosedRange<UInt32>] {
+        var merged: [ClosedRange<UInt32>] = []
+        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if let last = merged.last, range.lowerBound <= last.upperBound {
+                merged[merged.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+            } else {
+                merged.append(range)
+            }
+        }
+        return merged
+    }
+
+    /// True where the set accepts this scalar.
+    @inline(__always)
+    func contains(_ scalar: UInt32) -> Bool {
+        if scalar < 64 { return low >> UInt64(scalar) & 1 == 1 }
+        if scalar < 128 { return high >> UInt64(scalar - 64) & 1 == 1 }
+        return search(scalar) != isNegated
+    }
+
+    private func search(_ scalar: UInt32) -> Bool {
+        if names(scalar) { return true }
+        guard ignoresCase else { return false }
+        let lower = CaseFolding.lower(scalar)
+        if names(lower) { return true }
+        let upper = CaseFolding.upper(lower)
+        return CaseFolding.lower(upper) == lower && names(upper)
+    }
+
+    /// True where a range or a kind says so, whatever the case.
+    private func names(_ scalar: UInt32) -> Bool {
+        var lower = 0
+        var upper = ranges.count
+        while lower < upper {
+            let middle = (lower + upper) / 2
+            if ranges[middle].upperBound < scalar { lower = middle + 1 } else { upper = middle }
+        }
+        if lower < ranges.count, ranges[lower].lowerBound <= scalar { return true }
+        return !kinds.isEmpty && isOfKind(scalar)
+    }
+
+    private func isOfKind(_ scalar: UInt32) -> Bool {
+        func asks(_ kind: Kinds) -> Bool { kinds.contains(kind) }
+        let isDigit = scalar &- 0x30 < 10
+        if asks(.digit) && isDigit || asks(.notDigit) && !isDigit { return true }
+        if asks(.word) && Self.isWord(scalar) || asks(.notWord) && !Self.isWord(scalar) {
+            return true
+        }
+        let properties = Unicode.Scalar(scalar)?.properties
+        let isSpace = properties?.isWhitespace ?? false
+        if asks(.space) && isSpace || asks(.notSpace) && !isSpace { return true }
+        guard let properties else { return false }
+        return asks(.letter) && properties.isAlphabetic
+            || asks(.letterOrDigit)
+                && (properties.isAlphabetic || properties.generalCategory == .decimalNumber)
+            || asks(.upper) && properties.isUppercase
+            || asks(.lower) && properties.isLowercase
+            || asks(.punctuation) && Self.isPunctuation(scalar, properties.generalCategory)
+    }
+
+    /// True for letters and digits of any script, the marks on them, and what joins them, like `_`.
+    static func isWord(_ scalar: UInt32) -> Bool {
+        if scalar < 128 {
+            return scalar &- 0x30 < 10 || (scalar | 0x20) &- 0x61 < 26 || scalar == 0x5F
+        }
+        guard let known = Unicode.Scalar(scalar) else { return false }
+        return switch known.properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
+            .nonspacingMark, .spacingMark, .enclosingMark, .decimalNumber, .letterNumber,
+            .connectorPunctuation:
+            true
+        default: false
+        }
+    }
+
+    private static func isPunctuation(
+        _ scalar: UInt32, _ category: Unicode.GeneralCategory
+    ) -> Bool {
+        switch category {
+        case .connectorPunctuation, .dashPunctuation, .openPunctuation, .closePunctuation,
+            .initialPunctuation, .finalPunctuation, .otherPunctuation:
+            true
+        // Of the symbols those of ASCII are punctuation to POSIX: $+<=>^`|~.
+        case .mathSymbol, .currencySymbol, .modifierSymbol: scalar < 128
+        default: false
+        }
+    }
+}

@@ -1,0 +1,268 @@
+import SheafBytes
+import SheafDocument
+
+/// Chooses how to come to the documents of one collection.
+///
+/// The tree counts its entries, so what a way costs is known and not guessed.
+struct AccessPlanner {
+    let collection: CollectionDescription
+    let count: (KeyRange) -> Int
+    var hints = PlanHints()
+    /// The order that is wanted, and how many rows of it; none where any order will do.
+    var order: [IndexDescription.Field] = []
+    var limit: Int?
+    /// The fields that the statement asks for; none where it asks for whole documents.
+    var neededPaths: [[String]]?
+
+    /// An entry that has to be looked up costs more than a document that is next in line.
+    private static let fetchCost = 3.0
+    private static let entryCost = 0.7
+    private static let sortCost = 0.4
+
+    /// The order of documents, and of entries of an index whose fields are equal.
+    private static let idOrder = IndexDescription.Field([Row.idName], isDescending: false)
+
+    /// The best way to the documents of a condition.
+    func path(to condition: Condition) -> AccessPath {
+        if case .never = condition { return .nothing }
+        var best = scan(condition)
+        var bestCost = cost(of: best)
+        for candidate in candidates(for: condition) {
+            let cost = cost(of: candidate)
+            let isForced = hints.forces(candidate.access)
+            if isForced != hints.forces(best.access) ? isForced : cost < bestCost {
+                (best, bestCost) = (candidate, cost)
+            }
+        }
+        return best
+    }
+
+    private func scan(_ condition: Condition) -> AccessPath {
+        var isExact = false
+        if case .always = condition { isExact = true }
+        return ordered(
+            AccessPath(
+                access: .documents([collection.keys], isReversed: false),
+                count: count(collection.keys), isExact: isExact),
+            fields: [Self.idOrder], fixed: [])
+    }
+
+    private func cost(of path: AccessPath) -> Double {
+        var visited = Double(path.count)
+        if let limit, path.isOrdered, !order.isEmpty || path.isExact {
+            // Behind a filter nobody knows how far it is to the last row.
+            visited = path.isExact ? min(visited, Double(limit)) : visited / 2
+        }
+        let each =
+            switch path.access {
+            case .documents, .virtual, .rows, .nothing: 1.0
+            case .index(let scan): scan.isCovering ? Self.entryCost : Self.fetchCost
+            case .ids, .union, .intersection: Self.fetchCost
+            }
+        var sorted = order.isEmpty || path.isOrdered ? 0 : Double(path.count) * Self.sortCost
+        if hints.prefersOrder, !path.isOrdered { sorted = .infinity }
+        return visited * each + Double(path.comparedCount) * Self.entryCost + sorted
+    }
+
+    // MARK: Candidates
+
+    private func candidates(for condition: Condition) -> [AccessPath] {
+        switch condition {
+        case .all(let conditions): return candidates(forAll: conditions)
+        case .any(let conditions): return union(of: conditions).map { [$0] } ?? []
+        default: return candidates(forAll: [condition])
+        }
+    }
+
+    private func candidates(forAll conditions: [Condition]) -> [AccessPath] {
+        var fields = FieldSets()
+        var others: [Condition] = []
+        for condition in conditions { fields.add(condition, others: &others) }
+        if fields.isEmpty { return [.nothing] }
+        let isRestExact = others.isEmpty
+        var found: [AccessPath] = []
+        if let path = primary(fields, isRestExact: isRestExact) { found.append(path) }
+        guard !hints.disablesIndexes else { return found }
+        for index in collection.indexes {
+            if let path = self.path(index, fields, isRestExact: isRestExact) { found.append(path) }
+        }
+        if let path = intersection(of: found) { found.append(path) }
+        for case .any(let branches) in others {
+            guard var path = union(of: branches) else { continue }
+            path.isExact = false
+            found.append(path)
+        }
+        return found
+    }
+
+    /// Documents by their ids.
+    private func primary(_ fields: FieldSets, isRestExact: Bool) -> AccessPath? {
+        guard let set = fields.set(of: [Row.idName]) else { return nil }
+        let isExact = isRestExact && fields.isExact(using: [[Row.idName]])
+        let ranges = set.ranges.map { $0.keys(behind: collection.keyPrefix, isDescending: false) }
+        if set.isPoints {
+            let keys = set.ranges.map { collection.keyPrefix + $0.lower.bytes }
+            return ordered(
+                AccessPath(access: .ids(keys), count: keys.count, isExact: isExact),
+                fields: [Self.idOrder],
+                fixed: set.ranges.count == 1 ? [[Row.idName]] : [])
+        }
+        return ordered(
+            AccessPath(
+                access: .documents(KeyRange.union(ranges), isReversed: false),
+                count: ranges.reduce(0) { $0 + count($1) }, isExact: isExact),
+            fields: [Self.idOrder], fixed: [])
+    }
+
+    private func path(
+        _ index: IndexDescription, _ fields: FieldSets, isRestExact: Bool
+    ) -> AccessPath? {
+        let spans = IndexSpans(index, fields, limit: hints.maximumRanges)
+        let isWanted = !order.isEmpty || neededPaths != nil
+        guard !spans.usedPaths.isEmpty || isWanted else { return nil }
+        let isExact =
+            isRestExact && index.isRegular && fields.isExact(using: spans.usedPaths)
+        // What long values have made irregular may have any value.
+        let ranges = spans.ranges + (index.irregularKeys.map { [$0] } ?? [])
+        var scan = IndexScan(index, ranges)
+        scan.isCovering = covers(index)
+        let path = ordered(
+            AccessPath(
+                access: .index(scan), count: ranges.reduce(0) { $0 + count($1) },
+                isExact: isExact),
+            fields: index.fields + [Self.idOrder], fixed: spans.fixedPaths)
+        let isUseful = !spans.usedPaths.isEmpty || path.isOrdered && !order.isEmpty
+        return isUseful || scan.isCovering ? path : nil
+    }
+
+    private func covers(_ index: IndexDescription) -> Bool {
+        guard let neededPaths, index.isRegular, !collection.hasPendingChanges else { return false }
+        return neededPaths.allSatisfy { path in
+            path == [Row.idName] || index.fields.contains { $0.path == path }
+        }
+    }
+
+    // MARK: Combinations
+
+    private func union(of conditions: [Condition]) -> AccessPath? {
+        guard !conditions.isEmpty else { return .nothing }
+        guard !hints.disablesIndexes, conditions.count <= hints.maximumScans else { return nil }
+        var planner = self
+        planner.order = []
+        planner.neededPaths = nil
+        planner.limit = nil
+        var paths: [AccessPath] = []
+        for condition in conditions {
+            let candidates = planner.candidates(for: condition)
+            guard let best = candidates.min(by: { planner.cost(of: $0) < planner.cost(of: $1) })
+            else { return nil }
+            if case .nothing = best.access { continue }
+            paths.append(best)
+        }
+        guard paths.count > 1 else {
+            return paths.first.map { ordered($0, fields: [], fixed: []) } ?? .nothing
+        }
+        if let merged = merge(paths) { return merged }
+        return AccessPath(
+            access: .union(paths.map(\.access)), count: paths.reduce(0) { $0 + $1.count },
+            isExact: paths.allSatisfy(\.isExact), isOrdered: order.isEmpty)
+    }
+
+    /// One scan for several of one index, or one list of ids.
+    private func merge(_ paths: [AccessPath]) -> AccessPath? {
+        let isExact = paths.allSatisfy(\.isExact)
+        var ranges: [KeyRange] = []
+        var keys: Set<[UInt8]> = []
+        var index: IndexDescription?
+        for path in paths {
+            switch path.access {
+            case .ids(let found) where ranges.isEmpty: keys.formUnion(found)
+            case .index(let scan)
+            where keys.isEmpty && index?.name ?? scan.index.name == scan.index.name:
+                index = scan.index
+                ranges += scan.ranges
+            default: return nil
+            }
+        }
+        if let index {
+            let merged = KeyRange.union(ranges)
+            var scan = IndexScan(index, merged)
+            scan.isCovering = covers(index)
+            return ordered(
+                AccessPath(
+                    access: .index(scan), count: merged.reduce(0) { $0 + count($1) },
+                    isExact: isExact),
+                fields: index.fields + [Self.idOrder], fixed: [])
+        }
+        let sorted = keys.sorted { $0.lexicographicallyPrecedes($1) }
+        return ordered(
+            AccessPath(access: .ids(sorted), count: sorted.count, isExact: isExact),
+            fields: [Self.idOrder], fixed: [])
+    }
+
+    /// Two indexes at once, where each alone comes to many more documents than are asked for.
+    private func intersection(of paths: [AccessPath]) -> AccessPath? {
+        guard !collection.hasPendingChanges else { return nil }
+        let scans = paths.filter {
+            if case .index(let scan) = $0.access { return !scan.isCovering && !$0.isExact }
+            return false
+        }.sorted { $0.count < $1.count }
+        guard scans.count > 1, hints.intersects ?? (scans[0].count > 1_000) else { return nil }
+        return AccessPath(
+            access: .intersection(scans.prefix(2).map(\.access)), count: scans[0].count / 3,
+            isExact: false, isOrdered: order.isEmpty,
+            comparedCount: scans[0].count + scans[1].count)
+    }
+
+    // MARK: Order
+
+    /// Turns a way around where that gives the order that is wanted.
+    private func ordered(
+        _ path: AccessPath, fields: [IndexDescription.Field], fixed: [[String]]
+    ) -> AccessPath {
+        var path = path
+        guard !order.isEmpty else {
+            path.isOrdered = true
+            return path
+        }
+        guard !collection.hasPendingChanges,
+            let isReversed = Self.direction(of: order, in: fields, fixed: fixed)
+        else {
+            path.isOrdered = false
+            return path
+        }
+        switch path.access {
+        case .documents(let ranges, _): path.access = .documents(ranges, isReversed: isReversed)
+        case .index(var scan):
+            guard scan.index.isRegular else {
+                path.isOrdered = false
+                return path
+            }
+            scan.isReversed = isReversed
+            path.access = .index(scan)
+        case .ids(let keys): path.access = .ids(isReversed ? keys.reversed() : keys)
+        default: return path
+        }
+        path.isOrdered = true
+        return path
+    }
+
+    /// Whether fields have an order, forwards or backwards; none where they do not.
+    private static func direction(
+        of order: [IndexDescription.Field], in fields: [IndexDescription.Field],
+        fixed: [[String]]
+    ) -> Bool? {
+        var isReversed: Bool?
+        var rest = fields[...]
+        for term in order where !fixed.contains(term.path) {
+            while let first = rest.first, fixed.contains(first.path), first.path != term.path {
+                rest.removeFirst()
+            }
+            guard let first = rest.popFirst(), first.path == term.path else { return nil }
+            let turns = first.isDescending != term.isDescending
+            guard isReversed ?? turns == turns else { return nil }
+            isReversed = turns
+        }
+        return isReversed ?? false
+    }
+}

@@ -1,0 +1,166 @@
+import SheafBytes
+package import SheafDocument
+
+/// A place between the components of keys: before or behind all that begin with some bytes.
+package struct ComponentBound: Hashable, Sendable {
+    package let bytes: [UInt8]
+    package let isBehind: Bool
+
+    package static func before(_ bytes: [UInt8]) -> ComponentBound {
+        ComponentBound(bytes: bytes, isBehind: false)
+    }
+
+    package static func behind(_ bytes: [UInt8]) -> ComponentBound {
+        ComponentBound(bytes: bytes, isBehind: true)
+    }
+
+    /// Where it is among components whose bits are turned.
+    var turned: ComponentBound {
+        ComponentBound(bytes: bytes.map { ~$0 }, isBehind: !isBehind)
+    }
+
+    /// Whether it comes before `other`; no component begins with another.
+    func precedes(_ other: ComponentBound) -> Bool {
+        for (left, right) in zip(bytes, other.bytes) where left != right { return left < right }
+        if bytes.count == other.bytes.count { return !isBehind && other.isBehind }
+        // The shorter bytes are the beginning of the longer ones, and so around them.
+        return bytes.count < other.bytes.count ? !isBehind : other.isBehind
+    }
+}
+
+/// A run of values, as the components of keys lie: from one bound up to another.
+package struct ComponentRange: Hashable, Sendable {
+    package let lower: ComponentBound
+    package let upper: ComponentBound
+    /// Whether it holds no more than one value, and those that are equal to it.
+    package let isPoint: Bool
+
+    init(_ lower: ComponentBound, _ upper: ComponentBound, isPoint: Bool = false) {
+        self.lower = lower
+        self.upper = upper
+        self.isPoint = isPoint
+    }
+
+    /// Everything that a field can be, missing included.
+    package static let all = ComponentRange(.before([0x01]), .behind([0xFE]))
+
+    /// One value, or all that are equal to it; nil is what is missing.
+    package static func only(_ value: Value?) -> ComponentRange {
+        let bytes = component(of: value)
+        return ComponentRange(.before(bytes), .behind(bytes), isPoint: true)
+    }
+
+    /// All values that can be compared with `value`; nothing can be with null and missing.
+    package static func kind(of value: Value) -> ComponentRange? {
+        let bytes = component(of: value)
+        guard let first = bytes.first else { return nil }
+        switch value {
+        case .null: return nil
+        case .bool:
+            return ComponentRange(
+                .before(component(of: .bool(false))), .behind(component(of: .bool(true))))
+        default: return ComponentRange(.before([first]), .behind([first]))
+        }
+    }
+
+    /// The values for which a comparison with `value` is true, in order.
+    package static func values(
+        _ comparison: ComparisonOperator, _ value: Value
+    ) -> [ComponentRange] {
+        guard let kind = kind(of: value) else { return [] }
+        let only = only(value)
+        switch comparison {
+        case .equal: return [only]
+        case .notEqual:
+            return [ComponentRange(kind.lower, only.lower), ComponentRange(only.upper, kind.upper)]
+                .filter { !$0.isEmpty }
+        case .less: return [ComponentRange(kind.lower, only.lower)].filter { !$0.isEmpty }
+        case .lessOrEqual: return [ComponentRange(kind.lower, only.upper)]
+        case .greater: return [ComponentRange(only.upper, kind.upper)].filter { !$0.isEmpty }
+        case .greaterOrEqual: return [ComponentRange(only.lower, kind.upper)]
+        }
+    }
+
+    /// The strings that begin with a text.
+    package static func strings(from prefix: [UInt8]) -> ComponentRange {
+        var bytes = component(of: .string(String(decoding: prefix, as: UTF8.self)))
+        // Without the end of the text.
+        bytes.removeLast()
+        return ComponentRange(.before(bytes), .behind(bytes))
+    }
+
+    /// All that is there, null included; and all that is not null, missing included.
+    package static let present = ComponentRange(
+        all.lower, .before(component(of: nil)))
+    package static let notNull = [
+        ComponentRange(all.lower, .before(component(of: .null))), only(nil),
+    ]
+
+    var isEmpty: Bool { !lower.precedes(upper) }
+
+    func intersection(_ other: ComponentRange) -> ComponentRange {
+        ComponentRange(
+            lower.precedes(other.lower) ? other.lower : lower,
+            upper.precedes(other.upper) ? upper : other.upper,
+            isPoint: isPoint || other.isPoint)
+    }
+
+    /// The component of a value, ascending and without a trailer.
+    static func component(of value: Value?) -> [UInt8] {
+        var writer = SortKeyWriter()
+        writer.append(value)
+        return writer.components
+    }
+
+    /// The keys that begin with `prefix` and go on with a component in this range.
+    func keys(behind prefix: [UInt8], isDescending: Bool) -> KeyRange {
+        let (first, last) = isDescending ? (upper.turned, lower.turned) : (lower, upper)
+        return KeyRange(from: Self.key(first, behind: prefix), to: Self.key(last, behind: prefix))
+    }
+
+    private static func key(_ bound: ComponentBound, behind prefix: [UInt8]) -> [UInt8] {
+        let bytes = prefix + bound.bytes
+        guard bound.isBehind else { return bytes }
+        // Something comes behind it, for a prefix does not end in the greatest byte alone.
+        return KeyRange.prefix(bytes).upper ?? bytes + [0xFF]
+    }
+}
+
+/// Some values of one field: ranges in order, apart from each other.
+package struct ComponentSet: Hashable, Sendable {
+    package let ranges: [ComponentRange]
+
+    init(_ ranges: [ComponentRange]) {
+        let sorted = ranges.filter { !$0.isEmpty }.sorted { $0.lower.precedes($1.lower) }
+        var merged: [ComponentRange] = []
+        for range in sorted {
+            if let last = merged.last, !last.upper.precedes(range.lower) {
+                let upper = last.upper.precedes(range.upper) ? range.upper : last.upper
+                merged[merged.count - 1] = ComponentRange(last.lower, upper)
+            } else {
+                merged.append(range)
+            }
+        }
+        self.ranges = merged
+    }
+
+    package static let all = ComponentSet([.all])
+
+    package var isAll: Bool { self == Self.all }
+    /// Whether each range holds one value.
+    package var isPoints: Bool { ranges.allSatisfy(\.isPoint) }
+
+    func intersection(_ other: ComponentSet) -> ComponentSet {
+        var found: [ComponentRange] = []
+        var (left, right) = (0, 0)
+        while left < ranges.count, right < other.ranges.count {
+            let (a, b) = (ranges[left], other.ranges[right])
+            let both = a.intersection(b)
+            if !both.isEmpty { found.append(both) }
+            if a.upper.precedes(b.upper) { left += 1 } else { right += 1 }
+        }
+        return ComponentSet(found)
+    }
+
+    func union(_ other: ComponentSet) -> ComponentSet { ComponentSet(ranges + other.ranges) }
+}

@@ -1,0 +1,139 @@
+import SheafBytes
+
+/// The values that the conditions of a conjunction leave to each field.
+struct FieldSets {
+    /// Few, and so without hashes.
+    private(set) var sets: [(path: [String], set: ComponentSet)] = []
+    /// Whether a condition holds only somewhere in its set.
+    private var isInexact = false
+
+    /// Whether no document can have such fields.
+    var isEmpty: Bool { sets.contains { $0.set.ranges.isEmpty } }
+
+    /// The values that are left to a field; none where nothing is known of it.
+    func set(of path: [String]) -> ComponentSet? { sets.first { $0.path == path }?.set }
+
+    /// Takes a condition in; what is not about one field goes to the others.
+    mutating func add(_ condition: Condition, others: inout [Condition]) {
+        switch condition {
+        case .field(let path, let set): narrow(path, to: set)
+        case .somewhereIn(let path, let set):
+            narrow(path, to: set)
+            isInexact = true
+        case .all(let conditions):
+            for condition in conditions { add(condition, others: &others) }
+        case .any(let conditions):
+            // Branches about one field are one set.
+            guard let (path, set, isExact) = Self.single(conditions) else {
+                others.append(condition)
+                return
+            }
+            narrow(path, to: set)
+            if !isExact { isInexact = true }
+        case .always: break
+        case .never: narrow([], to: ComponentSet([]))
+        case .anything: others.append(condition)
+        }
+    }
+
+    /// Whether a way that uses these fields alone comes to nothing else.
+    func isExact(using paths: [[String]]) -> Bool {
+        !isInexact && sets.allSatisfy { paths.contains($0.path) }
+    }
+
+    private mutating func narrow(_ path: [String], to set: ComponentSet) {
+        guard let index = sets.firstIndex(where: { $0.path == path }) else {
+            sets.append((path, set))
+            return
+        }
+        sets[index].set = sets[index].set.intersection(set)
+    }
+
+    private static func single(
+        _ conditions: [Condition]
+    ) -> (path: [String], set: ComponentSet, isExact: Bool)? {
+        var found: (path: [String], set: ComponentSet, isExact: Bool)?
+        for condition in conditions {
+            let (path, set, isExact): ([String], ComponentSet, Bool)
+            switch condition {
+            case .field(let field, let values): (path, set, isExact) = (field, values, true)
+            case .somewhereIn(let field, let values):
+                (path, set, isExact) = (field, values, false)
+            default: return nil
+            }
+            guard let known = found else {
+                found = (path, set, isExact)
+                continue
+            }
+            guard known.path == path else { return nil }
+            found = (path, known.set.union(set), known.isExact && isExact)
+        }
+        return found
+    }
+}
+
+/// The runs of entries in which an index has some values.
+struct IndexSpans {
+    /// In order, and apart from each other.
+    let ranges: [KeyRange]
+    /// The fields whose sets were used.
+    let usedPaths: [[String]]
+    /// Those of which only one value is left.
+    let fixedPaths: [[String]]
+
+    /// Uses the first fields of the index as far as they are known; no more than `limit` runs.
+    init(_ index: IndexDescription, _ fields: FieldSets, limit: Int) {
+        var prefixes = [index.keyPrefix]
+        var used: [[String]] = []
+        var fixed: [[String]] = []
+        for field in index.fields {
+            guard let set = fields.set(of: field.path), !set.isAll,
+                prefixes.count * set.ranges.count <= limit
+            else { break }
+            used.append(field.path)
+            guard set.isPoints else {
+                ranges = KeyRange.union(
+                    prefixes.flatMap { prefix in
+                        set.ranges.map {
+                            $0.keys(behind: prefix, isDescending: field.isDescending)
+                        }
+                    })
+                (usedPaths, fixedPaths) = (used, fixed)
+                return
+            }
+            if set.ranges.count == 1 { fixed.append(field.path) }
+            prefixes = prefixes.flatMap { prefix in
+                set.ranges.map { range in
+                    let bytes = range.lower.bytes
+                    return prefix + (field.isDescending ? bytes.map { ~$0 } : bytes)
+                }
+            }
+        }
+        ranges = KeyRange.union(prefixes.map(KeyRange.prefix))
+        (usedPaths, fixedPaths) = (used, fixed)
+    }
+}
+
+/// What a statement says about its plan.
+struct PlanHints {
+    /// The index to be used.
+    var index: String?
+    var disablesIndexes = false
+    var prefersOrder = false
+    /// Whether indexes are to be intersected; none where the planner decides.
+    var intersects: Bool?
+    /// How many scans a union may have.
+    var maximumScans = 64
+    /// How many runs one scan may have.
+    var maximumRanges = 256
+    var maximumJoins = QueryLimits.maximumJoins
+
+    /// Whether this is what was asked for: an index, or to intersect those that there are.
+    func forces(_ access: Access) -> Bool {
+        switch access {
+        case .index(let scan): scan.index.name == index
+        case .intersection: intersects == true && index == nil
+        default: false
+        }
+    }
+}

@@ -1,0 +1,145 @@
+package import SheafBytes
+package import SheafDocument
+
+/// What statements read: the documents of one state, and their indexes.
+package protocol QueryStore: AnyObject {
+    /// At least all names that the documents have.
+    var names: NameTable { get }
+
+    /// A collection that has or had documents.
+    func collection(_ name: String) -> CollectionDescription?
+
+    /// The names of the virtual collections, behind `system:`.
+    var virtualNames: [String] { get }
+
+    /// The rows of a virtual collection, by its name behind `system:`; none where there is none.
+    func virtualRows(_ name: String) throws(QueryError) -> [Object]?
+
+    /// How many entries have a key in a range: exactly, and without looking at them.
+    func count(in range: KeyRange) -> Int
+
+    /// Visits the documents of keys, until `body` returns false.
+    ///
+    /// The first `skipped` entries are passed over without a look. Documents that do not exist, and
+    /// those for which `filter` does not hold, are passed over, too.
+    func scan(
+        _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
+        _ tally: inout ScanTally, _ body: (ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError)
+
+    /// Visits the documents of a collection that keys do not tell of, until `body` returns false.
+    ///
+    /// Scans pass them over.
+    func scanPending(
+        _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,
+        _ body: (ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError)
+
+    /// Visits keys in order, until `body` returns false.
+    func scanKeys(
+        _ range: KeyRange, isReversed: Bool, skipping skipped: Int,
+        _ body: (_ key: UnsafeRawBufferPointer, _ place: UInt64) throws(QueryError) -> Bool
+    ) throws(QueryError)
+
+    /// Visits one document, if it exists.
+    func read(
+        _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
+    ) throws(QueryError)
+}
+
+/// In which order a scan visits documents.
+package enum ScanOrder: Sendable {
+    case ascending
+    case descending
+    /// Whatever is fastest.
+    case any
+}
+
+/// A document that a scan has come to; its bytes are valid during the visit.
+package struct ScannedDocument {
+    package let fields: EncodedObject
+    /// The bytes of its id, as keys have them.
+    package let id: UnsafeRawBufferPointer
+    /// What tells it from all other documents of the state.
+    package let place: UInt64
+    /// Whether its bytes are valid as long as the store.
+    package let isLasting: Bool
+
+    package init(
+        _ fields: EncodedObject, id: UnsafeRawBufferPointer, place: UInt64, isLasting: Bool
+    ) {
+        self.fields = fields
+        self.id = id
+        self.place = place
+        self.isLasting = isLasting
+    }
+}
+
+/// How much a scan has looked at.
+package struct ScanTally: Sendable {
+    /// Entries of the tree.
+    package var entries = 0
+    /// Documents that were read.
+    package var fetched = 0
+
+    package init() {}
+}
+
+/// A collection as a plan sees it.
+package struct CollectionDescription: Sendable {
+    package let name: String
+    /// What the keys of its documents begin with; their ids follow.
+    package let keyPrefix: [UInt8]
+    package let indexes: [IndexDescription]
+    /// The keys of what is left of deleted documents; they are among those of the documents.
+    package let tombstones: KeyRange?
+    /// Whether there are changes that keys do not tell of: they are visited behind each scan.
+    package let hasPendingChanges: Bool
+
+    package init(
+        name: String, keyPrefix: [UInt8], indexes: [IndexDescription], tombstones: KeyRange?,
+        hasPendingChanges: Bool
+    ) {
+        self.name = name
+        self.keyPrefix = keyPrefix
+        self.indexes = indexes
+        self.tombstones = tombstones
+        self.hasPendingChanges = hasPendingChanges
+    }
+
+    /// The keys of all documents.
+    package var keys: KeyRange { .prefix(keyPrefix) }
+}
+
+/// An index as a plan sees it.
+package struct IndexDescription: Sendable {
+    package struct Field: Hashable, Sendable {
+        package let path: [String]
+        package let isDescending: Bool
+
+        package init(_ path: [String], isDescending: Bool) {
+            self.path = path
+            self.isDescending = isDescending
+        }
+    }
+
+    package let name: String
+    package let fields: [Field]
+    /// What the keys of its entries begin with; the values of the fields follow, and the id.
+    package let keyPrefix: [UInt8]
+    /// The keys of entries that do not tell all values and the id, since those are too long; none
+    /// where there are no such entries.
+    package let irregularKeys: KeyRange?
+
+    package init(
+        name: String, fields: [Field], keyPrefix: [UInt8], irregularKeys: KeyRange?
+    ) {
+        self.name = name
+        self.fields = fields
+        self.keyPrefix = keyPrefix
+        self.irregularKeys = irregularKeys
+    }
+
+    /// Whether each entry tells all values and the id.
+    package var isRegular: Bool { irregularKeys == nil }
+}

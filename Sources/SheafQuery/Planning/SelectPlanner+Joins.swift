@@ -1,0 +1,86 @@
+import SheafBytes
+import SheafDocument
+
+/// Joins.
+extension SelectPlanner {
+    /// How the rows of each further source are found.
+    func planJoins() throws(QueryError) -> [JoinPlan] {
+        var plans: [JoinPlan] = []
+        for (number, join) in select.joins.enumerated() {
+            let source = number + 1
+            plans.append(
+                JoinPlan(
+                    kind: join.kind, source: source,
+                    lookup: try lookup(join, source),
+                    condition: try compiler.compilePredicate(join.condition).predicate,
+                    expression: join.condition))
+        }
+        return plans
+    }
+
+    private func lookup(
+        _ join: Join, _ source: Int
+    ) throws(QueryError) -> JoinPlan.Lookup {
+        if environment.isVirtual(join.source) { return .scan }
+        let name = join.source.index?.text
+        if name?.isEmpty == true { return .scan }
+        guard let collection = environment.collection(join.source) else { return .scan }
+        let terms: [Expression]
+        if case .and(let all) = join.condition.node {
+            terms = all
+        } else {
+            terms = [join.condition]
+        }
+        var byIndex: JoinPlan.Lookup?
+        for term in terms {
+            guard case .comparison(.equal, let left, let right) = term.node else { continue }
+            for (inner, outer) in [(left, right), (right, left)] {
+                guard let path = try path(of: inner, in: source),
+                    try depends(outer, onlyBefore: source)
+                else { continue }
+                if path == [Row.idName] {
+                    return .id(try compiler.compile(outer).evaluator, outer)
+                }
+                let index = collection.indexes.first {
+                    $0.fields[0].path == path && (name == nil || $0.name == name)
+                }
+                if let index, byIndex == nil {
+                    byIndex = .index(index, try compiler.compile(outer).evaluator, outer)
+                }
+            }
+        }
+        if let byIndex { return byIndex }
+        throw QueryError(
+            .meaning,
+            "Joining to \"\(Scope.name(of: join.source))\" disallowed without appropriate index support. "
+                + "Please run ADVISE for recommendations.",
+            at: join.source.name.range, in: environment.text)
+    }
+
+    /// The path of a field of a source that shows; none for other expressions.
+    func path(of expression: Expression, in source: Int) throws(QueryError) -> [String]? {
+        guard case .path(let path) = expression.node else { return nil }
+        switch try compiler.scope.resolve(path, at: expression.range) {
+        case .id(source, let rest): return [Row.idName] + rest
+        case .field(source, let path):
+            let types = compiler.scope.members[source].types
+            return types.path(path, in: NameTable()).isShown ? path : nil
+        default: return nil
+        }
+    }
+
+    /// Whether an expression reads the rows before a source alone.
+    func depends(
+        _ expression: Expression, onlyBefore source: Int
+    ) throws(QueryError) -> Bool {
+        var isBefore = true
+        try expression.forEachPath { (path, range) throws(QueryError) in
+            switch try compiler.scope.resolve(path, at: range) {
+            case .row(let other), .id(let other, _), .field(let other, _):
+                if other >= source { isBefore = false }
+            case .variable: break
+            }
+        }
+        return isBefore
+    }
+}

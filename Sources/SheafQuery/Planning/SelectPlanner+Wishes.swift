@@ -1,0 +1,72 @@
+import SheafBytes
+import SheafDocument
+
+/// What an index could do for a SELECT.
+struct IndexWishes {
+    /// What WHERE asks of the first source.
+    var condition = Condition.always
+    /// The order that is wanted of it.
+    var order: [IndexDescription.Field] = []
+    var hasLimit = false
+    /// The fields that are all that the statement reads, where it groups rows: those that it groups
+    /// by come first.
+    var grouped: [[String]]?
+    /// The fields by which rows of the other sources could be found, in the order of the joins.
+    var joined: [(source: Source, paths: [[String]])] = []
+}
+
+extension SelectPlanner {
+    /// What an index could do for the statement, which needs no plan for that.
+    func wishes() throws(QueryError) -> IndexWishes {
+        for source in [select.source] + select.joins.map(\.source) {
+            try compiler.scope.add(source, isStrict: environment.isStrict)
+        }
+        let isGrouped = try checkGrouping()
+        var wishes = IndexWishes()
+        for (number, join) in select.joins.enumerated() where join.source.index == nil {
+            wishes.joined.append((join.source, try pathsFound(by: join, number + 1)))
+        }
+        // Rows that an outer join adds have no first source.
+        guard select.source.ids == nil, !select.joins.contains(where: { $0.kind == .right }) else {
+            wishes.condition = .anything
+            return wishes
+        }
+        if let condition = select.condition {
+            wishes.condition = try ConditionReader(compiler: compiler, source: 0).read(condition)
+        }
+        wishes.order = try wantedOrder(isGrouped: isGrouped) ?? []
+        wishes.hasLimit = select.ordering.limit != nil && !select.isDistinct
+        if isGrouped, let needed = try neededPaths() {
+            var paths: [[String]] = []
+            for group in select.groups {
+                if let path = try path(of: group, in: 0) { paths.append(path) }
+            }
+            for path in needed where !paths.contains(path) { paths.append(path) }
+            wishes.grouped = paths.filter { $0 != [Row.idName] }
+        }
+        return wishes
+    }
+
+    /// The fields of a source that a join compares with the rows before it; none where its rows are
+    /// found by their ids.
+    private func pathsFound(by join: Join, _ source: Int) throws(QueryError) -> [[String]] {
+        let terms: [Expression]
+        if case .and(let all) = join.condition.node {
+            terms = all
+        } else {
+            terms = [join.condition]
+        }
+        var paths: [[String]] = []
+        for term in terms {
+            guard case .comparison(.equal, let left, let right) = term.node else { continue }
+            for (inner, outer) in [(left, right), (right, left)] {
+                guard let path = try path(of: inner, in: source),
+                    try depends(outer, onlyBefore: source)
+                else { continue }
+                if path == [Row.idName] { return [] }
+                paths.append(path)
+            }
+        }
+        return paths
+    }
+}

@@ -1,0 +1,333 @@
+import SheafBytes
+import SheafDocument
+
+/// Makes the plan of a SELECT.
+final class SelectPlanner {
+    let select: Select
+    let environment: PlanEnvironment
+    let compiler: ExpressionCompiler
+    private var hints = PlanHints()
+    /// Whether more is read of the documents than the statement says.
+    var readsDocuments = false
+    /// The rows of the source, where they are there already.
+    private let rows: [Object]?
+
+    init(_ select: Select, _ environment: PlanEnvironment, rows: [Object]? = nil) {
+        self.select = select
+        self.rows = rows
+        self.environment = environment
+        compiler = environment.compiler()
+    }
+
+    func plan() throws(QueryError) -> SelectPlan {
+        hints = try environment.hints(select.source)
+        guard select.joins.count <= hints.maximumJoins else {
+            throw QueryError(
+                .limit, "#max_joins forbids more than \(hints.maximumJoins) joins",
+                at: select.joins[hints.maximumJoins].source.name.range, in: environment.text)
+        }
+        for source in [select.source] + select.joins.map(\.source) {
+            try compiler.scope.add(source, isStrict: environment.isStrict)
+            try environment.checkVirtual(source)
+        }
+        let isGrouped = try checkGrouping()
+        let conditions = try compileConditions()
+        let joins = try planJoins()
+        let output = try planOutput(isGrouped: isGrouped)
+        let (limit, offset) = try bounds()
+        let wanted = try wantedOrder(isGrouped: isGrouped)
+        var planner = try accessPlanner(order: wanted ?? [], limit: limit, offset: offset)
+        if isGrouped || select.isDistinct { planner?.limit = nil }
+        let path = try accessPath(conditions.known, planner)
+        let sources = try sourcePlans(path)
+        let plan = SelectPlan(sources: sources, joins: joins, projection: output.projection)
+        plan.grouping = output.grouping
+        plan.order = output.order
+        plan.isOrdered =
+            output.order.isEmpty || wanted != nil && path.isOrdered && !isGrouped
+        (plan.limit, plan.offset) = (limit, offset)
+        plan.isDistinct = select.isDistinct
+        if !path.isExact || !joins.isEmpty || sources[0].collection?.hasPendingChanges ?? true {
+            try setConditions(of: plan, conditions)
+        }
+        plan.variableCount = compiler.scope.variableCount
+        plan.countedRanges = countedRanges(of: plan, path)
+        return plan
+    }
+
+    // MARK: Conditions
+
+    private struct Conditions {
+        var known = Condition.always
+        var filter: FieldFilter?
+        var asked: Expression?
+        var rest: Predicate?
+        var left: Expression?
+    }
+
+    /// Says what rows are asked, where the way to them leaves something to ask.
+    private func setConditions(
+        of plan: SelectPlan, _ conditions: Conditions
+    ) throws(QueryError) {
+        // What an index tells of documents is no bytes of theirs that a filter could read.
+        if case .index(let scan) = plan.sources[0].path.access, scan.isCovering {
+            plan.conditionExpression = select.condition
+            if let condition = select.condition { plan.condition = try predicate(condition) }
+            return
+        }
+        (plan.filter, plan.filterExpression) = (conditions.filter, conditions.asked)
+        (plan.condition, plan.conditionExpression) = (conditions.rest, conditions.left)
+    }
+
+    private func compileConditions() throws(QueryError) -> Conditions {
+        var conditions = Conditions()
+        guard let expression = environment.condition(of: select) else { return conditions }
+        guard !expression.hasAggregate else {
+            throw compiler.error(
+                .meaning, "WHERE comes before groups are made, and has no aggregates",
+                hint: "put the condition into HAVING", expression)
+        }
+        // Rows that an outer join adds have no first source, and have to pass the whole condition.
+        if select.joins.contains(where: { $0.kind == .right })
+            || environment.isVirtual(select.source)
+        {
+            conditions.known = .anything
+            conditions.rest = try predicate(expression)
+            conditions.left = expression
+            return conditions
+        }
+        let reader = ConditionReader(compiler: compiler, source: 0)
+        conditions.known = try reader.read(expression)
+        let splitter = FilterCompiler(compiler: compiler, source: 0)
+        let (filter, asked, rest) = try splitter.split(expression)
+        conditions.filter = filter
+        conditions.asked = Self.conjunction(asked, of: expression)
+        conditions.left = Self.conjunction(rest, of: expression)
+        if let left = conditions.left { conditions.rest = try predicate(left) }
+        return conditions
+    }
+
+    /// Some of the terms of a condition; none where there are none.
+    private static func conjunction(
+        _ terms: [Expression], of whole: Expression
+    ) -> Expression? {
+        terms.count > 1 ? Expression(.and(terms), at: whole.range) : terms.first
+    }
+
+    private func predicate(_ expression: Expression) throws(QueryError) -> Predicate? {
+        switch try compiler.compilePredicate(expression) {
+        case .constant(.yes): return nil
+        case let compiled: return compiled.predicate
+        }
+    }
+
+    // MARK: Access
+
+    private func accessPlanner(
+        order: [IndexDescription.Field], limit: Int?, offset: Int
+    ) throws(QueryError) -> AccessPlanner? {
+        guard rows == nil, let collection = environment.collection(select.source) else {
+            return nil
+        }
+        let store = environment.store
+        var planner = AccessPlanner(collection: collection, count: store.count(in:))
+        planner.hints = hints
+        planner.order = order
+        planner.limit = limit.map { QueryLimits.sum($0, offset) }
+        planner.neededPaths = try neededPaths()
+        return planner
+    }
+
+    /// As many as both, or as many as there are numbers for.
+    static func sum(_ limit: Int, _ offset: Int) -> Int {
+        let (sum, overflows) = limit.addingReportingOverflow(offset)
+        return overflows ? .max : sum
+    }
+
+    private func accessPath(
+        _ condition: Condition, _ planner: AccessPlanner?
+    ) throws(QueryError) -> AccessPath {
+        if let rows {
+            return AccessPath(access: .rows(rows), count: rows.count, isExact: true)
+        }
+        if environment.isVirtual(select.source) {
+            return AccessPath(
+                access: .virtual(environment.virtualName(select.source)), count: 0,
+                isExact: false, isOrdered: false)
+        }
+        guard let planner else { return .nothing }
+        if let ids = select.source.ids {
+            let keys = try environment.keys(of: ids, in: planner.collection, compiler)
+            return AccessPath(access: .ids(keys), count: keys.count, isExact: false)
+        }
+        let path = planner.path(to: condition)
+        if let name = select.source.index, !name.text.isEmpty,
+            !planner.collection.indexes.contains(where: { $0.name == name.text })
+        {
+            throw environment.unknownIndex(name, planner.collection)
+        }
+        return path
+    }
+
+    private func sourcePlans(_ path: AccessPath) throws(QueryError) -> [SourcePlan] {
+        var plans: [SourcePlan] = []
+        for (index, source) in ([select.source] + select.joins.map(\.source)).enumerated() {
+            plans.append(
+                SourcePlan(
+                    name: source.name.text, alias: compiler.scope.members[index].name,
+                    collection: environment.collection(source),
+                    types: compiler.scope.members[index].types,
+                    path: index == 0 ? path : .nothing))
+        }
+        return plans
+    }
+
+    /// The fields of the only source that the statement reads; none where it reads all of them.
+    func neededPaths() throws(QueryError) -> [[String]]? {
+        guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict else {
+            return nil
+        }
+        var expressions = select.groups
+        expressions += [select.condition, select.having].compactMap { $0 }
+        for column in select.columns {
+            switch column {
+            case .all: return nil
+            case .expression(let expression, _): expressions.append(expression)
+            }
+        }
+        // An alias in ORDER BY stands for its column.
+        for term in select.ordering.terms where column(named: term.expression) == nil {
+            expressions.append(term.expression)
+        }
+        var paths: [[String]] = []
+        var readsAll = false
+        for expression in expressions {
+            try expression.forEachPath { (path, range) throws(QueryError) in
+                switch try compiler.scope.resolve(path, at: range) {
+                case .id: paths.append([Row.idName])
+                case .field(_, let path): paths.append(path)
+                case .row, .variable: readsAll = true
+                }
+            }
+        }
+        return readsAll ? nil : paths
+    }
+
+    /// What ORDER BY wants, where keys can give it; none where they cannot.
+    func wantedOrder(isGrouped: Bool) throws(QueryError) -> [IndexDescription.Field]? {
+        guard !isGrouped, !select.isDistinct, select.joins.isEmpty else { return nil }
+        var fields: [IndexDescription.Field] = []
+        for term in select.ordering.terms {
+            var expression = term.expression
+            if let column = column(named: expression) { expression = column }
+            guard case .path(let path) = expression.node else { return nil }
+            switch try compiler.scope.resolve(path, at: expression.range) {
+            case .id(_, let rest):
+                fields.append(
+                    IndexDescription.Field([Row.idName] + rest, isDescending: term.isDescending))
+            case .field(let source, let path):
+                let types = compiler.scope.members[source].types
+                guard types.path(path, in: NameTable()).isShown else { return nil }
+                fields.append(IndexDescription.Field(path, isDescending: term.isDescending))
+            default: return nil
+            }
+        }
+        return fields
+    }
+
+    /// The column whose alias an expression is.
+    private func column(named expression: Expression) -> Expression? {
+        guard case .path(let path) = expression.node, path.count == 1 else { return nil }
+        for case .expression(let column, let alias?) in select.columns where alias.text == path[0] {
+            return column
+        }
+        return nil
+    }
+
+    private func bounds() throws(QueryError) -> (limit: Int?, offset: Int) {
+        (
+            try compiler.count(select.ordering.limit, for: "LIMIT"),
+            try compiler.count(select.ordering.offset, for: "OFFSET") ?? 0
+        )
+    }
+
+    // MARK: Output
+
+    private struct Output {
+        var projection: Projection
+        var grouping: GroupPlan?
+        var order: [SortTerm]
+    }
+
+    /// Whether rows are grouped; refuses what cannot be.
+    func checkGrouping() throws(QueryError) -> Bool {
+        var expressions = select.ordering.terms.map(\.expression)
+        if let having = select.having { expressions.append(having) }
+        for case .expression(let expression, _) in select.columns { expressions.append(expression) }
+        let isGrouped = !select.groups.isEmpty || expressions.contains(where: \.hasAggregate)
+        if let having = select.having, !isGrouped {
+            throw compiler.error(
+                .meaning, "HAVING is about groups, and there are none",
+                hint: "put the condition into WHERE", having)
+        }
+        guard isGrouped else { return false }
+        for case .all(_, let range) in select.columns {
+            throw QueryError(
+                .meaning, "* cannot stand beside groups: each column is a key or an aggregate",
+                at: range, in: environment.text)
+        }
+        return true
+    }
+
+    private func planOutput(isGrouped: Bool) throws(QueryError) -> Output {
+        var keys: [Evaluator] = []
+        if isGrouped {
+            for expression in select.groups {
+                keys.append(try compiler.compile(expression).evaluator)
+            }
+            compiler.groups = try GroupScope(select.groups, compiler.scope)
+        }
+        let projection = try ProjectionCompiler.compile(select.columns, compiler)
+        let having = try select.having.map { (having) throws(QueryError) in
+            try compiler.compilePredicate(having).predicate
+        }
+        var order: [SortTerm] = []
+        for term in select.ordering.terms {
+            let compiled = try compiler.compile(column(named: term.expression) ?? term.expression)
+            guard !compiled.isConstant else { continue }
+            order.append(
+                SortTerm(
+                    evaluator: compiled.evaluator, isDescending: term.isDescending,
+                    expression: term.expression))
+        }
+        var grouping: GroupPlan?
+        if let groups = compiler.groups {
+            grouping = GroupPlan(
+                keys: keys, columns: groups.columns, having: having,
+                expressions: select.groups, havingExpression: select.having)
+            compiler.groups = nil
+        }
+        return Output(projection: projection, grouping: grouping, order: order)
+    }
+
+    /// What can be counted in the tree instead of being visited.
+    private func countedRanges(
+        of plan: SelectPlan, _ path: AccessPath
+    ) -> (of: [KeyRange], without: [KeyRange])? {
+        guard let grouping = plan.grouping, grouping.keys.isEmpty, plan.joins.isEmpty,
+            plan.filter == nil, plan.condition == nil, path.isExact,
+            grouping.columns.allSatisfy({ $0.operand == nil && $0.kind == .count }),
+            let collection = plan.sources[0].collection, !collection.hasPendingChanges
+        else { return nil }
+        switch path.access {
+        case .nothing: return ([], [])
+        case .index(let scan): return (scan.ranges, [])
+        case .documents(let ranges, _):
+            guard let tombstones = collection.tombstones, ranges == [collection.keys] else {
+                return nil
+            }
+            return (ranges, [tombstones])
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import SheafBytes
+import SheafDocument
+
+/// Looks for the indexes that a statement would use, and that are not there.
+struct Adviser {
+    let environment: PlanEnvironment
+    private(set) var found: [IndexAdvice] = []
+
+    private static let maximumNameLength = 120
+
+    init(environment: PlanEnvironment) {
+        self.environment = environment
+    }
+
+    mutating func advise(_ select: Select) throws(QueryError) {
+        let wishes = try SelectPlanner(select, environment).wishes()
+        if !environment.isVirtual(select.source) {
+            for fields in advised(wishes.condition, wishes) { suggest(fields, select.source) }
+        }
+        for (source, paths) in wishes.joined where !environment.isVirtual(source) {
+            // One field is enough to find rows by, and an index of any of them will do.
+            let isServed = indexes(of: source).contains { paths.contains($0.fields[0].path) }
+            guard !isServed, let path = paths.first else { continue }
+            var fields = AdvisedFields()
+            fields.points = [path]
+            suggest(fields, source, for: "a join, ")
+        }
+    }
+
+    // MARK: Conditions
+
+    private func advised(_ condition: Condition, _ wishes: IndexWishes) -> [AdvisedFields] {
+        switch condition {
+        case .any(let branches): return union(of: branches)
+        case .never: return []
+        case .all(let conditions): return conjunction(conditions, wishes)
+        default: return conjunction([condition], wishes)
+        }
+    }
+
+    private func conjunction(
+        _ conditions: [Condition], _ wishes: IndexWishes
+    ) -> [AdvisedFields] {
+        var sets = FieldSets()
+        var others: [Condition] = []
+        for condition in conditions { sets.add(condition, others: &others) }
+        guard !sets.isEmpty, let fields = AdvisedFields(sets, wishes) else { return [] }
+        if !fields.points.isEmpty || !fields.tail.isEmpty { return [fields] }
+        for case .any(let branches) in others {
+            let union = union(of: branches)
+            if !union.isEmpty { return union }
+        }
+        return fields.covered.isEmpty ? [] : [fields]
+    }
+
+    /// An index for each branch, where there can be one for all of them.
+    private func union(of branches: [Condition]) -> [AdvisedFields] {
+        guard branches.count <= PlanHints().maximumScans else { return [] }
+        var all: [AdvisedFields] = []
+        for branch in branches {
+            var sets = FieldSets()
+            var others: [Condition] = []
+            sets.add(branch, others: &others)
+            if sets.isEmpty { continue }
+            guard let fields = AdvisedFields(sets, IndexWishes()) else { continue }
+            guard !fields.points.isEmpty || !fields.tail.isEmpty else { return [] }
+            all.append(fields)
+        }
+        return all
+    }
+
+    // MARK: Suggestions
+
+    private func indexes(of source: Source) -> [IndexDescription] {
+        let known = environment.collection(source)?.indexes ?? []
+        let new = found.filter { $0.collection == source.name.text }.map {
+            IndexDescription(name: $0.name, fields: $0.fields, keyPrefix: [], irregularKeys: nil)
+        }
+        return known + new
+    }
+
+    private mutating func suggest(
+        _ fields: AdvisedFields, _ source: Source, for purpose: String = ""
+    ) {
+        let all = fields.all
+        guard !all.isEmpty, all.count <= QueryLimits.maximumIndexFields,
+            !indexes(of: source).contains(where: fields.isServed)
+        else { return }
+        found.append(
+            IndexAdvice(
+                name: name(of: all, source), collection: source.name.text, fields: all,
+                reason: (purpose.isEmpty ? "" : "for " + purpose) + fields.reason))
+    }
+
+    /// A name that says what the index is of, and that no other one has.
+    private func name(of fields: [IndexDescription.Field], _ source: Source) -> String {
+        let words = [source.name.text] + fields.flatMap(\.path)
+        let letters = words.map { word in
+            String(
+                decoding: word.utf8.map { Lexer.isNamePart($0) && $0 < 0x80 ? $0 : 0x5F },
+                as: UTF8.self)
+        }
+        let name = String(letters.joined(separator: "_").prefix(Self.maximumNameLength))
+        let taken = indexes(of: source).map(\.name)
+        guard taken.contains(name) else { return name }
+        // One of so many names is free.
+        let free = (2...taken.count + 2).first { !taken.contains("\(name)_\($0)") }
+        return "\(name)_\(free ?? 2)"
+    }
+}

@@ -1,0 +1,94 @@
+import SheafDocument
+
+/// EXPLAIN and PROFILE.
+extension QueryRun {
+    /// The plan of a statement, as one row.
+    func explain(_ body: Statement.Body) throws(QueryError) -> QueryRows {
+        let description = try describe(body)
+        return QueryRows(objects: [["plan": description.value]], columns: ["plan"])
+    }
+
+    /// The plan of a statement, as a tree for people: an operator a line.
+    package func planText() throws(QueryError) -> String {
+        try describe(statement.body).text
+    }
+
+    private func describe(_ body: Statement.Body) throws(QueryError) -> PlanDescription {
+        let mutations = MutationPlanner(environment: environment, newID: options.newID)
+        switch body {
+        case .select(let select): return describe(try plan(select))
+        case .update(let update):
+            return describe(body, try plan(try mutations.selection(update)))
+        case .delete(let delete):
+            return describe(body, try plan(try mutations.selection(delete)))
+        case .insert(let insert):
+            guard case .select(let select) = insert.documents else { return describe(body, nil) }
+            return describe(body, try plan(select))
+        case .explain(let inner), .profile(let inner), .advise(let inner, _):
+            return try describe(inner)
+        default: throw QueryError(.meaning, "only statements about documents have a plan")
+        }
+    }
+
+    private func plan(_ select: Select) throws(QueryError) -> PlannedSelect {
+        let planner = SelectPlanner(select, environment)
+        return PlannedSelect(select: select, plan: try planner.plan(), tallies: nil)
+    }
+
+    private func describe(_ planned: PlannedSelect) -> PlanDescription {
+        PlanDescription(PlanDescriber(planned, environment).all())
+    }
+
+    private func describe(
+        _ body: Statement.Body, _ finding: PlannedSelect?
+    ) -> PlanDescription {
+        PlanDescription(PlanDescriber.describe(body, finding, environment))
+    }
+
+    /// The rows of a statement that reads, and behind them a row with what each operator has done.
+    func profile(_ body: Statement.Body) throws(QueryError) -> QueryRows {
+        guard case .select(let select) = body else {
+            throw QueryError(.meaning, "only statements about documents have a profile")
+        }
+        let (rows, planned) = try rows(of: select, clock: options.clock)
+        return rows.appending(describe(planned).profile)
+    }
+}
+
+/// What PROFILE measures besides the finding of documents.
+struct MutationProfile {
+    private let body: Statement.Body
+    private let tally = OperatorTally()
+    private let meter: Meter
+
+    /// Begins when all changes are known, and none is made.
+    init(_ body: Statement.Body, _ clock: @escaping () -> UInt64) {
+        self.body = body
+        meter = Meter(clock)
+        _ = meter.turn(to: tally)
+    }
+
+    /// The row with what each operator has done, once so many documents were changed.
+    func finish(_ plan: MutationPlan, _ count: Int, _ environment: PlanEnvironment) -> Object {
+        _ = meter.turn(to: nil)
+        tally.rowsIn = plan.mutations.count
+        tally.rowsOut = count
+        var isInsertion = false
+        if case .insert = body { isInsertion = true }
+        if !isInsertion, let found = plan.finding?.tallies {
+            // What a document becomes is found out while it is visited.
+            tally.rowsIn = found.projection.rowsIn
+            tally.nanoseconds += found.projection.nanoseconds
+        }
+        return PlanDescription(
+            PlanDescriber.describe(body, plan.finding, environment, tally)
+        ).profile
+    }
+}
+
+extension QueryRows {
+    /// The same with a row behind them.
+    func appending(_ object: Object) -> QueryRows {
+        QueryRows(items: items + [ResultItem(content: .object(object))], columns: columns)
+    }
+}

@@ -1,0 +1,35 @@
+package import SheafDocument
+
+/// What a statement does with the parameters of the system.
+package enum ConfigurationChange {
+    case set(String, Value)
+    /// Of one parameter, or of all.
+    case reset(String?)
+    case show(String)
+    /// Those whose names match.
+    case showAll((String) throws(QueryError) -> Bool)
+}
+
+extension QueryRun {
+    /// What a statement of the kind `system` asks for.
+    package func configuration() throws(QueryError) -> ConfigurationChange {
+        let compiler = environment.compiler()
+        switch statement.body {
+        case .set(let name, let expression):
+            guard let value = try compiler.constant(expression, for: "a parameter") else {
+                throw compiler.error(.argument, "a parameter cannot be MISSING", expression)
+            }
+            return .set(name, value)
+        case .reset(let name): return .reset(name)
+        case .show(let name): return .show(name)
+        case .showAll(let kind, let pattern):
+            guard let pattern else { return .showAll { (_) throws(QueryError) in true } }
+            guard case .string(let text)? = try compiler.constant(pattern, for: "the pattern")
+            else { throw compiler.error(.argument, "the pattern is no text", pattern) }
+            let matcher = try TextPattern.like(
+                text, escape: nil, isCaseInsensitive: kind == .caseInsensitiveLike)
+            return .showAll { (name) throws(QueryError) in try matcher.matches(name) }
+        default: throw QueryError(.meaning, "the statement is not about parameters")
+        }
+    }
+}

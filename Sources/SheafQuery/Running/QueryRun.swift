@@ -1,0 +1,208 @@
+package import SheafDocument
+
+/// What a run of a statement is given besides the statement.
+package struct QueryOptions: Sendable {
+    /// The values of parameters, by their names.
+    package var arguments: [String: Value]
+    /// Milliseconds since 1970.
+    package var now: Int64
+    /// Whether fields without a declared type are registers.
+    package var isStrict: Bool
+    /// What holds where the statement's own directives say nothing.
+    package var directives: [Object] = []
+    /// Counts nanoseconds, for PROFILE.
+    package var clock: @Sendable () -> UInt64
+    /// Makes ids for documents that come without one.
+    package var newID: @Sendable () -> Value
+
+    package init(
+        arguments: [String: Value] = [:], now: Int64, isStrict: Bool = false,
+        clock: @escaping @Sendable () -> UInt64, newID: @escaping @Sendable () -> Value
+    ) {
+        self.arguments = arguments
+        self.now = now
+        self.isStrict = isStrict
+        self.clock = clock
+        self.newID = newID
+    }
+}
+
+/// The rows of a result; what they are made of is valid as long as the store is kept.
+package struct QueryRows {
+    package let items: [ResultItem]
+    /// The columns in their order; none where rows are whole documents.
+    package let columns: [String]?
+
+    package init(items: [ResultItem] = [], columns: [String]? = nil) {
+        self.items = items
+        self.columns = columns
+    }
+
+    package init(objects: [Object], columns: [String]? = nil) {
+        self.init(items: objects.map { ResultItem(content: .object($0)) }, columns: columns)
+    }
+}
+
+/// What a statement is, as far as those who run it have to know.
+package enum StatementKind: Sendable {
+    /// It gives rows, and changes nothing.
+    case reading
+    /// It changes documents.
+    case writing
+    case createIndex(CreateIndex)
+    case dropIndex(DropIndex)
+    /// It suggests indexes, and makes them where that is asked for.
+    case advising(isProvisioning: Bool)
+    /// It is about parameters of the system.
+    case system
+}
+
+extension Statement {
+    package var kind: StatementKind { body.kind }
+}
+
+extension Statement.Body {
+    var kind: StatementKind {
+        switch self {
+        case .select, .explain: .reading
+        case .insert, .update, .delete: .writing
+        case .createIndex(let index): .createIndex(index)
+        case .dropIndex(let index): .dropIndex(index)
+        case .profile(let body): body.kind
+        case .advise(_, let isProvisioning): .advising(isProvisioning: isProvisioning)
+        case .set, .reset, .show, .showAll: .system
+        }
+    }
+}
+
+/// Runs a statement against a store.
+package struct QueryRun {
+    let statement: Statement
+    let options: QueryOptions
+    let environment: PlanEnvironment
+
+    package init(_ statement: Statement, on store: any QueryStore, _ options: QueryOptions) {
+        self.statement = statement
+        self.options = options
+        environment = PlanEnvironment(
+            text: statement.text, store: store, arguments: options.arguments,
+            context: FunctionContext(now: options.now), isStrict: options.isStrict,
+            directives: options.directives + statement.directives)
+    }
+
+    /// The text of the statement.
+    package var text: String { statement.text }
+
+    /// The rows of a statement that reads.
+    package func rows() throws(QueryError) -> QueryRows {
+        try rows(of: statement.body)
+    }
+
+    /// Makes the plan of a SELECT, and throws it away.
+    package func prepare() throws(QueryError) {
+        guard case .select(let select) = statement.body else { return }
+        let planner = SelectPlanner(select, environment)
+        _ = try planner.plan()
+    }
+
+    private func rows(of body: Statement.Body) throws(QueryError) -> QueryRows {
+        switch body {
+        case .select(let select): return try rows(of: select).rows
+        case .explain(let inner): return try explain(inner)
+        case .profile(let inner): return try profile(inner)
+        default: throw QueryError(.meaning, "the statement gives no rows")
+        }
+    }
+
+    func rows(
+        of select: Select, clock: (() -> UInt64)? = nil
+    ) throws(QueryError) -> (rows: QueryRows, planned: PlannedSelect) {
+        let planner = SelectPlanner(select, environment)
+        let plan = try planner.plan()
+        let run = SelectRun(plan, environment, clock: clock)
+        let items = try run.run()
+        let rows = QueryRows(items: items, columns: plan.projection.columnNames)
+        return (rows, PlannedSelect(select: select, plan: plan, tallies: run.tallies))
+    }
+
+    // MARK: Changes
+
+    /// What a statement that writes does to which documents.
+    package func mutations() throws(QueryError) -> MutationPlan {
+        guard case .profile(let body) = statement.body else {
+            return try mutations(of: statement.body)
+        }
+        var plan = try mutations(of: body, clock: options.clock)
+        plan.profile = MutationProfile(body, options.clock)
+        return plan
+    }
+
+    private func mutations(
+        of body: Statement.Body, clock: (() -> UInt64)? = nil
+    ) throws(QueryError) -> MutationPlan {
+        let planner = MutationPlanner(
+            environment: environment, newID: options.newID, clock: clock)
+        switch body {
+        case .update(let update): return try planner.plan(update)
+        case .delete(let delete): return try planner.plan(delete)
+        case .insert(let insert):
+            guard case .select(let select) = insert.documents else {
+                return try planner.plan(insert, rows: nil)
+            }
+            var objects: [Object] = []
+            let found = try rows(of: select, clock: clock)
+            for item in found.rows.items {
+                objects.append(try item.object(environment.store.names))
+            }
+            var plan = try planner.plan(insert, rows: objects)
+            plan.finding = found.planned
+            return plan
+        default: throw QueryError(.meaning, "the statement changes no documents")
+        }
+    }
+
+    /// The rows of a statement that has changed so many documents: those of RETURNING, and behind
+    /// them that of PROFILE.
+    package func returned(
+        _ documents: [Object], by plan: MutationPlan, changing count: Int
+    ) throws(QueryError) -> QueryRows {
+        let profile = plan.profile?.finish(plan, count, environment)
+        let rows = plan.returnsRows ? try returned(documents) : QueryRows()
+        return profile.map(rows.appending) ?? rows
+    }
+
+    private func returned(_ documents: [Object]) throws(QueryError) -> QueryRows {
+        guard let (source, columns) = statement.body.returning, !columns.isEmpty else {
+            return QueryRows()
+        }
+        let planner = SelectPlanner(
+            Select(columns: columns, source: source), environment, rows: documents)
+        let plan = try planner.plan()
+        let items = try SelectRun(plan, environment).run()
+        return QueryRows(items: items, columns: plan.projection.columnNames)
+    }
+}
+
+extension Statement.Body {
+    /// What a statement that changes documents gives back of them.
+    fileprivate var returning: (Source, [ResultColumn])? {
+        switch self {
+        case .insert(let insert): (insert.source, insert.returning)
+        case .update(let update): (update.source, update.returning)
+        case .delete(let delete): (delete.source, delete.returning)
+        case .profile(let inner): inner.returning
+        default: nil
+        }
+    }
+}
+
+extension ResultItem {
+    /// The row, decoded.
+    package func object(_ names: NameTable) throws(QueryError) -> Object {
+        switch content {
+        case .object(let object): return object
+        case .stored(let fields, let id):
+            return try Row(fields, id: id).object(FieldTypes(isStrict: false), names) ?? Object()
+        }
+    }
+}

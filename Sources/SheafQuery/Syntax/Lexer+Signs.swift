@@ -1,0 +1,80 @@
+/// Signs: operators, brackets and what stands between.
+extension Lexer {
+    /// The sign that begins with a byte.
+    mutating func sign(_ byte: UInt8) throws(QueryError) -> Token {
+        let start = offset
+        let following = self.byte(at: start + 1)
+        let (kind, length) = Self.pair(byte, following).map { ($0, 2) } ?? (Self.single(byte), 1)
+        guard let kind else { throw unknownSign(byte, following) }
+        offset += length
+        return Token(kind, start, offset)
+    }
+
+    private static func single(_ byte: UInt8) -> Token.Kind? {
+        switch byte {
+        case UInt8(ascii: "("): .leftParenthesis
+        case UInt8(ascii: ")"): .rightParenthesis
+        case UInt8(ascii: "["): .leftBracket
+        case UInt8(ascii: "]"): .rightBracket
+        case UInt8(ascii: "{"): .leftBrace
+        case UInt8(ascii: "}"): .rightBrace
+        case UInt8(ascii: ","): .comma
+        case UInt8(ascii: "."): .dot
+        case UInt8(ascii: ":"): .colon
+        case UInt8(ascii: ";"): .semicolon
+        case UInt8(ascii: "*"): .star
+        case UInt8(ascii: "/"): .slash
+        case UInt8(ascii: "%"): .percent
+        case UInt8(ascii: "+"): .plus
+        case UInt8(ascii: "-"): .minus
+        case UInt8(ascii: "="): .equal
+        case UInt8(ascii: "<"): .less
+        case UInt8(ascii: ">"): .greater
+        default: nil
+        }
+    }
+
+    private static func pair(_ first: UInt8, _ second: UInt8) -> Token.Kind? {
+        switch (first, second) {
+        case (UInt8(ascii: "="), UInt8(ascii: "=")): .equal
+        case (UInt8(ascii: "!"), UInt8(ascii: "=")), (UInt8(ascii: "<"), UInt8(ascii: ">")):
+            .notEqual
+        case (UInt8(ascii: "<"), UInt8(ascii: "=")): .lessOrEqual
+        case (UInt8(ascii: ">"), UInt8(ascii: "=")): .greaterOrEqual
+        case (UInt8(ascii: "|"), UInt8(ascii: "|")): .bars
+        case (UInt8(ascii: "-"), UInt8(ascii: ">")): .arrow
+        default: nil
+        }
+    }
+
+    private func unknownSign(_ byte: UInt8, _ following: UInt8) -> QueryError {
+        switch byte {
+        case UInt8(ascii: "!"):
+            return error("there is no operator !", hint: "did you mean NOT?", offset, offset + 1)
+        case UInt8(ascii: "&") where following == byte:
+            return error("there is no operator &&", hint: "did you mean AND?", offset, offset + 2)
+        case 0x80...:
+            var end = offset + 1
+            while self.byte(at: end) & 0xC0 == 0x80 { end += 1 }
+            return error(
+                "the character \(Self.name(of: text[offset..<end])) stands outside of quotes",
+                hint: "names with other letters than a to z stand in backticks", offset, end)
+        default:
+            let name = Self.name(of: text[offset...offset])
+            return error("the character \(name) means nothing here", offset, offset + 1)
+        }
+    }
+
+    /// A character itself where it can be seen, and its number otherwise.
+    private static func name(of bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let scalar = text.unicodeScalars.first else { return "" }
+        switch scalar.properties.generalCategory {
+        case .control, .format, .unassigned, .spaceSeparator, .lineSeparator, .paragraphSeparator,
+            .nonspacingMark, .privateUse, .surrogate:
+            let digits = String(scalar.value, radix: 16, uppercase: true)
+            return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        default: return text
+        }
+    }
+}

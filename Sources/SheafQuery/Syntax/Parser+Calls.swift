@@ -1,0 +1,102 @@
+/// Calls of functions, also of those that have words between their arguments.
+extension Parser {
+    /// A call whose name was read already; the parenthesis is the current token.
+    mutating func call(_ name: Token) throws(QueryError) -> Expression {
+        try enter()
+        try advance()
+        height = 0
+        let node: Expression.Node =
+            switch name.keyword {
+            case .cast: try cast()
+            case .trim: .call(try trim())
+            case .position: .call(try position())
+            default: .call(try call(named: lexer.lowercased(name)))
+            }
+        guard try take(.rightParenthesis) else {
+            throw unexpected(
+                "a comma or )", [.and, .or, .not, .in, .is, .like, .ilike, .between, .similar])
+        }
+        leave()
+        let range = SourceRange(name.lower, previousEnd)
+        try rise(above: height, at: range)
+        return Expression(node, at: range)
+    }
+
+    private mutating func call(named name: String) throws(QueryError) -> Call {
+        if token.kind == .star {
+            guard name == "count" else {
+                throw unexpected("an expression", hint: "only COUNT takes a *")
+            }
+            try advance()
+            return Call(name, [], isStar: true)
+        }
+        guard token.kind != .rightParenthesis else { return Call(name, []) }
+        let isDistinct = try take(.distinct)
+        return Call(name, try expressions("arguments"), isDistinct: isDistinct)
+    }
+
+    private mutating func cast() throws(QueryError) -> Expression.Node {
+        let value = try expression()
+        guard try take(.as) else { throw unexpected("AS and a type", [.as]) }
+        guard token.kind == .word, let type = CastType(rawValue: lexer.lowercased(token)) else {
+            throw unexpected("string, integer, float, boolean or binary")
+        }
+        try advance()
+        return .cast(value, type)
+    }
+
+    /// `TRIM(x)`, `TRIM(s, x)` or `TRIM([BOTH | LEADING | TRAILING] [x] FROM s)`.
+    private mutating func trim() throws(QueryError) -> Call {
+        var name = "trim"
+        var hasSide = false
+        switch token.keyword {
+        case .both, .leading, .trailing:
+            // They may be names of fields as well.
+            hasSide = Self.beginsOperand(try following())
+            if hasSide {
+                name =
+                    token.keyword == .both ? "trim" : token.keyword == .leading ? "ltrim" : "rtrim"
+                try advance()
+            }
+        default: break
+        }
+        if try take(.from) { return Call(name, [try expression()]) }
+        let arguments = try expressions("arguments")
+        let tallest = height
+        guard arguments.count == 1, try take(.from) else {
+            guard !hasSide else { throw unexpected("FROM", [.from]) }
+            return Call(name, arguments)
+        }
+        let text = try expression()
+        height = max(height, tallest)
+        return Call(name, [text] + arguments)
+    }
+
+    /// Whether a token begins an operand, and cannot go on with one.
+    private static func beginsOperand(_ token: Token) -> Bool {
+        switch token.kind {
+        case .string, .integer, .hexadecimal, .float, .quotedName, .colon, .leftParenthesis,
+            .leftBracket, .leftBrace:
+            true
+        case .word:
+            switch token.keyword {
+            case .is, .in, .not, .like, .ilike, .similar, .between, .and, .or: false
+            default: true
+            }
+        default: false
+        }
+    }
+
+    private mutating func position() throws(QueryError) -> Call {
+        // Whatever binds looser than IN stands in parentheses.
+        let part = try expression(.concatenation)
+        let partHeight = height
+        guard try take(.in) else {
+            throw unexpected(
+                "IN", [.in], hint: "it is position(part IN text), or pos(text, part)")
+        }
+        let text = try expression()
+        height = max(height, partHeight)
+        return Call("pos", [text, part])
+    }
+}

@@ -1,0 +1,156 @@
+/// How tight operators bind, the loosest first.
+enum Precedence: Int, Sendable {
+    case or, and, not, test, pattern, comparison, concatenation, sum, product, unary
+
+    /// The next tighter one.
+    var tighter: Precedence { Precedence(rawValue: rawValue + 1) ?? .unary }
+}
+
+/// Expressions, by the precedence of their operators.
+extension Parser {
+    /// An expression whose operators bind at least as tight as `minimum`.
+    ///
+    /// What stands behind an operator binds tighter than it does. So where an operator is followed
+    /// by one that binds tighter still, something has ended that only looks like an operand, like
+    /// the list of IN: `ceiling` is what remembers this.
+    mutating func expression(_ minimum: Precedence = .or) throws(QueryError) -> Expression {
+        var left: Expression
+        var ceiling = Precedence.unary
+        if token.keyword == .not {
+            guard minimum.rawValue <= Precedence.not.rawValue else {
+                throw unexpected("an expression", hint: "NOT .. stands in parentheses here")
+            }
+            left = try negation()
+            ceiling = .not
+        } else {
+            left = try operand()
+        }
+        while let precedence = try infix(), precedence.rawValue >= minimum.rawValue {
+            if precedence.rawValue >= ceiling.rawValue {
+                guard precedence == ceiling else { break }
+                throw failure(
+                    .syntax, "\(found(token)) does not follow another comparison",
+                    hint: "put one of the two in parentheses")
+            }
+            ceiling = precedence
+            switch precedence {
+            case .or, .and: left = try connective(left, precedence)
+            case .test: left = try test(left)
+            case .pattern: left = try pattern(left)
+            case .comparison: left = try comparison(left)
+            case .concatenation, .sum, .product: left = try arithmetic(left, precedence)
+            case .not, .unary: return left
+            }
+        }
+        return left
+    }
+
+    /// How tight the operator binds that the current token is or begins; nil where it is none.
+    private func infix() throws(QueryError) -> Precedence? {
+        switch token.kind {
+        case .star, .slash, .percent: return .product
+        case .plus, .minus: return .sum
+        case .bars: return .concatenation
+        case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual: return .comparison
+        case .word: break
+        default: return nil
+        }
+        switch token.keyword {
+        case .or: return .or
+        case .and: return .and
+        case .is: return .test
+        case .like, .ilike, .similar: return .pattern
+        case .in, .between: return .comparison
+        case .not:
+            switch try following().keyword {
+            case .in, .between: return .comparison
+            default: return .pattern
+            }
+        default: return nil
+        }
+    }
+
+    // MARK: Operands
+
+    private mutating func negation() throws(QueryError) -> Expression {
+        let start = token.lower
+        try enter()
+        try advance()
+        let operand = try expression(.not)
+        leave()
+        let range = SourceRange(start, operand.range.upper)
+        try rise(above: height, at: range)
+        return Expression(.not(operand), at: range)
+    }
+
+    /// What operators stand between.
+    private mutating func operand() throws(QueryError) -> Expression {
+        guard token.kind == .minus else { return try primary() }
+        let start = token.lower
+        try enter()
+        try advance()
+        let result: Expression
+        switch token.kind {
+        case .integer, .hexadecimal, .float:
+            let value = try lexer.number(token, isNegative: true)
+            try advance()
+            height = 0
+            result = Expression(.literal(value), at: SourceRange(start, previousEnd))
+        default:
+            let operand = try operand()
+            let range = SourceRange(start, operand.range.upper)
+            try rise(above: height, at: range)
+            result = Expression(.negate(operand), at: range)
+        }
+        leave()
+        return result
+    }
+
+    // MARK: Chains
+
+    private mutating func connective(
+        _ left: Expression, _ precedence: Precedence
+    ) throws(QueryError) -> Expression {
+        let keyword: Keyword = precedence == .or ? .or : .and
+        var terms = [left]
+        var tallest = height
+        while try take(keyword) {
+            try checkTerms(terms.count, "terms")
+            let term = try expression(precedence.tighter)
+            tallest = max(tallest, height)
+            terms.append(term)
+        }
+        let range = SourceRange(left.range.lower, previousEnd)
+        try rise(above: tallest, at: range)
+        return Expression(precedence == .or ? .or(terms) : .and(terms), at: range)
+    }
+
+    private mutating func arithmetic(
+        _ left: Expression, _ precedence: Precedence
+    ) throws(QueryError) -> Expression {
+        var steps: [ArithmeticStep] = []
+        var tallest = height
+        while let operation = arithmeticOperator(precedence) {
+            try checkTerms(steps.count + 1, "terms")
+            try advance()
+            let operand = try expression(precedence.tighter)
+            tallest = max(tallest, height)
+            steps.append(ArithmeticStep(operation, operand))
+        }
+        let range = SourceRange(left.range.lower, previousEnd)
+        try rise(above: tallest, at: range)
+        return Expression(.arithmetic(left, steps), at: range)
+    }
+
+    private func arithmeticOperator(_ precedence: Precedence) -> ArithmeticOperator? {
+        switch (precedence, token.kind) {
+        case (.product, .star): .multiply
+        case (.product, .slash): .divide
+        case (.product, .percent): .remainder
+        case (.sum, .plus): .add
+        case (.sum, .minus): .subtract
+        case (.concatenation, .bars): .concatenate
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,73 @@
+/// Names, paths and parameters.
+extension Parser {
+    /// A name, unless it is a keyword that is reserved in `place`.
+    mutating func name(
+        _ what: StaticString, in place: Keyword.Reservation = .everywhere
+    ) throws(QueryError) -> Name {
+        switch token.kind {
+        case .quotedName: break
+        case .word:
+            let reservation = token.keyword?.reservation ?? .nowhere
+            guard reservation == .nowhere || reservation.rawValue < place.rawValue else {
+                let spelling = lexer.spelling(token)
+                throw unexpected("\(what)", hint: "as a name, write it in backticks: `\(spelling)`")
+            }
+        case .colon: throw refusedParameter("\(what)")
+        case .string:
+            throw unexpected("\(what)", hint: "quotes make strings; names stand in backticks")
+        default: throw unexpected("\(what)")
+        }
+        return try anyName(what)
+    }
+
+    /// A name where nothing else can stand, so that keywords are names as well.
+    mutating func anyName(_ what: StaticString) throws(QueryError) -> Name {
+        switch token.kind {
+        case .word, .quotedName: break
+        case .colon: throw refusedParameter("\(what)")
+        default: throw unexpected("\(what)")
+        }
+        let name = Name(lexer.name(token), at: token.range)
+        try advance()
+        return name
+    }
+
+    func refusedParameter(_ what: String) -> QueryError {
+        unexpected(what, hint: "a parameter stands for a value, never for a name or a path")
+    }
+
+    /// Names with dots between them.
+    mutating func path(_ what: StaticString) throws(QueryError) -> Path {
+        let first = try name(what)
+        return try path(from: first.text, at: first.range)
+    }
+
+    /// A path whose first name was read already.
+    mutating func path(from first: String, at range: SourceRange) throws(QueryError) -> Path {
+        var names = [first]
+        while token.kind == .dot {
+            try advance()
+            try checkTerms(
+                names.count, "names in the path", limit: QueryLimits.maximumPathLength)
+            guard token.kind != .star else {
+                throw unexpected("a name", hint: "all fields of a collection are a column only")
+            }
+            names.append(try anyName("a name").text)
+        }
+        return Path(names, at: SourceRange(range.lower, previousEnd))
+    }
+
+    /// `:name`.
+    mutating func parameter() throws(QueryError) -> Expression {
+        let start = token
+        try advance()
+        guard token.kind == .word, token.lower == start.upper else {
+            throw unexpected("the name of a parameter behind the colon")
+        }
+        let name = lexer.spelling(token)
+        note(parameter: name)
+        try advance()
+        height = 0
+        return Expression(.parameter(name), at: SourceRange(start.lower, previousEnd))
+    }
+}

@@ -1,0 +1,122 @@
+/// SELECT, and the clauses that other statements share with it.
+extension Parser {
+    mutating func select() throws(QueryError) -> Select {
+        try advance()
+        while token.kind == .directive {
+            try checkTerms(directives.count, "directives")
+            directives.append(try directive())
+        }
+        let isDistinct = try take(.distinct)
+        let columns = try columns()
+        guard try take(.from) else {
+            throw unexpected(
+                columns.count == 1 ? "a comma or FROM" : "FROM", [.from],
+                hint: token.kind == .endOfStatement ? "FROM system:dual has one row" : nil)
+        }
+        var select = Select(columns: columns, source: try source(as: .selected))
+        select.isDistinct = isDistinct
+        while let kind = try joinKind() {
+            try checkTerms(select.joins.count, "joins", limit: QueryLimits.maximumJoins)
+            let source = try source(as: .joined)
+            try expect(.on)
+            select.joins.append(Join(kind, source, on: try expression()))
+        }
+        select.condition = try condition()
+        if try take(.group) {
+            try expect(.by)
+            select.groups = try expressions("groups")
+        }
+        if try take(.having) { select.having = try expression() }
+        select.ordering = try ordering()
+        return select
+    }
+
+    private mutating func joinKind() throws(QueryError) -> Join.Kind? {
+        let kind: Join.Kind
+        switch token.keyword {
+        case .join:
+            try advance()
+            return .inner
+        case .inner: kind = .inner
+        case .left: kind = .left
+        case .right: kind = .right
+        default: return nil
+        }
+        try advance()
+        if kind != .inner { _ = try take(.outer) }
+        try expect(.join)
+        return kind
+    }
+
+    // MARK: Columns
+
+    mutating func columns() throws(QueryError) -> [ResultColumn] {
+        try list("columns") { (parser) throws(QueryError) in try parser.column() }
+    }
+
+    private mutating func column() throws(QueryError) -> ResultColumn {
+        if token.kind == .star {
+            let range = token.range
+            try advance()
+            return .all(qualifier: nil, at: range)
+        }
+        if let column = try qualifiedStar() { return column }
+        let expression = try expression()
+        return .expression(expression, alias: try alias())
+    }
+
+    /// `orders.*`; nil where there is something else, of which nothing is taken.
+    private mutating func qualifiedStar() throws(QueryError) -> ResultColumn? {
+        guard token.kind == .word || token.kind == .quotedName else { return nil }
+        var ahead = lexer
+        guard try ahead.next().kind == .dot, try ahead.next().kind == .star else { return nil }
+        let name = try name("a collection")
+        try advance()
+        try advance()
+        return .all(qualifier: name, at: SourceRange(name.range.lower, previousEnd))
+    }
+
+    /// `[AS] alias`.
+    mutating func alias() throws(QueryError) -> Name? {
+        if try take(.as) { return try name("an alias") }
+        switch token.kind {
+        case .quotedName: return try name("an alias")
+        case .word where (token.keyword?.reservation ?? .nowhere) == .nowhere:
+            bareAlias = token
+            return try name("an alias")
+        default: return nil
+        }
+    }
+
+    // MARK: Clauses
+
+    mutating func condition() throws(QueryError) -> Expression? {
+        try take(.where) ? try expression() : nil
+    }
+
+    /// ORDER BY, LIMIT and OFFSET.
+    mutating func ordering() throws(QueryError) -> Ordering {
+        var terms: [OrderTerm] = []
+        if try take(.order) {
+            try expect(.by)
+            terms = try list("terms of ORDER BY") { (parser) throws(QueryError) in
+                let expression = try parser.expression()
+                return OrderTerm(expression, isDescending: try parser.direction())
+            }
+        }
+        let limit = try take(.limit) ? try expression() : nil
+        let offset = try take(.offset) ? try expression() : nil
+        return Ordering(terms: terms, limit: limit, offset: offset)
+    }
+
+    /// Whether there is DESC; ASC is what is meant without a word.
+    mutating func direction() throws(QueryError) -> Bool {
+        if try take(.desc) { return true }
+        _ = try take(.asc)
+        return false
+    }
+
+    mutating func returning() throws(QueryError) -> [ResultColumn] {
+        try take(.returning) ? try columns() : []
+    }
+}

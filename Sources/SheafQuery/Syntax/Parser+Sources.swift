@@ -1,0 +1,174 @@
+import SheafDocument
+
+/// What a collection is used for, which decides what may stand behind its name.
+enum SourceRole: Sendable {
+    case selected, joined, inserted, updated, removed
+
+    var hasAlias: Bool { self == .selected || self == .joined }
+    var hasUse: Bool { self != .inserted }
+}
+
+/// Collections, and what stands behind their names.
+extension Parser {
+    mutating func source(as role: SourceRole) throws(QueryError) -> Source {
+        let hasKeyword = token.keyword == .collection
+        if hasKeyword {
+            try advance()
+            guard token.kind == .quotedName || token.kind == .word,
+                token.keyword?.reservation ?? .nowhere == .nowhere
+            else {
+                throw unexpected(
+                    "the name of a collection behind COLLECTION",
+                    hint: "for a collection of this name, write `collection` in backticks")
+            }
+        }
+        let name = try collectionName()
+        var directives = try sourceDirectives()
+        var types: [FieldType] = []
+        if token.kind == .leftParenthesis {
+            guard role != .updated || hasKeyword else {
+                throw unexpected(
+                    "APPLY, SET or UNSET", hint: "types stand behind UPDATE COLLECTION only")
+            }
+            types = try fieldTypes()
+            directives += try sourceDirectives()
+        }
+        var alias: Name?
+        if role.hasAlias {
+            alias = try self.alias()
+            directives += try sourceDirectives()
+        }
+        var uses = Uses()
+        while role.hasUse, try take(.use) { try use(&uses, role) }
+        return Source(
+            name, hasCollectionKeyword: hasKeyword, types: types, alias: alias, ids: uses.ids,
+            index: uses.index, directives: directives + uses.directives)
+    }
+
+    /// The name of a collection, with its namespace if it is one of the system's.
+    mutating func collectionName() throws(QueryError) -> Name {
+        let name = try name("the name of a collection", in: .besideClauses)
+        guard token.kind == .colon else { return name }
+        guard name.text == "system", token.lower == previousEnd else {
+            throw failure(
+                .syntax, "a colon does not follow the name of a collection",
+                hint: "a parameter stands for a value, never for a name; "
+                    + "the only namespace is system")
+        }
+        try advance()
+        let inner = try anyName("the name of a collection of the system")
+        return Name(
+            name.text + ":" + inner.text, at: SourceRange(name.range.lower, inner.range.upper))
+    }
+
+    // MARK: Types
+
+    private mutating func fieldTypes() throws(QueryError) -> [FieldType] {
+        try enter()
+        try expect(.leftParenthesis)
+        let types = try list("types") { (parser) throws(QueryError) in try parser.fieldType() }
+        guard try take(.rightParenthesis) else { throw unexpected("a comma or )") }
+        leave()
+        return types
+    }
+
+    private mutating func fieldType() throws(QueryError) -> FieldType {
+        let name = try name("the name of a field")
+        let kind: FieldType.Kind
+        switch token.keyword {
+        case .map:
+            try advance()
+            return FieldType(
+                name, .map(token.kind == .leftParenthesis ? try fieldTypes() : []))
+        case .register: kind = .register
+        case .counter: kind = .counter
+        case .pnCounter: kind = .olderCounter
+        case .attachment: kind = .attachment
+        default:
+            throw unexpected(
+                "MAP, REGISTER, COUNTER, PN_COUNTER or ATTACHMENT",
+                [.map, .register, .counter, .pnCounter, .attachment],
+                hint: token.kind == .dot ? "fields of fields are in a MAP(..)" : nil)
+        }
+        try advance()
+        return FieldType(name, kind)
+    }
+
+    // MARK: USE
+
+    private struct Uses {
+        var ids: IDSelection?
+        var index: Name?
+        var directives: [Object] = []
+    }
+
+    private mutating func use(_ uses: inout Uses, _ role: SourceRole) throws(QueryError) {
+        let start = token
+        switch token.keyword {
+        case .ids where role == .joined:
+            throw failure(
+                .syntax, "USE IDS is not for joins", hint: "compare _id in the condition instead")
+        case .ids:
+            guard uses.ids == nil else { throw repeated("USE IDS", start) }
+            try advance()
+            uses.ids =
+                try take(.list)
+                ? .expression(try expression()) : .list(try expressions("IDs"))
+        case .index:
+            guard uses.index == nil else { throw repeated("USE INDEX", start) }
+            try advance()
+            let name = token.range
+            uses.index = Name(try literalText("the name of an index, in quotes"), at: name)
+        case .directives:
+            try advance()
+            let range = token.range
+            let text = try literalText("directives as JSON, in quotes")
+            uses.directives.append(try object(json: text, at: range))
+        default:
+            throw unexpected("IDS, INDEX or DIRECTIVES", [.ids, .index, .directives])
+        }
+    }
+
+    private func repeated(_ what: String, _ token: Token) -> QueryError {
+        failure(.syntax, "there is more than one \(what)", at: token.range)
+    }
+
+    private mutating func literalText(_ what: StaticString) throws(QueryError) -> String {
+        guard token.kind != .colon else { throw refusedParameter("\(what)") }
+        guard token.kind == .string else { throw unexpected("\(what)") }
+        let text = try lexer.string(token)
+        try advance()
+        return text
+    }
+
+    // MARK: Directives
+
+    private mutating func sourceDirectives() throws(QueryError) -> [Object] {
+        var directives: [Object] = []
+        while token.kind == .directive {
+            try checkTerms(directives.count, "directives")
+            directives.append(try directive())
+        }
+        return directives
+    }
+
+    /// What the current token says, which is a directive.
+    mutating func directive() throws(QueryError) -> Object {
+        let spelling = lexer.spelling(token).utf8.dropFirst(3)
+        let hasEnd = lexer.byte(at: token.lower) == UInt8(ascii: "/")
+        let json = String(Substring(hasEnd ? spelling.dropLast(2) : spelling))
+        let object = try object(json: json, at: token.range)
+        try advance()
+        return object
+    }
+
+    private func object(json: String, at range: SourceRange) throws(QueryError) -> Object {
+        do throws(JSONError) {
+            if case .object(let object) = try Value(json: json) { return object }
+        } catch {
+            throw failure(
+                .syntax, "a directive is an object in JSON", hint: "in it, \(error)", at: range)
+        }
+        throw failure(.syntax, "a directive is an object in JSON", at: range)
+    }
+}

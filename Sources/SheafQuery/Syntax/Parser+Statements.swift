@@ -1,0 +1,153 @@
+/// Which statement it is, and those that are about statements.
+extension Parser {
+    private static let documentStatements: [Keyword] = [.select, .insert, .update, .delete, .evict]
+    private static let statements =
+        documentStatements + [.create, .drop, .explain, .profile, .advise, .alter, .show]
+
+    mutating func body() throws(QueryError) -> Statement.Body {
+        try leadingDirectives()
+        switch token.keyword {
+        case .explain:
+            try advance()
+            return .explain(try explained())
+        case .profile:
+            try advance()
+            return .profile(try explained())
+        case .advise:
+            try advance()
+            let isProvisioning = try take(.and)
+            if isProvisioning { try expect(.provision) }
+            return .advise(try explained(), isProvisioning: isProvisioning)
+        case .create: return .createIndex(try createIndex())
+        case .drop: return .dropIndex(try dropIndex())
+        case .alter: return try alterSystem()
+        case .show: return try show()
+        default: break
+        }
+        if let body = try documentStatement() { return body }
+        guard token.kind != .endOfStatement else {
+            throw failure(.syntax, "the statement is empty")
+        }
+        throw unexpected("a statement", Self.statements)
+    }
+
+    private mutating func leadingDirectives() throws(QueryError) {
+        while token.kind == .directive {
+            try checkTerms(directives.count, "directives")
+            directives.append(try directive())
+        }
+    }
+
+    /// The statement behind EXPLAIN and its like.
+    private mutating func explained() throws(QueryError) -> Statement.Body {
+        try leadingDirectives()
+        if let body = try documentStatement() { return body }
+        throw unexpected("SELECT, INSERT, UPDATE, DELETE or EVICT", Self.documentStatements)
+    }
+
+    /// A statement about documents; nil where there is none.
+    private mutating func documentStatement() throws(QueryError) -> Statement.Body? {
+        switch token.keyword {
+        case .select: .select(try select())
+        case .insert: .insert(try insert())
+        case .update: .update(try update())
+        case .delete, .evict: .delete(try delete())
+        default: nil
+        }
+    }
+
+    // MARK: Indexes
+
+    private mutating func createIndex() throws(QueryError) -> CreateIndex {
+        try advance()
+        guard token.keyword != .collection else {
+            throw failure(
+                .syntax, "there is no CREATE COLLECTION",
+                hint: "a collection exists once a document is in it")
+        }
+        try expect(.index)
+        var allowsExisting = false
+        if token.keyword == .if, try following().keyword == .not {
+            try advance()
+            try advance()
+            try expect(.exists)
+            allowsExisting = true
+        }
+        let name = try name("the name of the index", in: .besideClauses)
+        try expect(.on)
+        let collection = try collectionName()
+        try expect(.leftParenthesis)
+        let fields = try list("fields") { (parser) throws(QueryError) in
+            let path = try parser.path("a path")
+            if parser.token.kind == .leftParenthesis {
+                throw parser.unexpected("ASC, DESC, a comma or )", hint: "only paths are indexed")
+            }
+            return CreateIndex.Field(path, isDescending: try parser.direction())
+        }
+        guard try take(.rightParenthesis) else {
+            throw unexpected("ASC, DESC, a comma or )", [.asc, .desc])
+        }
+        return CreateIndex(name, on: collection, fields, allowsExisting: allowsExisting)
+    }
+
+    private mutating func dropIndex() throws(QueryError) -> DropIndex {
+        try advance()
+        guard token.keyword != .collection else {
+            throw failure(
+                .syntax, "there is no DROP COLLECTION",
+                hint: "DELETE removes documents everywhere, EVICT only here")
+        }
+        try expect(.index)
+        var allowsMissing = false
+        if token.keyword == .if, try following().keyword == .exists {
+            try advance()
+            try advance()
+            allowsMissing = true
+        }
+        let name = try name("the name of the index", in: .besideClauses)
+        try expect(.on)
+        return DropIndex(name, on: try collectionName(), allowsMissing: allowsMissing)
+    }
+
+    // MARK: System parameters
+
+    private mutating func alterSystem() throws(QueryError) -> Statement.Body {
+        try advance()
+        try expect(.system)
+        if try take(.reset) {
+            if try take(.all) { return .reset(parameter: nil) }
+            return .reset(parameter: try systemParameter())
+        }
+        guard try take(.set) else { throw unexpected("SET or RESET", [.set, .reset]) }
+        let name = try systemParameter()
+        if token.kind == .equal {
+            try advance()
+        } else {
+            guard try take(.to) else { throw unexpected("= or TO", [.to]) }
+        }
+        if try take(.default) { return .reset(parameter: name) }
+        return .set(parameter: name, try expression())
+    }
+
+    private mutating func show() throws(QueryError) -> Statement.Body {
+        try advance()
+        guard try take(.all) else { return .show(parameter: try systemParameter()) }
+        let kind: Pattern.Kind? =
+            switch token.keyword {
+            case .like: .like
+            case .ilike: .caseInsensitiveLike
+            default: nil
+            }
+        guard let kind else { return .showAll(nil, pattern: nil) }
+        try advance()
+        return .showAll(kind, pattern: try expression())
+    }
+
+    /// The name of a system parameter, whose case does not matter.
+    private mutating func systemParameter() throws(QueryError) -> String {
+        guard token.kind == .word else { return try name("a system parameter").text.lowercased() }
+        let name = lexer.lowercased(token)
+        _ = try self.name("a system parameter")
+        return name
+    }
+}

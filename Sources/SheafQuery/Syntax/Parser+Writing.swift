@@ -1,0 +1,99 @@
+/// INSERT, UPDATE, DELETE and EVICT.
+extension Parser {
+    mutating func insert() throws(QueryError) -> Insert {
+        try advance()
+        try expect(.into)
+        let source = try source(as: .inserted)
+        if token.keyword == .select {
+            let documents = Insert.Documents.select(try select())
+            let conflict = try conflict()
+            return Insert(
+                into: source, documents, isInitial: false, onConflict: conflict,
+                returning: try returning())
+        }
+        let isInitial = try take(.initial)
+        let documents = Insert.Documents.expressions(try documents(isInitial: isInitial))
+        guard !isInitial else {
+            guard token.keyword != .on, token.keyword != .returning else {
+                throw unexpected(
+                    "the end of the statement",
+                    hint: "INSERT .. INITIAL does nothing where there is a document already")
+            }
+            return Insert(
+                into: source, documents, isInitial: true, onConflict: .doNothing, returning: [])
+        }
+        let conflict = try conflict()
+        return Insert(
+            into: source, documents, isInitial: false, onConflict: conflict,
+            returning: try returning())
+    }
+
+    private mutating func documents(isInitial: Bool) throws(QueryError) -> [Expression] {
+        guard token.keyword == .documents || token.keyword == .values else {
+            throw unexpected(
+                isInitial ? "DOCUMENTS or VALUES" : "DOCUMENTS, VALUES, INITIAL or SELECT",
+                [.documents, .values, .initial, .select])
+        }
+        try advance()
+        return try list("documents") { (parser) throws(QueryError) in
+            try parser.expect(.leftParenthesis)
+            let document = try parser.expression()
+            guard try parser.take(.rightParenthesis) else {
+                throw parser.unexpected(
+                    ")",
+                    hint: parser.token.kind == .comma
+                        ? "each document has parentheses of its own" : nil)
+            }
+            return document
+        }
+    }
+
+    /// `ON ID CONFLICT ..`; without it, a conflict is an error.
+    private mutating func conflict() throws(QueryError) -> Insert.Conflict {
+        guard try take(.on) else { return .fail }
+        try expect(.id)
+        try expect(.conflict)
+        let hasDo = try take(.do)
+        if try take(.fail) { return .fail }
+        guard hasDo else { throw unexpected("DO or FAIL", [.do, .fail]) }
+        if try take(.nothing) { return .doNothing }
+        if try take(.update) { return .merge }
+        if try take(.merge) { return .merge }
+        if try take(.updateLocalDiff) { return .mergeDifferences }
+        throw unexpected(
+            "FAIL, NOTHING, UPDATE, MERGE or UPDATE_LOCAL_DIFF",
+            [.fail, .nothing, .update, .merge, .updateLocalDiff])
+    }
+
+    mutating func update() throws(QueryError) -> Update {
+        try advance()
+        let source = try source(as: .updated)
+        var writer = AssignmentList(types: source.types)
+        if try take(.apply) { try applications(&writer) }
+        if try take(.set) { try settings(&writer) }
+        if try take(.unset) {
+            repeat {
+                try checkTerms(writer.assignments.count, "assignments")
+                writer.assignments.append(.unset(try target()))
+            } while try take(.comma)
+        }
+        guard !writer.assignments.isEmpty else {
+            throw unexpected("APPLY, SET or UNSET", [.apply, .set, .unset])
+        }
+        let condition = try condition()
+        return Update(
+            source, writer.assignments, condition: condition, returning: try returning())
+    }
+
+    mutating func delete() throws(QueryError) -> Delete {
+        let isEviction = token.keyword == .evict
+        try advance()
+        try expect(.from)
+        let source = try source(as: .removed)
+        let condition = try condition()
+        let ordering = try ordering()
+        return Delete(
+            from: source, isEviction: isEviction, condition: condition, ordering: ordering,
+            returning: try returning())
+    }
+}

@@ -1,0 +1,110 @@
+import SheafDocument
+
+/// Writes trees as statements, each in one way only; what it writes is parsed into the same tree.
+struct Printer {
+    private(set) var text = ""
+
+    mutating func write(_ words: String) {
+        text += words
+    }
+
+    /// Writes elements with something between them.
+    mutating func write<Element>(
+        _ elements: some Sequence<Element>, separator: String = ", ",
+        _ body: (inout Printer, Element) -> Void
+    ) {
+        var isFirst = true
+        for element in elements {
+            if !isFirst { write(separator) }
+            isFirst = false
+            body(&self, element)
+        }
+    }
+
+    /// Writes a name, in backticks where it is none without them or a keyword.
+    mutating func write(name: String, isBehindDot: Bool = false) {
+        var copy = name
+        let isBare = copy.withUTF8 { letters in
+            guard let first = letters.first, !Lexer.isDigit(first),
+                letters.allSatisfy(Lexer.isNamePart)
+            else { return false }
+            return isBehindDot || KeywordTable.shared.keyword(letters) == nil
+        }
+        guard !isBare else { return write(name) }
+        write("`")
+        for scalar in name.unicodeScalars {
+            text.unicodeScalars.append(scalar)
+            if scalar == "`" { write("`") }
+        }
+        write("`")
+    }
+
+    mutating func write(path: [String]) {
+        for (index, name) in path.enumerated() {
+            if index > 0 { write(".") }
+            write(name: name, isBehindDot: index > 0)
+        }
+    }
+
+    mutating func write(string: String) {
+        write("'")
+        for scalar in string.unicodeScalars {
+            switch scalar {
+            case "'": write("\\'")
+            case "\\": write("\\\\")
+            case "\n": write("\\n")
+            case "\r": write("\\r")
+            case "\t": write("\\t")
+            case "\0"..."\u{1F}":
+                let digits = String(scalar.value, radix: 16)
+                write("\\u" + String(repeating: "0", count: 4 - digits.count) + digits)
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        write("'")
+    }
+
+    /// Writes a value as a literal; bytes have none, and look like those that JSON has instead.
+    mutating func write(value: Value) {
+        switch value {
+        case .null: write("NULL")
+        case .bool(let value): write(value ? "TRUE" : "FALSE")
+        case .integer(let value): write("\(value)")
+        case .float(let value): write("\(value)")
+        case .string(let value): write(string: value)
+        case .bytes: write(value.json)
+        case .array(let values):
+            write("[")
+            write(values) { $0.write(value: $1) }
+            write("]")
+        case .object(let object):
+            write("{")
+            write(object) { printer, field in
+                printer.write(string: field.name)
+                printer.write(": ")
+                printer.write(value: field.value)
+            }
+            write("}")
+        }
+    }
+
+    /// Writes a directive with a space on the side where something follows.
+    mutating func write(directives: [Object], isLeading: Bool) {
+        for directive in directives {
+            if !isLeading { write(" ") }
+            write("/*+ ")
+            var last: UInt8 = 0
+            var bytes: [UInt8] = []
+            for byte in Value.object(directive).json.utf8 {
+                // The end of the comment may stand in a string.
+                if last == UInt8(ascii: "*"), byte == UInt8(ascii: "/") {
+                    bytes.append(UInt8(ascii: "\\"))
+                }
+                bytes.append(byte)
+                last = byte
+            }
+            write(String(decoding: bytes, as: UTF8.self))
+            write(isLeading ? " */ " : " */")
+        }
+    }
+}

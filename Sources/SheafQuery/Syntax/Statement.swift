@@ -1,0 +1,287 @@
+package import SheafDocument
+
+/// A statement as it was written.
+package struct Statement: Sendable {
+    package let text: String
+    package let body: Body
+    /// What `/*+ {..} */` says at the start of the statement or behind SELECT, one after the other.
+    package let directives: [Object]
+    /// The names of all parameters, each once, in the order of their appearance.
+    package let parameters: [String]
+
+    package init(text: String, body: Body, directives: [Object], parameters: [String]) {
+        self.text = text
+        self.body = body
+        self.directives = directives
+        self.parameters = parameters
+    }
+
+    package indirect enum Body: Sendable {
+        case select(Select)
+        case insert(Insert)
+        case update(Update)
+        case delete(Delete)
+        case createIndex(CreateIndex)
+        case dropIndex(DropIndex)
+        case explain(Body)
+        case profile(Body)
+        case advise(Body, isProvisioning: Bool)
+        case set(parameter: String, Expression)
+        /// Of one parameter, or of all.
+        case reset(parameter: String?)
+        case show(parameter: String)
+        case showAll(Pattern.Kind?, pattern: Expression?)
+    }
+}
+
+/// A name, and where it stands.
+package struct Name: Sendable {
+    package let text: String
+    package let range: SourceRange
+
+    package init(_ text: String, at range: SourceRange) {
+        self.text = text
+        self.range = range
+    }
+}
+
+/// A path of names with dots between them, and where it stands.
+package struct Path: Sendable {
+    package let names: [String]
+    package let range: SourceRange
+
+    package init(_ names: [String], at range: SourceRange) {
+        self.names = names
+        self.range = range
+    }
+}
+
+/// `features MAP(trim REGISTER)`.
+package struct FieldType: Sendable {
+    package enum Kind: Sendable {
+        case map([FieldType])
+        case register
+        case counter
+        case olderCounter
+        case attachment
+    }
+
+    package let name: Name
+    package let kind: Kind
+
+    package init(_ name: Name, _ kind: Kind) {
+        self.name = name
+        self.kind = kind
+    }
+}
+
+/// USE IDS: a list, or an expression that is one.
+package enum IDSelection: Sendable {
+    case list([Expression])
+    case expression(Expression)
+}
+
+/// A collection that a statement reads or writes.
+package struct Source: Sendable {
+    /// With its namespace, if there is one: `system:indexes`.
+    package let name: Name
+    package let hasCollectionKeyword: Bool
+    package let types: [FieldType]
+    package let alias: Name?
+    package let ids: IDSelection?
+    /// USE INDEX; an empty name allows a scan of the inner side of a join.
+    package let index: Name?
+    package let directives: [Object]
+
+    package init(
+        _ name: Name, hasCollectionKeyword: Bool = false, types: [FieldType] = [],
+        alias: Name? = nil, ids: IDSelection? = nil, index: Name? = nil, directives: [Object] = []
+    ) {
+        self.name = name
+        self.hasCollectionKeyword = hasCollectionKeyword
+        self.types = types
+        self.alias = alias
+        self.ids = ids
+        self.index = index
+        self.directives = directives
+    }
+}
+
+package struct Join: Sendable {
+    package enum Kind: String, Sendable {
+        case inner = "INNER"
+        case left = "LEFT"
+        case right = "RIGHT"
+    }
+
+    package let kind: Kind
+    package let source: Source
+    package let condition: Expression
+
+    package init(_ kind: Kind, _ source: Source, on condition: Expression) {
+        self.kind = kind
+        self.source = source
+        self.condition = condition
+    }
+}
+
+/// A column of a result.
+package enum ResultColumn: Sendable {
+    /// `*`, or `orders.*`.
+    case all(qualifier: Name?, at: SourceRange)
+    case expression(Expression, alias: Name?)
+}
+
+package struct OrderTerm: Sendable {
+    package let expression: Expression
+    package let isDescending: Bool
+
+    package init(_ expression: Expression, isDescending: Bool) {
+        self.expression = expression
+        self.isDescending = isDescending
+    }
+}
+
+/// ORDER BY, LIMIT and OFFSET.
+package struct Ordering: Sendable {
+    package let terms: [OrderTerm]
+    package let limit: Expression?
+    package let offset: Expression?
+
+    package init(terms: [OrderTerm] = [], limit: Expression? = nil, offset: Expression? = nil) {
+        self.terms = terms
+        self.limit = limit
+        self.offset = offset
+    }
+}
+
+package struct Select: Sendable {
+    package var isDistinct = false
+    package var columns: [ResultColumn]
+    package var source: Source
+    package var joins: [Join] = []
+    package var condition: Expression?
+    package var groups: [Expression] = []
+    package var having: Expression?
+    package var ordering = Ordering()
+
+    package init(columns: [ResultColumn], source: Source) {
+        self.columns = columns
+        self.source = source
+    }
+}
+
+package struct Insert: Sendable {
+    package enum Conflict: Sendable {
+        case fail
+        case doNothing
+        case merge
+        case mergeDifferences
+    }
+
+    package enum Documents: Sendable {
+        case expressions([Expression])
+        case select(Select)
+    }
+
+    package let source: Source
+    package let documents: Documents
+    package let isInitial: Bool
+    package let conflict: Conflict
+    package let returning: [ResultColumn]
+
+    package init(
+        into source: Source, _ documents: Documents, isInitial: Bool, onConflict: Conflict,
+        returning: [ResultColumn]
+    ) {
+        self.source = source
+        self.documents = documents
+        self.isInitial = isInitial
+        conflict = onConflict
+        self.returning = returning
+    }
+}
+
+/// What UPDATE does to a field; the older mutators are translated into these.
+package enum Assignment: Sendable {
+    case set(Path, Expression)
+    case unset(Path)
+    case increment(Path, by: Expression)
+    /// Without a number, with zero.
+    case restart(Path, with: Expression?)
+    case incrementOlder(Path, by: Expression)
+}
+
+package struct Update: Sendable {
+    package let source: Source
+    /// In the order in which they are written.
+    package let assignments: [Assignment]
+    package let condition: Expression?
+    package let returning: [ResultColumn]
+
+    package init(
+        _ source: Source, _ assignments: [Assignment], condition: Expression?,
+        returning: [ResultColumn]
+    ) {
+        self.source = source
+        self.assignments = assignments
+        self.condition = condition
+        self.returning = returning
+    }
+}
+
+/// DELETE or EVICT.
+package struct Delete: Sendable {
+    package let source: Source
+    package let isEviction: Bool
+    package let condition: Expression?
+    package let ordering: Ordering
+    package let returning: [ResultColumn]
+
+    package init(
+        from source: Source, isEviction: Bool, condition: Expression?, ordering: Ordering,
+        returning: [ResultColumn]
+    ) {
+        self.source = source
+        self.isEviction = isEviction
+        self.condition = condition
+        self.ordering = ordering
+        self.returning = returning
+    }
+}
+
+package struct CreateIndex: Sendable {
+    package struct Field: Sendable {
+        package let path: Path
+        package let isDescending: Bool
+
+        package init(_ path: Path, isDescending: Bool) {
+            self.path = path
+            self.isDescending = isDescending
+        }
+    }
+
+    package let name: Name
+    package let collection: Name
+    package let fields: [Field]
+    package let allowsExisting: Bool
+
+    package init(_ name: Name, on collection: Name, _ fields: [Field], allowsExisting: Bool) {
+        self.name = name
+        self.collection = collection
+        self.fields = fields
+        self.allowsExisting = allowsExisting
+    }
+}
+
+package struct DropIndex: Sendable {
+    package let name: Name
+    package let collection: Name
+    package let allowsMissing: Bool
+
+    package init(_ name: Name, on collection: Name, allowsMissing: Bool) {
+        self.name = name
+        self.collection = collection
+        self.allowsMissing = allowsMissing
+    }
+}

@@ -1,0 +1,134 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+
+/// Prints what a statement came to.
+struct QueryAnswer {
+    private let statement: Statement
+    private let mode: ResultMode
+    private let output: Output
+
+    init(_ statement: Statement, _ mode: ResultMode, _ output: Output) {
+        self.statement = statement
+        self.mode = mode
+        self.output = output
+    }
+
+    /// Whether the answer is a plan as a tree instead of rows.
+    var isPlanText: Bool {
+        guard case .explain = statement.body else { return false }
+        return mode.isForPeople
+    }
+
+    /// Prints a plan as a tree.
+    func print(plan: String) {
+        for line in plan.split(separator: "\n", omittingEmptySubsequences: false) {
+            output.write(TerminalText.visible(String(line)))
+        }
+    }
+
+    /// Prints the rows, the profile and the commit.
+    func print(_ outcome: QueryOutcome) throws(QueryError) {
+        // The bytes of the rows are valid as long as what they were read from.
+        defer { withExtendedLifetime(outcome.reader) {} }
+        let rows = ResultRows(outcome.rows, outcome.reader.names)
+        if hasRows { try ResultPrinter(mode: mode, output: output).print(rows) }
+        if case .profile = statement.body { print(profile: ResultRows.profile(outcome.rows)) }
+        if let commit = outcome.commit { print(commit, outcome) }
+    }
+
+    /// Whether the statement gives rows, be they none.
+    private var hasRows: Bool {
+        switch statement.kind {
+        case .reading, .advising, .system: true
+        case .writing: statement.body.isReturning
+        case .createIndex, .dropIndex: false
+        }
+    }
+
+    private func print(_ commit: UInt64, _ outcome: QueryOutcome) {
+        var sentence = "commit \(commit)"
+        var line = JSONLine()
+        line.add("commit", commit)
+        if case .writing = statement.kind {
+            sentence += ", " + Quantity.count(outcome.mutatedIDs.count, "document") + " changed"
+            line.add("changed", outcome.mutatedIDs.count)
+            line.add("ids", raw: TerminalText.visible(Value.array(outcome.mutatedIDs).json))
+        }
+        switch mode {
+        case .json: output.write(line.closed)
+        case .csv: output.tell(sentence)
+        case .table, .markdown, .line:
+            if hasRows { output.write("") }
+            output.write(sentence)
+        }
+    }
+
+    private func print(profile: Object?) {
+        guard let profile, let content = profile[ResultRows.profileName] else {
+            output.tell("there is no profile of a statement that writes")
+            return
+        }
+        if case .json = mode {
+            output.write(TerminalText.visible(Value.object(profile).json))
+            return
+        }
+        let lines = ProfileTree.lines(of: content)
+        guard mode.isForPeople else {
+            for line in lines { output.tell(line) }
+            return
+        }
+        output.write("")
+        // So far to the right Markdown leaves lines as they are.
+        let margin = mode == .markdown ? "    " : ""
+        for line in lines { output.write(margin + line) }
+    }
+}
+
+extension Statement.Body {
+    fileprivate var isReturning: Bool {
+        switch self {
+        case .insert(let insert): !insert.returning.isEmpty
+        case .update(let update): !update.returning.isEmpty
+        case .delete(let delete): !delete.returning.isEmpty
+        case .profile(let inner): inner.isReturning
+        default: false
+        }
+    }
+}
+
+/// What PROFILE has found out, as a tree: an operator a line, below it those that it reads from.
+enum ProfileTree {
+    private static let operatorName = "#operator"
+    private static let childrenName = "children"
+    /// No plan is so deep, and so no row that only looks like one makes this go on and on.
+    private static let maximumDepth = 64
+
+    /// The lines of the tree.
+    static func lines(of profile: Value) -> [String] {
+        guard case .object(let object) = profile, let plan = object["plan"] else {
+            return [TerminalText.visible(profile.json)]
+        }
+        var lines: [String] = []
+        for field in object where field.name != "plan" {
+            lines.append(TerminalText.visible("\(field.name) \(field.value.json)"))
+        }
+        append(plan, depth: 0, to: &lines)
+        return lines
+    }
+
+    private static func append(_ node: Value, depth: Int, to lines: inout [String]) {
+        let margin = String(repeating: "  ", count: depth)
+        guard depth < maximumDepth, case .object(let node) = node,
+            case .string(let name)? = node[operatorName]
+        else {
+            lines.append(margin + TerminalText.visible(node.json))
+            return
+        }
+        let details = node.filter { $0.name != operatorName && $0.name != childrenName }
+        let words = [name] + details.map { "\($0.name) \($0.value.json)" }
+        lines.append(margin + TerminalText.visible(words.joined(separator: "  ")))
+        guard case .array(let children)? = node[childrenName] else { return }
+        for child in children { append(child, depth: depth + 1, to: &lines) }
+    }
+}

@@ -1,0 +1,37 @@
+import SheafStorage
+
+/// How long the parts of a command took.
+struct QueryTimer {
+    /// How many rows the result has.
+    var rowCount: Int?
+
+    private let clock = LogStoreOptions().clock
+    private var since: UInt64
+    private var laps: [(name: String, nanoseconds: UInt64)] = []
+
+    /// Begins with the first part.
+    init() {
+        since = clock.monotonicNanoseconds()
+    }
+
+    /// Ends a part, and begins with the next.
+    mutating func lap(_ name: String) {
+        let now = clock.monotonicNanoseconds()
+        laps.append((name, now &- since))
+        since = now
+    }
+
+    /// The parts in one line, and the number of the rows.
+    var text: String {
+        let parts = laps.map { "\($0.name) \(Self.milliseconds($0.nanoseconds))" }
+        let rows = rowCount.map { [Quantity.count($0, "row")] } ?? []
+        return (parts + rows).joined(separator: ", ")
+    }
+
+    private static func milliseconds(_ nanoseconds: UInt64) -> String {
+        let micros = nanoseconds / 1_000
+        let rest = String(micros % 1_000)
+        return "\(micros / 1_000)." + String(repeating: "0", count: 3 - rest.utf8.count) + rest
+            + " ms"
+    }
+}

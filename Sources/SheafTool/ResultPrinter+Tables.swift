@@ -1,0 +1,99 @@
+import SheafDocument
+import SheafQuery
+
+/// Tables, for terminals and in Markdown.
+extension ResultPrinter {
+    /// Cells of a table are cut off behind so many columns of a terminal, however wide it is.
+    private static let maximumWidth = 60
+
+    /// Prints the rows below each other, and their number.
+    func printTable(_ rows: ResultRows) throws(QueryError) {
+        var columns = try ResultColumns(of: rows, measuring: { Self.cell($0).width }).all
+        for (index, column) in columns.enumerated() {
+            columns[index].width = max(column.width, Self.header(column).width)
+        }
+        if !columns.isEmpty {
+            printCells(columns) { (Self.header($0), $0.isNumeric) }
+            output.write(
+                columns.map { String(repeating: "-", count: $0.width) }.joined(separator: "-+-"))
+            try rows.forEach { (row) throws(QueryError) in
+                printCells(columns) { column in
+                    guard let value = row[column.name] else { return (.init(), false) }
+                    return (Self.cell(value), Self.isNumber(value))
+                }
+                return !output.isClosed
+            }
+            output.write("")
+        }
+        output.write(Quantity.count(rows.count, "row"))
+    }
+
+    private func printCells(
+        _ columns: [ResultColumns.Column],
+        _ cell: (ResultColumns.Column) -> (TerminalText.Fitted, isNumber: Bool)
+    ) {
+        var line: [UInt8] = []
+        for (index, column) in columns.enumerated() {
+            if index > 0 { line += " | ".utf8 }
+            let (fitted, isNumber) = cell(column)
+            let gap = repeatElement(0x20 as UInt8, count: max(0, column.width - fitted.width))
+            if isNumber { line += gap }
+            line += fitted.text.utf8
+            if !isNumber { line += gap }
+        }
+        // Nobody sees the spaces at the end, but who copies them.
+        while line.last == 0x20 { line.removeLast() }
+        output.write(String(decoding: line, as: UTF8.self))
+    }
+
+    private static func cell(_ value: Value) -> TerminalText.Fitted {
+        TerminalText.fitted(text(value), to: maximumWidth)
+    }
+
+    private static func header(_ column: ResultColumns.Column) -> TerminalText.Fitted {
+        TerminalText.fitted(column.name, to: maximumWidth)
+    }
+
+    private static func isNumber(_ value: Value) -> Bool {
+        switch value {
+        case .integer, .float: true
+        default: false
+        }
+    }
+
+    // MARK: Markdown
+
+    /// Prints the rows as a table of GitHub's Markdown.
+    func printMarkdown(_ rows: ResultRows) throws(QueryError) {
+        let columns = try ResultColumns(of: rows).all
+        guard !columns.isEmpty else { return }
+        printMarkdown(columns.map { Self.escaped($0.name) })
+        printMarkdown(columns.map { $0.isNumeric ? "---:" : "---" })
+        try rows.forEach { (row) throws(QueryError) in
+            printMarkdown(columns.map { row[$0.name].map { Self.escaped(Self.text($0)) } ?? "" })
+            return !output.isClosed
+        }
+    }
+
+    private func printMarkdown(_ cells: [String]) {
+        output.write("| " + cells.joined(separator: " | ") + " |")
+    }
+
+    /// A text that Markdown shows as it is.
+    private static func escaped(_ text: String) -> String {
+        // One underscore alone begins nothing, and most names of fields have no more.
+        let hasUnderscores = text.utf8.count { $0 == UInt8(ascii: "_") } > 1
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\n": escaped += "<br>"
+            case "\\", "|", "*", "`", "<", "&", "[", "~":
+                escaped += "\\"
+                escaped.unicodeScalars.append(scalar)
+            case "_" where hasUnderscores: escaped += "\\_"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return TerminalText.visible(escaped)
+    }
+}

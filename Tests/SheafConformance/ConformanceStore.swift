@@ -1,0 +1,107 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafTestSupport
+import Synchronization
+
+/// A store on a simulated disk, which cases are run against.
+final class ConformanceStore {
+    private let store: StoreEngine
+    private let queries: QueryEngine
+
+    /// A store that has what a setting says, with or without its indexes.
+    init(_ setting: ConformanceSetting, hasIndexes: Bool) throws {
+        var options = LogStoreOptions()
+        options.clock = FakeClock().clock
+        let count = Mutex(UInt64(0))
+        options.random = {
+            count.withLock {
+                $0 += 1
+                return $0
+            }
+        }
+        store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
+        queries = QueryEngine(try DocumentEngine(store))
+        for action in setting.actions {
+            switch action {
+            case .documents(let collection, let documents):
+                for document in documents {
+                    _ = try execute(
+                        "INSERT INTO `\(collection)` DOCUMENTS (:d)", ["d": document],
+                        isFlushed: false)
+                }
+                try flush()
+            case .statement(let text): _ = try execute(text, [:])
+            case .index(let text): if hasIndexes { _ = try execute("CREATE INDEX \(text)", [:]) }
+            }
+        }
+    }
+
+    /// Whether a statement leaves the store as it is.
+    static func isReading(_ text: String) -> Bool {
+        guard let statement = try? Parser.parse(text) else { return true }
+        if case .reading = statement.kind { return true }
+        return false
+    }
+
+    private static func isWriting(_ text: String) -> Bool {
+        switch try? Parser.parse(text).kind {
+        case .writing, .createIndex, .dropIndex, .advising(isProvisioning: true): true
+        default: false
+        }
+    }
+
+    private func flush() throws { while try store.flush() {} }
+
+    private func execute(
+        _ text: String, _ arguments: [String: Value], isFlushed: Bool = true
+    ) throws -> QueryOutcome {
+        let store = store
+        let outcome = try queries.execute(
+            text, arguments,
+            CommitSink(
+                append: { batch throws(StorageError) in try store.append(batch) },
+                flush: { () throws(StorageError) in while try store.flush() {} }))
+        if isFlushed { try flush() }
+        return outcome
+    }
+
+    /// What a step comes to, in the lines that files have.
+    func answer(_ step: ConformanceStep) -> [String] {
+        do {
+            let outcome = try execute(step.text, step.arguments)
+            guard (outcome.commit != nil) == Self.isWriting(step.text) else {
+                return ["! what writes has a commit, also where nothing changes, and nothing else"]
+            }
+            var rows: [String] = []
+            for item in outcome.rows.items {
+                rows.append("= " + Value.object(try item.object(outcome.reader.names)).json)
+            }
+            if !Self.isOrdered(step.text) { rows.sort() }
+            guard !outcome.mutatedIDs.isEmpty else { return rows }
+            return rows + ["~ [" + outcome.mutatedIDs.map(\.json).joined(separator: ",") + "]"]
+        } catch let error as QueryError {
+            return Self.lines(of: error, in: step.text)
+        } catch {
+            return ["! \(error)"]
+        }
+    }
+
+    /// Whether the order of rows is said; else it is nobody's promise, and they are compared sorted.
+    static func isOrdered(_ text: String) -> Bool {
+        text.uppercased().contains("ORDER BY") || text.uppercased().hasPrefix("PROFILE")
+    }
+
+    private static func lines(of error: QueryError, in text: String) -> [String] {
+        var lines = ["! " + error.message]
+        if let excerpt = error.excerpt {
+            let start = excerpt.text.index(
+                excerpt.text.startIndex, offsetBy: min(excerpt.markStart, excerpt.text.count))
+            let place = excerpt.line > 1 ? "\(excerpt.line):\(excerpt.column)" : "\(excerpt.column)"
+            lines.append("^ \(place) \(excerpt.text[start...].prefix(excerpt.markLength))")
+        }
+        if let hint = error.hint { lines.append("+ " + hint) }
+        return lines
+    }
+}

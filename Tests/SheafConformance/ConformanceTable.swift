@@ -1,0 +1,83 @@
+import SheafDocument
+
+/// A table of cases, whose statement has `@1` for the head of a row and `@2` for that of a column.
+struct ConformanceTable: Sendable {
+    enum Kind: Sendable {
+        /// Each cell is the value of the column `v`.
+        case values
+        /// Heads of columns are ids; an x stands where the document is found.
+        case ids
+    }
+
+    private let kind: Kind
+    private let statement: String
+    private var heads: [String]?
+
+    init(_ kind: Kind, _ statement: String) {
+        self.kind = kind
+        self.statement = statement
+    }
+
+    /// The statements of a row, with their answers.
+    mutating func read(
+        _ line: String, _ value: (String) throws(ConformanceMistake) -> Value?
+    ) throws(ConformanceMistake) -> [(text: String, expected: [String])] {
+        let cells = Self.cells(of: line)
+        guard let head = cells.first else { return [] }
+        guard let heads else {
+            heads = Array(cells.dropFirst())
+            return []
+        }
+        if head.hasPrefix("---") { return [] }
+        var cases: [(String, [String])] = []
+        var found: [String] = []
+        for (column, cell) in zip(heads, cells.dropFirst()) {
+            switch kind {
+            case .ids:
+                if cell == "x" { found.append("= {\"_id\":\"\(column)\"}") }
+            case .values:
+                let expected = try value(cell).map { "= {\"v\":\($0.json)}" } ?? "= {}"
+                cases.append((filled(head, column), [expected]))
+            }
+        }
+        return kind == .ids ? [(filled(head, ""), found)] : cases
+    }
+
+    private func filled(_ row: String, _ column: String) -> String {
+        var text = ""
+        var rest = statement[...]
+        while let next = rest.firstIndex(of: "@") {
+            text += rest[..<next]
+            let number = rest.index(after: next)
+            text += rest[number...].hasPrefix("2") ? column : row
+            rest = rest[rest.index(after: number)...]
+        }
+        return text + rest
+    }
+
+    /// What stands between the bars; a bar of a statement is written `\|`.
+    private static func cells(of line: String) -> [String] {
+        var cells: [String] = []
+        var cell = ""
+        var isEscaped = false
+        for character in line.dropFirst() {
+            switch character {
+            case "\\" where !isEscaped: isEscaped = true
+            case "|" where !isEscaped:
+                cells.append(trimmed(cell))
+                cell = ""
+            default:
+                if isEscaped, character != "|" { cell.append("\\") }
+                isEscaped = false
+                cell.append(character)
+            }
+        }
+        return cells
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        let start = text.drop { $0 == " " }
+        let end = start.lastIndex { $0 != " " }
+        return end.map { String(start[...$0]) } ?? ""
+    }
+}

@@ -1,0 +1,149 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafTestSupport
+
+/// Statements with something wrong in them, run against a store: whatever they are, they end.
+package struct DamagedStatements {
+    package struct Tally {
+        package internal(set) var statements = 0
+        package internal(set) var run = 0
+        package internal(set) var refused = 0
+        package internal(set) var longestMilliseconds: UInt64 = 0
+        package internal(set) var longestText = ""
+    }
+
+    package private(set) var tally = Tally()
+    private let seed: UInt64
+    private var random: SeededRandom
+    private var selects: RandomSelects
+    private var writes: RandomWrites
+
+    /// What takes longer than this hangs, as far as anybody can tell.
+    private static let maximumMilliseconds: UInt64 = 5_000
+
+    package init(seed: UInt64) {
+        self.seed = seed
+        random = SeededRandom(seed: seed, "damage")
+        selects = RandomSelects(seed: seed &+ 1)
+        writes = RandomWrites(seed: seed &+ 1)
+    }
+
+    /// Runs so many statements in stores of a few hundred each.
+    package mutating func run(_ count: Int) throws {
+        while tally.statements < count {
+            let life = try QueryLife(seed: seed &+ UInt64(tally.statements))
+            for _ in 0..<4 { execute(.insert(writes.insert(isLong: true)), on: life) }
+            for _ in 0..<3 { execute(writes.index(), on: life) }
+            for number in 0..<min(500, count - tally.statements) {
+                if number % 50 == 0 { try life.flush() }
+                try runOne(on: life)
+            }
+        }
+    }
+
+    private mutating func execute(_ body: Statement.Body, on life: QueryLife) {
+        let text = Statement(text: "", body: body, directives: [], parameters: []).description
+        _ = try? life.execute(text, writes.selects.expressions.arguments)
+    }
+
+    private mutating func runOne(on life: QueryLife) throws {
+        var body: Statement.Body
+        var arguments: [String: Value]
+        switch random.below(10) {
+        case 0, 1:
+            body = writes.body(isLong: true)
+            arguments = writes.selects.expressions.arguments
+        case 2:
+            (body, arguments) = (writes.index(), [:])
+        default:
+            body = .select(selects.select())
+            arguments = selects.expressions.arguments
+        }
+        switch random.below(20) {
+        case 0: body = .explain(body)
+        case 1: body = .profile(body)
+        case 2: body = .advise(body, isProvisioning: random.chance(1, in: 2))
+        default: break
+        }
+        var text = Statement(text: "", body: body, directives: [], parameters: []).description
+        for _ in 0...random.below(5) / 2 { text = damaged(text) }
+        let started = Clock.system.monotonicNanoseconds()
+        tally.statements += 1
+        do throws(QueryError) {
+            let outcome = try life.execute(text, arguments)
+            for item in outcome.rows.items { _ = try item.object(outcome.reader.names) }
+            tally.run += 1
+        } catch {
+            tally.refused += 1
+        }
+        let milliseconds = (Clock.system.monotonicNanoseconds() - started) / 1_000_000
+        if milliseconds > tally.longestMilliseconds {
+            tally.longestMilliseconds = milliseconds
+            tally.longestText = String(text.prefix(1_000))
+        }
+        guard milliseconds < Self.maximumMilliseconds else {
+            throw QueryDifference(
+                "it took \(milliseconds) ms", String(text.prefix(4_000)), arguments, "seed \(seed)")
+        }
+    }
+
+    // MARK: Damage
+
+    private mutating func damaged(_ text: String) -> String {
+        var bytes = Array(text.utf8)
+        switch random.below(12) {
+        case 0, 1:
+            bytes[random.below(bytes.count)] ^= UInt8(1 << random.below(8))
+        case 2: bytes.removeSubrange(random.below(bytes.count)...)
+        case 3: bytes.insert(UInt8(random.below(256)), at: random.below(bytes.count))
+        case 4, 5, 6, 7: return swapped(text)
+        case 8: return nested(text)
+        case 9: return chained(text)
+        default: break
+        }
+        if bytes.isEmpty { bytes = [0x3B] }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Words take each other's place, or come twice, or go.
+    private mutating func swapped(_ text: String) -> String {
+        var words = text.split(separator: " ", omittingEmptySubsequences: false)
+        let (left, right) = (random.below(words.count), random.below(words.count))
+        switch random.below(3) {
+        case 0: words.swapAt(left, right)
+        case 1: words[left] = words[right]
+        default: words.remove(at: left)
+        }
+        return words.isEmpty ? ";" : words.joined(separator: " ")
+    }
+
+    /// A word becomes an expression that lies deep in itself.
+    private mutating func nested(_ text: String) -> String {
+        var words = text.split(separator: " ").map(String.init)
+        guard !words.isEmpty else { return text }
+        let index = random.below(words.count)
+        let depth = [3, 20, 100, 126, 130, 5_000][random.below(6)]
+        let (opening, closing) = [
+            ("(", ")"), ("[", "]"), ("NOT ", ""), ("- ", ""), ("{'a': ", "}"),
+            ("ARRAY [v, v] FOR v IN ", " END"), ("coalesce(", ")"),
+            ("CASE WHEN TRUE THEN ", " END"), ("ANY v IN l SATISFIES ", " END"),
+        ][random.below(9)]
+        words[index] =
+            String(repeating: opening, count: depth) + words[index]
+            + String(repeating: closing, count: depth)
+        return words.joined(separator: " ")
+    }
+
+    /// A word comes very often, with an operator between.
+    private mutating func chained(_ text: String) -> String {
+        var words = text.split(separator: " ").map(String.init)
+        guard !words.isEmpty else { return text }
+        let index = random.below(words.count)
+        let count = [2, 30, 1_000, 4_096, 4_097, 20_000][random.below(6)]
+        let link = [" OR ", " AND ", " + ", " || ", ", ", ".", " = "][random.below(7)]
+        words[index] = Array(repeating: words[index], count: count).joined(separator: link)
+        return words.joined(separator: " ")
+    }
+}

@@ -1,0 +1,286 @@
+package import SheafDocument
+package import SheafQuery
+
+/// All rows of a SELECT in order, before LIMIT and OFFSET take some of them.
+package struct NaiveRows {
+    package struct Row {
+        package let object: Object
+        /// What it is sorted by; rows with equal keys may come in any order.
+        package let keys: [Value?]
+        /// The id of the document of the first source, for statements that change it.
+        package let id: Value?
+    }
+
+    package internal(set) var rows: [Row] = []
+    package internal(set) var limit: Int?
+    package internal(set) var offset = 0
+    /// Whether a value may be any of several that are equal, like 1 and 1.0.
+    package internal(set) var isLoose = false
+
+    /// Where rows begin and end whose keys are equal.
+    package internal(set) var runs: [Range<Int>] = []
+
+    /// The places of the rows that LIMIT and OFFSET leave.
+    package var shown: Range<Int> {
+        let lower = min(offset, rows.count)
+        return lower..<lower + min(limit ?? rows.count, rows.count - lower)
+    }
+}
+
+/// Runs a SELECT over decoded documents: every row of every source, one step after the other.
+package struct NaiveSelect {
+    private typealias Joined = [Object?]
+
+    private let select: Select
+    private let documents: (String) -> [Value: Object]
+    private var evaluator: NaiveEvaluator
+
+    package init(
+        _ select: Select, _ arguments: [String: Value], _ context: FunctionContext,
+        documents: @escaping (String) -> [Value: Object]
+    ) {
+        self.select = select
+        self.documents = documents
+        evaluator = NaiveEvaluator(
+            [select.source] + select.joins.map(\.source), arguments, context)
+    }
+
+    /// The rows of RETURNING, of documents that somebody else has found.
+    package static func returning(
+        _ columns: [ResultColumn], _ source: Source, _ objects: [Object],
+        _ arguments: [String: Value], _ context: FunctionContext
+    ) throws(QueryError) -> NaiveRows {
+        let select = Select(columns: columns, source: source)
+        var naive = NaiveSelect(select, arguments, context) { _ in [:] }
+        return try naive.result(of: objects.map { [$0] })
+    }
+
+    /// All rows in order.
+    package mutating func run() throws(QueryError) -> NaiveRows {
+        var rows = try source()
+        for (number, join) in select.joins.enumerated() {
+            rows = try joined(rows, join, number + 1)
+        }
+        if let condition = select.condition {
+            var kept: [Joined] = []
+            for row in rows {
+                evaluator.rows = row
+                if try evaluator.truth(condition) == .yes { kept.append(row) }
+            }
+            rows = kept
+        }
+        return try result(of: rows)
+    }
+
+    // MARK: Sources
+
+    private func source() throws(QueryError) -> [Joined] {
+        let documents = documents(select.source.name.text)
+        let empty = Joined(repeating: nil, count: select.joins.count)
+        var ids: [Value]?
+        switch select.source.ids {
+        case nil: break
+        case .list(let expressions)?:
+            var values: [Value] = []
+            for expression in expressions {
+                if let value = try evaluator.value(expression) { values.append(value) }
+            }
+            ids = values
+        case .expression(let expression)?:
+            guard case .array(let values)? = try evaluator.value(expression) else {
+                throw QueryError(.argument, "no list of ids")
+            }
+            ids = values
+        }
+        guard let ids else { return documents.values.map { [$0] + empty } }
+        return documents.filter { ids.contains($0.key) }.map { [$0.value] + empty }
+    }
+
+    private mutating func joined(
+        _ rows: [Joined], _ join: SheafQuery.Join, _ number: Int
+    ) throws(QueryError) -> [Joined] {
+        var found: [Joined] = []
+        var matched: Set<Value> = []
+        let documents = documents(join.source.name.text)
+        for row in rows {
+            var hasPartner = false
+            for (id, document) in documents {
+                var both = row
+                both[number] = document
+                evaluator.rows = both
+                guard try evaluator.truth(join.condition) == .yes else { continue }
+                hasPartner = true
+                matched.insert(id)
+                found.append(both)
+            }
+            if !hasPartner, join.kind == .left { found.append(row) }
+        }
+        guard join.kind == .right else { return found }
+        for (id, document) in documents where !matched.contains(id) {
+            var alone = Joined(repeating: nil, count: select.joins.count + 1)
+            alone[number] = document
+            found.append(alone)
+        }
+        return found
+    }
+
+    // MARK: Groups, order and columns
+
+    /// Whether rows are gathered; aggregates below other operators come with GROUP BY or HAVING.
+    private var isGrouped: Bool {
+        var expressions = select.ordering.terms.map(\.expression)
+        for case .expression(let expression, _) in select.columns { expressions.append(expression) }
+        return !select.groups.isEmpty || select.having != nil
+            || expressions.contains {
+                guard case .call(let call) = $0.node else { return false }
+                return AggregateKind(rawValue: call.name) != nil
+            }
+    }
+
+    /// Whether a column depends on the order in which floats are added.
+    private var computesFloats: Bool {
+        select.columns.contains {
+            guard case .expression(let expression, _) = $0, case .call(let call) = expression.node
+            else { return false }
+            return ["sum", "avg", "median", "mid"].contains(call.name)
+        }
+    }
+
+    private mutating func result(of rows: [Joined]) throws(QueryError) -> NaiveRows {
+        var result = NaiveRows()
+        result.limit = try count(select.ordering.limit)
+        result.offset = try count(select.ordering.offset) ?? 0
+        result.isLoose =
+            computesFloats
+            || select.isDistinct && result.limit != nil
+                && select.ordering.terms.isEmpty
+        if isGrouped {
+            for group in try groups(of: rows) {
+                evaluator.group = group
+                if let having = select.having, try evaluator.truth(having) != .yes { continue }
+                try add(id: nil, to: &result)
+            }
+        } else {
+            for row in rows {
+                evaluator.rows = row
+                try add(id: row[0]?["_id"], to: &result)
+            }
+        }
+        if select.isDistinct {
+            var distinct: [Object: NaiveRows.Row] = [:]
+            for row in result.rows {
+                if let other = distinct[row.object],
+                    !NaiveForm.precedes(.object(row.object), .object(other.object))
+                {
+                    continue
+                }
+                distinct[row.object] = row
+            }
+            result.rows = Array(distinct.values)
+        }
+        sort(&result)
+        return result
+    }
+
+    private mutating func groups(of rows: [Joined]) throws(QueryError) -> [NaiveEvaluator.Group] {
+        var numbers: [[Value?]: Int] = [:]
+        var groups: [NaiveEvaluator.Group] = []
+        if select.groups.isEmpty { return [NaiveEvaluator.Group(keys: [], rows: rows)] }
+        for row in rows {
+            evaluator.rows = row
+            var values: [Value?] = []
+            for expression in select.groups { values.append(try evaluator.value(expression)) }
+            let number = numbers[values] ?? groups.count
+            if number == groups.count {
+                numbers[values] = number
+                groups.append(
+                    NaiveEvaluator.Group(keys: Array(zip(select.groups, values)), rows: []))
+            }
+            groups[number].rows.append(row)
+            for index in values.indices
+            where NaiveForm.precedes(values[index], groups[number].keys[index].value) {
+                groups[number].keys[index].value = values[index]
+            }
+        }
+        return groups
+    }
+
+    private func add(id: Value?, to result: inout NaiveRows) throws(QueryError) {
+        var keys: [Value?] = []
+        for term in select.ordering.terms {
+            var expression = term.expression
+            for case .expression(let column, let alias?) in select.columns {
+                if case .path(let path) = term.expression.node, path == [alias.text] {
+                    expression = column
+                    break
+                }
+            }
+            keys.append(try evaluator.value(expression))
+        }
+        result.rows.append(NaiveRows.Row(object: try object(), keys: keys, id: id))
+    }
+
+    private func object() throws(QueryError) -> Object {
+        var object = Object()
+        var hasAll = false
+        for (number, column) in select.columns.enumerated() {
+            switch column {
+            case .all(nil, _):
+                if evaluator.rows.count == 1 { return evaluator.rows[0] ?? Object() }
+                for (member, row) in zip(evaluator.members, evaluator.rows) {
+                    object[member.name] = row.map(Value.object)
+                }
+            case .all(let qualifier?, _):
+                let index = evaluator.members.firstIndex { $0.name == qualifier.text } ?? 0
+                hasAll = true
+                for field in evaluator.rows[index] ?? Object() { object[field.name] = field.value }
+            case .expression(let expression, let alias):
+                var name = alias?.text ?? "($\(number + 1))"
+                if alias == nil, case .path(let path) = expression.node, let last = path.last {
+                    name = last
+                }
+                // MISSING takes away what `*` has brought, and nothing else.
+                if let value = try evaluator.value(expression) {
+                    object[name] = value
+                } else if hasAll {
+                    object[name] = nil
+                }
+            }
+        }
+        return object
+    }
+
+    private func count(_ expression: Expression?) throws(QueryError) -> Int? {
+        guard let expression else { return nil }
+        guard case .integer(let count)? = try evaluator.value(expression), count >= 0 else {
+            throw QueryError(.argument, "no number of rows")
+        }
+        return Int(clamping: count)
+    }
+
+    private func sort(_ result: inout NaiveRows) {
+        let terms = select.ordering.terms
+        func order(_ left: NaiveRows.Row, _ right: NaiveRows.Row) -> Int {
+            for (index, term) in terms.enumerated() {
+                let order: Int =
+                    switch (left.keys[index], right.keys[index]) {
+                    case (let left?, let right?): left.compare(right)
+                    case (nil, nil): 0
+                    case (nil, _): 1
+                    case (_, nil): -1
+                    }
+                if order != 0 { return term.isDescending ? -order : order }
+            }
+            return 0
+        }
+        if !terms.isEmpty { result.rows.sort { order($0, $1) < 0 } }
+        var start = 0
+        for index in result.rows.indices
+        where index + 1 == result.rows.count
+            || order(result.rows[index], result.rows[index + 1]) != 0
+        {
+            result.runs.append(start..<index + 1)
+            start = index + 1
+        }
+    }
+}

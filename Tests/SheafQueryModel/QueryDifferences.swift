@@ -1,0 +1,113 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafTestSupport
+
+/// Lives of stores in which every statement is held against the naive evaluator.
+package struct QueryDifferences {
+    package struct Tally {
+        package internal(set) var lives = 0
+        package internal(set) var queries = 0
+        package internal(set) var writes = 0
+        package internal(set) var partitions = 0
+        /// Joins that no index supports, and bare names that could be of two sources.
+        package internal(set) var refused = 0
+        /// Statements that fail in both.
+        package internal(set) var failed = 0
+    }
+
+    package private(set) var tally = Tally()
+    private let seed: UInt64
+
+    package init(seed: UInt64) {
+        self.seed = seed
+    }
+
+    /// Goes on until there were so many queries and partitions; throws the first difference.
+    package mutating func run(queries: Int, partitions: Int) throws {
+        while tally.queries < queries || tally.partitions < partitions {
+            let share = queries > 0 ? Double(partitions) / Double(queries) : 1
+            try live(seed &+ UInt64(tally.lives), partitionShare: share, isReading: queries > 0)
+            tally.lives += 1
+        }
+    }
+
+    private mutating func live(
+        _ seed: UInt64, partitionShare: Double, isReading: Bool
+    ) throws {
+        let life = try QueryLife(seed: seed)
+        var random = SeededRandom(seed: seed, "life")
+        var selects = RandomSelects(seed: seed)
+        var writes = RandomWrites(seed: seed)
+        let context = "seed \(seed)"
+        let isLong = random.chance(1, in: 4)
+        for _ in 0..<6 {
+            try write(.insert(writes.insert(isLong: isLong, count: 8)), writes, life, context)
+        }
+        // Among many documents indexes are the better way more often.
+        let isLarge = random.chance(1, in: 8)
+        for number in 0..<(isLarge ? 8 : 0) {
+            let insert = writes.largeInsert(firstID: 100 + 20 * number)
+            try write(.insert(insert), writes, life, context)
+        }
+        let count = isLarge ? 40 : 160
+        for phase in 0..<6 {
+            if phase == 1 || phase > 1 && random.chance(1, in: 2) {
+                for _ in 0..<random.below(3) { try makeIndex(&writes, life) }
+            }
+            switch random.below(6) {
+            case 0: try life.compact()
+            case 1: try life.reopen()
+            case 2: try life.store.writeCheckpoint()
+            default: break
+            }
+            for _ in 0..<random.below(8) {
+                let body = writes.body(isLong: isLong)
+                try write(body, writes, life, context)
+            }
+            let isPending = random.chance(1, in: 3)
+            if !isPending { try life.flush() }
+            selects.indexes = life.indexes
+            let reader = try life.reader(isPending: isPending)
+            let here = context + ", phase \(phase), " + (isPending ? "pending" : "durable")
+            for _ in 0..<(isReading ? count : 0) {
+                let select = selects.select()
+                tally.queries += 1
+                note(try life.compare(select, selects.expressions.arguments, on: reader, here))
+            }
+            for _ in 0..<Int(Double(count) * partitionShare) {
+                selects.expressions.arguments = [:]
+                selects.expressions.sources = ["t"]
+                let condition = selects.expressions.condition(3)
+                tally.partitions += 1
+                try life.comparePartition(
+                    condition, selects.expressions.arguments, on: reader, here)
+            }
+        }
+    }
+
+    private mutating func note(_ verdict: QueryVerdict) {
+        switch verdict {
+        case .same: break
+        case .refused: tally.refused += 1
+        case .failed: tally.failed += 1
+        }
+    }
+
+    private mutating func write(
+        _ body: Statement.Body, _ writes: RandomWrites, _ life: QueryLife, _ context: String
+    ) throws {
+        tally.writes += 1
+        note(try life.compareWrite(body, writes.selects.expressions.arguments, context))
+    }
+
+    private func makeIndex(_ writes: inout RandomWrites, _ life: QueryLife) throws {
+        let statement = Statement(
+            text: "", body: writes.index(), directives: [], parameters: [])
+        // An index of this name may be there with other fields.
+        do throws(QueryError) { try life.execute(statement.description) } catch {
+            guard error.reason == .meaning else { throw error }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+
+/// What became of a generated statement.
+enum QueryVerdict {
+    case same, refused, failed
+}
+
+extension QueryLife {
+    /// Runs a SELECT with and without the engine, and compares.
+    func compare(
+        _ select: Select, _ arguments: [String: Value], on reader: SnapshotReader,
+        _ context: String
+    ) throws -> QueryVerdict {
+        let text = Statement(
+            text: "", body: .select(select), directives: [], parameters: []
+        ).description
+        func difference(_ problem: String) -> QueryDifference {
+            QueryDifference(problem, text, arguments, context + ", " + indexText())
+        }
+        let statement: Statement
+        do { statement = try Parser.parse(text) } catch {
+            throw difference("it is not parsed: \(error)")
+        }
+        // What was parsed counts, for one tree may be printed like another.
+        guard case .select(let parsed) = statement.body else {
+            throw difference("it is no SELECT")
+        }
+        let expected: NaiveRows
+        do { expected = try naive(parsed, arguments) } catch { return .failed }
+        do {
+            let found = try rows(statement, arguments, reader)
+            guard let problem = RowComparison.difference(found, expected) else { return .same }
+            throw difference(problem)
+        } catch let error as QueryError {
+            let isRefusal =
+                error.message.hasPrefix("Joining to") || error.message.hasPrefix("it is not clear")
+            if isRefusal { return .refused }
+            throw difference("it fails: \(error)")
+        }
+    }
+
+    /// The rows for which a condition is true, false, null and missing are all rows, each once.
+    func comparePartition(
+        _ condition: Expression, _ arguments: [String: Value], on reader: SnapshotReader,
+        _ context: String
+    ) throws {
+        let nowhere = condition.range
+        let truth = Expression(
+            .and([condition, Expression(.literal(true), at: nowhere)]), at: nowhere)
+        let parts: [Expression] = [
+            condition, Expression(.not(condition), at: nowhere),
+            Expression(.test(.null, truth, isNegated: false), at: nowhere),
+            Expression(.test(.missing, truth, isNegated: false), at: nowhere),
+        ]
+        var found: [String] = []
+        for part in parts {
+            var select = Select(
+                columns: [.expression(Expression(.path(["_id"]), at: nowhere), alias: nil)],
+                source: Source(Name("t", at: nowhere)))
+            select.condition = part
+            let statement = Statement(
+                text: "", body: .select(select), directives: [], parameters: [])
+            let rows = try rows(Parser.parse(statement.description), arguments, reader)
+            found += rows.map(RowComparison.json)
+        }
+        let all = (documents["t"] ?? [:]).keys.map { RowComparison.json(["_id": $0]) }
+        guard found.sorted() == all.sorted() else {
+            throw QueryDifference(
+                "\(found.count) of \(all.count) rows in its parts", condition.description,
+                arguments, context + ", " + indexText())
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import Sheaf
+import SheafDocument
+import SheafDocumentModel
+import SheafQuery
+
+/// Statements that write, here and in the model.
+extension QueryLife {
+    /// What a statement is to have done.
+    private struct Effect {
+        var ids: Set<Value> = []
+        var returned: NaiveRows?
+    }
+
+    func compareWrite(
+        _ body: Statement.Body, _ arguments: [String: Value], _ context: String
+    ) throws -> QueryVerdict {
+        let text = Statement(text: "", body: body, directives: [], parameters: []).description
+        let parsed = try Parser.parse(text).body
+        let before = kept()
+        var outcome: QueryOutcome?
+        var failure: QueryError?
+        do throws(QueryError) { outcome = try execute(text, arguments) } catch { failure = error }
+        func difference(_ problem: String) -> QueryDifference {
+            QueryDifference(problem, text, arguments, context + ", " + indexText())
+        }
+        let effect: Effect
+        do {
+            effect = try self.effect(of: parsed, arguments, outcome?.mutatedIDs ?? [])
+        } catch let error as QueryError {
+            restore(before)
+            guard failure != nil else { throw difference("it should fail: \(error)") }
+            return .failed
+        } catch let error as Mistake {
+            if let failure { throw difference("it fails: \(failure)") }
+            throw difference(error.text)
+        }
+        guard let outcome else {
+            throw difference("it fails: \(failure.map { "\($0)" } ?? "")")
+        }
+        guard Set(outcome.mutatedIDs) == effect.ids, outcome.mutatedIDs.count == effect.ids.count
+        else {
+            throw difference(
+                "it changes \(Value.array(outcome.mutatedIDs).json) and not "
+                    + Value.array(effect.ids.sorted()).json)
+        }
+        if let expected = effect.returned {
+            let rows = try outcome.rows.items.map { try $0.object(outcome.reader.names) }
+            if let problem = RowComparison.difference(rows, expected) {
+                throw difference("RETURNING: " + problem)
+            }
+        }
+        return .same
+    }
+
+    private struct Mistake: Error {
+        let text: String
+    }
+
+    private func effect(
+        of body: Statement.Body, _ arguments: [String: Value], _ found: [Value]
+    ) throws -> Effect {
+        switch body {
+        case .insert(let insert): return try effect(of: insert, arguments)
+        case .update(let update): return try effect(of: update, arguments)
+        case .delete(let delete): return try effect(of: delete, arguments, found)
+        default: return Effect()
+        }
+    }
+
+    private func returned(
+        _ columns: [ResultColumn], _ source: Source, _ objects: [Object],
+        _ arguments: [String: Value]
+    ) throws(QueryError) -> NaiveRows? {
+        guard !columns.isEmpty else { return nil }
+        return try NaiveSelect.returning(columns, source, objects, arguments, context)
+    }
+
+    // MARK: INSERT
+
+    private func effect(
+        of insert: Insert, _ arguments: [String: Value]
+    ) throws(QueryError) -> Effect {
+        guard case .expressions(let expressions) = insert.documents else { return Effect() }
+        let collection = insert.source.name.text
+        let evaluator = NaiveEvaluator([], arguments, context)
+        var effect = Effect()
+        var seen: Set<Value> = []
+        for expression in expressions {
+            guard case .object(var object)? = try evaluator.value(expression),
+                let id = object["_id"], seen.insert(id).inserted
+            else { throw QueryError(.conflict, "two documents have one id") }
+            object["_id"] = nil
+            let isThere = documents[collection]?[id] != nil
+            if isThere, insert.conflict == .fail {
+                throw QueryError(.conflict, "there is a document already")
+            }
+            let isChanged = change(collection, id) { (model, stamp) in
+                var changed = model ?? ModelDocument()
+                if insert.isInitial {
+                    changed.insertInitial(object)
+                } else if insert.conflict == .mergeDifferences {
+                    changed.insertDifferences(object, stamp: stamp)
+                } else if insert.conflict != .doNothing || !isThere {
+                    changed.insert(object, stamp: stamp)
+                }
+                if changed != ModelDocument() { model = changed }
+            }
+            if isChanged { effect.ids.insert(id) }
+        }
+        effect.returned = try returned(
+            insert.returning, insert.source,
+            effect.ids.compactMap { documents[collection]?[$0] }, arguments)
+        return effect
+    }
+
+    // MARK: UPDATE
+
+    private func effect(
+        of update: Update, _ arguments: [String: Value]
+    ) throws(QueryError) -> Effect {
+        let collection = update.source.name.text
+        var evaluator = NaiveEvaluator([update.source], arguments, context)
+        var effect = Effect()
+        for (id, document) in documents[collection] ?? [:] {
+            evaluator.rows = [document]
+            if let condition = update.condition, try evaluator.truth(condition) != .yes { continue }
+            var edits: [Edit] = []
+            for assignment in update.assignments {
+                switch assignment {
+                case .set(let path, let expression):
+                    guard let value = try evaluator.value(expression) else { continue }
+                    edits.append(.set(path: path.names, to: value))
+                case .unset(let path): edits.append(.unset(path: path.names))
+                case .increment(let path, let expression):
+                    guard let number = try evaluator.value(expression).flatMap(Number.init) else {
+                        throw QueryError(.argument, "no number")
+                    }
+                    edits.append(.increment(path: path.names, by: number))
+                case .restart, .incrementOlder: break
+                }
+            }
+            let isChanged = change(collection, id) { (model, stamp) in
+                model?.apply(edits, stamp: stamp)
+            }
+            if isChanged { effect.ids.insert(id) }
+        }
+        effect.returned = try returned(
+            update.returning, update.source,
+            effect.ids.compactMap { documents[collection]?[$0] }, arguments)
+        return effect
+    }
+
+    // MARK: DELETE
+
+    private func effect(
+        of delete: Delete, _ arguments: [String: Value], _ found: [Value]
+    ) throws -> Effect {
+        let collection = delete.source.name.text
+        let id = Expression(.path(["_id"]), at: delete.source.name.range)
+        var select = Select(columns: [.expression(id, alias: nil)], source: delete.source)
+        select.condition = delete.condition
+        select.ordering = delete.ordering
+        let expected = try naive(select, arguments)
+        // Of documents that are equal by the order any may be deleted.
+        if let problem = RowComparison.difference(found.map { ["_id": $0] }, expected) {
+            throw Mistake(text: problem)
+        }
+        var effect = Effect()
+        effect.ids = Set(found)
+        effect.returned = try returned(
+            delete.returning, delete.source, found.compactMap { documents[collection]?[$0] },
+            arguments)
+        for id in found {
+            _ = change(collection, id) { (model, stamp) in
+                if delete.isEviction { model = nil } else { model?.delete(stamp: stamp) }
+            }
+        }
+        return effect
+    }
+}

@@ -1,0 +1,170 @@
+package import Sheaf
+package import SheafDocument
+import SheafDocumentModel
+package import SheafQuery
+import SheafStorage
+import SheafTestSupport
+
+/// What a statement should have done, and has not.
+package struct QueryDifference: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ problem: String, _ text: String, _ arguments: [String: Value], _ context: String) {
+        let values = arguments.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value.json)" }
+        description = ([problem, text] + values + [context]).joined(separator: "\n  ")
+    }
+}
+
+/// A store on a simulated disk with indexes, beside a model of its documents.
+package final class QueryLife {
+    struct DocumentName: Hashable {
+        let collection: String
+        let id: Value
+    }
+
+    static let now: Int64 = 1_780_000_000_000
+    private let volume: SimulatedVolume
+    private let clock = FakeClock()
+    private let seed: UInt64
+    private(set) var store: StoreEngine
+    private(set) var queries: QueryEngine
+    private var models: [DocumentName: ModelDocument] = [:]
+    /// What the models show, by collections.
+    private(set) var documents: [String: [Value: Object]] = [:]
+    private var time = HybridTime.initial
+    let context = FunctionContext(now: QueryLife.now)
+
+    package init(seed: UInt64) throws {
+        self.seed = seed
+        volume = SimulatedVolume(seed: seed)
+        store = try StoreEngine(opening: volume, options: Self.options(seed, clock))
+        queries = QueryEngine(try DocumentEngine(store))
+    }
+
+    private static func options(_ seed: UInt64, _ clock: FakeClock) -> LogStoreOptions {
+        var options = LogStoreOptions()
+        options.segmentLength = 12_000
+        options.history = HistoryHorizon(commits: 10, bytes: .max)
+        options.clock = clock.clock
+        let random = SeededSource(seed: seed)
+        options.random = { random.next() }
+        return options
+    }
+
+    // MARK: The store
+
+    func flush() throws { while try store.flush() {} }
+
+    func compact() throws {
+        try flush()
+        store.compactEverything()
+        while try store.compactionStep() {}
+    }
+
+    func reopen() throws {
+        try flush()
+        try store.close()
+        store = try StoreEngine(opening: volume, options: Self.options(seed, clock))
+        queries = QueryEngine(try DocumentEngine(store))
+    }
+
+    @discardableResult
+    package func execute(
+        _ text: String, _ arguments: [String: Value] = [:]
+    ) throws(QueryError) -> QueryOutcome {
+        let store = store
+        clock.advance(milliseconds: 1)
+        return try queries.execute(
+            text, arguments,
+            CommitSink(
+                append: { batch throws(StorageError) in try store.append(batch) },
+                flush: { () throws(StorageError) in while try store.flush() {} }))
+    }
+
+    /// Shows what is durable, or what was written until now.
+    func reader(isPending: Bool) throws(QueryError) -> SnapshotReader {
+        try execute(isPending ? "DELETE FROM t WHERE FALSE" : "SELECT * FROM t LIMIT 0").reader
+    }
+
+    /// The rows of a statement that reads.
+    func rows(
+        _ statement: Statement, _ arguments: [String: Value], _ reader: SnapshotReader
+    ) throws(QueryError) -> [Object] {
+        let options = QueryOptions(
+            arguments: arguments, now: Self.now, clock: { 0 }, newID: { .null })
+        var objects: [Object] = []
+        for item in try QueryRun(statement, on: reader, options).rows().items {
+            objects.append(try item.object(reader.names))
+        }
+        return objects
+    }
+
+    /// The rows of a statement as it stands, of what is durable or was written until now.
+    package func rows(
+        _ text: String, _ arguments: [String: Value] = [:], isPending: Bool = false
+    ) throws -> [Value] {
+        if !isPending { try flush() }
+        return try rows(Parser.parse(text), arguments, reader(isPending: isPending))
+            .map(Value.object)
+    }
+
+    // MARK: The model
+
+    func naive(
+        _ select: Select, _ arguments: [String: Value]
+    ) throws(QueryError) -> NaiveRows {
+        let documents = documents
+        var naive = NaiveSelect(select, arguments, context) { documents[$0] ?? [:] }
+        return try naive.run()
+    }
+
+    /// Changes a document of the model; returns whether that changed anything.
+    func change(
+        _ collection: String, _ id: Value, _ body: (inout ModelDocument?, Stamp) -> Void
+    ) -> Bool {
+        let name = DocumentName(collection: collection, id: id)
+        time = HybridTime(milliseconds: time.milliseconds + 1, counter: 0)
+        let before = models[name]
+        var model = before
+        body(&model, Stamp(time, Site(rawValue: 1)))
+        models[name] = model
+        var shown: Object?
+        if case .object(var object)? = model?.value {
+            object["_id"] = id
+            shown = object
+        }
+        documents[collection, default: [:]][id] = shown
+        return model != before
+    }
+
+    func kept() -> ([DocumentName: ModelDocument], [String: [Value: Object]]) {
+        (models, documents)
+    }
+
+    func restore(_ kept: ([DocumentName: ModelDocument], [String: [Value: Object]])) {
+        (models, documents) = kept
+    }
+
+    /// The indexes that there are.
+    var indexes: [RandomSelects.Index] {
+        let snapshot = queries.documents.snapshot()
+        return RandomSelects.collections.flatMap { collection in
+            snapshot.indexes(of: collection).map { index in
+                RandomSelects.Index(
+                    name: index.name, collection: collection,
+                    fields: index.fields.map { ($0.path, $0.isDescending) })
+            }
+        }
+    }
+
+    /// The same for reports.
+    func indexText() -> String {
+        let lines = indexes.map { index in
+            "\(index.name) ON \(index.collection)("
+                + index.fields.map {
+                    $0.path.joined(separator: ".") + ($0.isDescending ? " DESC" : "")
+                }.joined(separator: ", ") + ")"
+        }
+        return "with " + (lines.isEmpty ? "no index" : lines.joined(separator: "; "))
+    }
+}

@@ -1,0 +1,80 @@
+package import SheafDocument
+
+/// Holds the rows of the engine against those of the naive evaluator.
+package enum RowComparison {
+    /// What is wrong with `found`; nil where it is a result that the statement may have.
+    package static func difference(_ found: [Object], _ expected: NaiveRows) -> String? {
+        let shown = expected.shown
+        guard found.count == shown.count else {
+            return "\(found.count) rows instead of \(shown.count)"
+        }
+        for run in expected.runs where run.overlaps(shown) {
+            let part = run.clamped(to: shown)
+            let rows = found[
+                part.lowerBound - shown.lowerBound..<part.upperBound - shown.lowerBound]
+            let wanted = expected.rows[run].map(\.object)
+            if let stranger = stranger(among: rows, wanted, isLoose: expected.isLoose) {
+                return "\(brief(stranger)) is none of the rows at \(part), which are "
+                    + wanted.sorted { nearness($0, stranger) > nearness($1, stranger) }.prefix(4)
+                    .map(brief).joined(separator: ", ")
+            }
+        }
+        return nil
+    }
+
+    /// A row that is not one of those that are wanted, each of which may be taken once.
+    private static func stranger(
+        among rows: ArraySlice<Object>, _ wanted: [Object], isLoose: Bool
+    ) -> Object? {
+        var counts: [Object: Int] = [:]
+        if !isLoose {
+            var exact: [String: Int] = [:]
+            for row in wanted { exact[json(row), default: 0] += 1 }
+            for row in rows {
+                guard let count = exact[json(row)], count > 0 else { return row }
+                exact[json(row)] = count - 1
+            }
+            return nil
+        }
+        for row in wanted { counts[row, default: 0] += 1 }
+        var rest: [Object] = []
+        for row in rows {
+            if let count = counts[row], count > 0 {
+                counts[row] = count - 1
+            } else {
+                rest.append(row)
+            }
+        }
+        for row in rest {
+            let near = counts.first { $0.value > 0 && isNear(.object($0.key), .object(row)) }
+            guard let near else { return row }
+            counts[near.key] = near.value - 1
+        }
+        return nil
+    }
+
+    /// Whether two values are the same but for the last bits of floats.
+    private static func isNear(_ left: Value, _ right: Value) -> Bool {
+        switch (left, right) {
+        case (.float(let left), .float(let right)):
+            return left == right || abs(left - right) <= 1e-9 * max(abs(left), abs(right))
+        case (.array(let left), .array(let right)):
+            return left.count == right.count && zip(left, right).allSatisfy { isNear($0, $1) }
+        case (.object(let left), .object(let right)):
+            return left.count == right.count
+                && zip(left, right).allSatisfy {
+                    $0.name == $1.name && isNear($0.value, $1.value)
+                }
+        default: return left == right
+        }
+    }
+
+    private static func brief(_ object: Object) -> String { String(json(object).prefix(400)) }
+
+    /// How many fields are the same, so that reports begin with what is likely to be meant.
+    private static func nearness(_ left: Object, _ right: Object) -> Int {
+        left.count { right[$0.name] == $0.value }
+    }
+
+    static func json(_ object: Object) -> String { Value.object(object).json }
+}

@@ -1,0 +1,160 @@
+import SheafQuery
+import Testing
+
+/// What is said to clauses in the wrong place, and to statements that there are not.
+@Suite struct ClauseErrorTests {
+    @Test func `a call runs one statement`() {
+        let hint = "a call runs one statement"
+        MarkedStatement.check([
+            ("SELECT * FROM a; «SELECT» * FROM b", "there is a second statement", hint),
+            (
+                "SELECT * FROM a;«;»", "expected the end of the statement, found ;", nil
+            ),
+            ("«»", "the statement is empty", nil),
+            ("-- nothing«»", "the statement is empty", nil),
+            ("«;»", "expected a statement, found ;", nil),
+        ])
+    }
+
+    @Test func `collections are not created`() {
+        MarkedStatement.check([
+            (
+                "CREATE «COLLECTION» cars", "there is no CREATE COLLECTION",
+                "a collection exists once a document is in it"
+            ),
+            (
+                "DROP «COLLECTION» cars", "there is no DROP COLLECTION",
+                "DELETE removes documents everywhere, EVICT only here"
+            ),
+        ])
+    }
+
+    @Test func `what SQL has and this language has not is named`() {
+        let order =
+            "the order is FROM, USE, JOIN, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET, "
+            + "RETURNING; not all statements have them all"
+        let end = "expected the end of the statement, found "
+        MarkedStatement.check([
+            (
+                "SELECT * FROM a «UNION» SELECT * FROM b", end + "UNION",
+                "there are no set operations"
+            ),
+            ("SELECT * FROM a «FULL» JOIN b ON c", end + "FULL", "joins are INNER, LEFT or RIGHT"),
+            ("SELECT * FROM a «CROSS» JOIN b", end + "CROSS", "joins are INNER, LEFT or RIGHT"),
+            ("SELECT * FROM a«,» b", end + ",", "two collections are read with JOIN"),
+            ("SELECT * FROM a LIMIT 1 «WHERE» b", end + "WHERE", order),
+            ("SELECT * FROM a OFFSET 1 «LIMIT» 1", end + "LIMIT", order),
+            (
+                "SELECT («SELECT» 1) FROM a", "expected an expression, found SELECT",
+                "there are no statements inside of others"
+            ),
+            ("SELECT sum(a) over «(»b) FROM c", "expected a comma or FROM, found (", nil),
+            (
+                "SELECT 1«»", "expected a comma or FROM, found the end of the statement",
+                "FROM system:dual has one row"
+            ),
+            ("SELECT * FROM a JOIN b «WHERE» c", "expected ON, found WHERE", nil),
+            (
+                "SELECT * FROM a JOIN b USE «IDS» 1 ON c", "USE IDS is not for joins",
+                "compare _id in the condition instead"
+            ),
+            ("SELECT * FROM a USE IDS 1 USE «IDS» 2", "there is more than one USE IDS", nil),
+            ("SELECT sum(«*») FROM a", "expected an expression, found *", "only COUNT takes a *"),
+            (
+                "EXPLAIN «EXPLAIN» SELECT * FROM a",
+                "expected SELECT, INSERT, UPDATE, DELETE or EVICT, found EXPLAIN", nil
+            ),
+            (
+                "SELECT cast(a AS «text») FROM b",
+                "expected string, integer, float, boolean or binary, found text", nil
+            ),
+            (
+                "SELECT position(a«,» b) FROM b", "expected IN, found ,",
+                "it is position(part IN text), or pos(text, part)"
+            ),
+        ])
+    }
+
+    @Test func `writing statements have their parts in order`() {
+        let order = "the order is APPLY, SET, UNSET, WHERE, RETURNING"
+        let end = "expected the end of the statement, found "
+        MarkedStatement.check([
+            ("UPDATE a UNSET b «SET» c = 1", end + "SET", order),
+            ("UPDATE a SET b = 1 «APPLY» c RESTART", end + "APPLY", order),
+            ("UPDATE a «WHERE» b", "expected APPLY, SET or UNSET, found WHERE", nil),
+            ("UPDATE a «b» SET c = 1", "expected APPLY, SET or UNSET, found b", nil),
+            (
+                "UPDATE a «(»b MAP) SET b = 1", "expected APPLY, SET or UNSET, found (",
+                "types stand behind UPDATE COLLECTION only"
+            ),
+            ("UPDATE a SET b «!=» 1", "expected = or ->, found !=", nil),
+            (
+                "UPDATE a SET b -> «remove»()",
+                "expected tombstone(), default(), increment(n) or (..), found remove", nil
+            ),
+            ("UPDATE a APPLY b INCREMENT «1»", "expected BY, found 1", nil),
+            (
+                "INSERT INTO a («:»b)",
+                "expected the name of a field, found :",
+                "a parameter stands for a value, never for a name or a path"
+            ),
+            (
+                "INSERT INTO a VALUES ({}«,» {})", "expected ), found ,",
+                "each document has parentheses of its own"
+            ),
+            ("INSERT INTO a VALUES «:»b", "expected (, found :", nil),
+            (
+                "INSERT INTO a VALUES ({}) ON ID CONFLICT «NOTHING»",
+                "expected DO or FAIL, found NOTHING", nil
+            ),
+            (
+                "INSERT INTO a INITIAL VALUES ({}) «ON» ID CONFLICT FAIL", end + "ON",
+                "INSERT .. INITIAL does nothing where there is a document already"
+            ),
+            (
+                "INSERT INTO a INITIAL «SELECT» * FROM b",
+                "expected DOCUMENTS or VALUES, found SELECT", nil
+            ),
+            ("DELETE «a» WHERE b", "expected FROM, found a", nil),
+            ("DELETE FROM a «b»", end + "b", nil),
+        ])
+    }
+
+    @Test func `directives are objects, and stand in three places`() {
+        let place = "a directive stands at the start, behind SELECT or behind a collection"
+        let object = "a directive is an object in JSON"
+        MarkedStatement.check([
+            ("SELECT * «/*+ {} */» FROM a", "expected a comma or FROM, found a directive", place),
+            (
+                "SELECT * FROM a WHERE b «--+ {}»",
+                "expected the end of the statement, found a directive", place
+            ),
+            ("«/*+ [1] */» SELECT * FROM a", object, nil),
+            (
+                "«/*+ {a} */» SELECT * FROM a", object,
+                "in it, line 1, column 3: expected a name in double quotes"
+            ),
+            ("SELECT * FROM a USE DIRECTIVES «'1'»", object, nil),
+            (
+                "SELECT * FROM a USE DIRECTIVES «:»b",
+                "expected directives as JSON, in quotes, found :",
+                "a parameter stands for a value, never for a name or a path"
+            ),
+        ])
+    }
+
+    @Test func `types are five`() {
+        MarkedStatement.check([
+            (
+                "SELECT * FROM a (b «TEXT»)",
+                "expected MAP, REGISTER, COUNTER, PN_COUNTER or ATTACHMENT, found TEXT", nil
+            ),
+            (
+                "SELECT * FROM a (b«.»c MAP)",
+                "expected MAP, REGISTER, COUNTER, PN_COUNTER or ATTACHMENT, found .",
+                "fields of fields are in a MAP(..)"
+            ),
+            ("SELECT * FROM a («)»", "expected the name of a field, found )", nil),
+        ])
+    }
+}

@@ -1,0 +1,51 @@
+import SheafBytes
+import SheafDocument
+import SheafQuery
+
+/// A store without documents, whose collections may have an index that looks like a way to few.
+final class EmptyStore: QueryStore {
+    let names = NameTable()
+    let virtualNames: [String] = []
+
+    private let index: IndexDescription?
+
+    init(_ fields: [IndexDescription.Field] = []) {
+        index =
+            fields.isEmpty
+            ? nil
+            : IndexDescription(
+                name: "ix", fields: fields, keyPrefix: Self.indexPrefix, irregularKeys: nil)
+    }
+
+    private static let indexPrefix: [UInt8] = [0xFF, 0, 1]
+
+    func collection(_ name: String) -> CollectionDescription? {
+        index.map {
+            CollectionDescription(
+                name: name, keyPrefix: [1], indexes: [$0], tombstones: nil,
+                hasPendingChanges: false)
+        }
+    }
+
+    func virtualRows(_ name: String) throws(QueryError) -> [Object]? { nil }
+    func count(in range: KeyRange) -> Int { range.lower.first == 1 ? 1_000 : 1 }
+
+    func scan(
+        _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
+        _ tally: inout ScanTally, _ body: (ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError) {}
+
+    func scanPending(
+        _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,
+        _ body: (ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError) {}
+
+    func scanKeys(
+        _ range: KeyRange, isReversed: Bool, skipping skipped: Int,
+        _ body: (_ key: UnsafeRawBufferPointer, _ place: UInt64) throws(QueryError) -> Bool
+    ) throws(QueryError) {}
+
+    func read(
+        _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
+    ) throws(QueryError) {}
+}

@@ -1,0 +1,214 @@
+import SheafQuery
+import Testing
+
+/// What is said to statements that are not written as the language wants it.
+@Suite struct SyntaxErrorTests {
+    @Test func `what is found is marked below its line`() {
+        let error = #expect(throws: QueryError.self) {
+            try Parser.parse("SELECT *\nFROM cars\nWHERE a =")
+        }
+        #expect(
+            error?.description == """
+                expected an expression, found the end of the statement at line 3, column 10
+                  WHERE a =
+                           ^
+                """)
+    }
+
+    @Test func `words that are nearly keywords are recognized`() {
+        MarkedStatement.check([
+            ("«SELCT» * FROM a", "expected a statement, found SELCT", "did you mean SELECT?"),
+            ("«updte» a SET b = 1", "expected a statement, found updte", "did you mean UPDATE?"),
+            ("SELECT * «FORM» a", "expected a comma or FROM, found FORM", "did you mean FROM?"),
+            ("SELECT a «FORM» b", "expected FROM, found FORM", "did you mean FROM?"),
+            ("SELECT * FROM a «WERE» b = 1", "expected WHERE, found WERE", "did you mean WHERE?"),
+            (
+                "SELECT * FROM a WHERE b = 1 «adn» c",
+                "expected the end of the statement, found adn", "did you mean AND?"
+            ),
+            ("SELECT * FROM a «ODRER» BY b", "expected ORDER, found ODRER", "did you mean ORDER?"),
+            ("SELECT * FROM a «LIMT» 3", "expected LIMIT, found LIMT", "did you mean LIMIT?"),
+        ])
+        for (text, hint) in [
+            ("SELECT a IS NUL FROM a", "NULL"), ("INSERT INTO a DOCUMENT (:b)", "DOCUMENTS"),
+            ("SELECT * FROM a (b MPA)", "MAP"), ("CREATE INDX a ON b (c)", "INDEX"),
+            ("UPDATE a APPLY b INCREMNT BY 1", "INCREMENT"), ("SELECT * FROM a USE ISD 1", "IDS"),
+            ("SELECT ANY v IN a SATISFYS v END FROM b", "SATISFIES"),
+            ("SELECT CASE WHEN a THN b END FROM c", "THEN"),
+        ] {
+            let error = #expect(throws: QueryError.self) { try Parser.parse(text) }
+            #expect(error?.hint == "did you mean \(hint)?", "\(text)")
+        }
+    }
+
+    @Test func `words that are far from keywords get no suggestion`() {
+        MarkedStatement.check([
+            ("«xyzzy» a", "expected a statement, found xyzzy", nil),
+            ("SELECT * FROM a o «x»", "expected the end of the statement, found x", nil),
+        ])
+    }
+
+    @Test func `keywords that cannot be names say so`() {
+        let behind = "for a collection of this name, write `collection` in backticks"
+        MarkedStatement.check([
+            (
+                "SELECT * FROM collection«»",
+                "expected the name of a collection behind COLLECTION, "
+                    + "found the end of the statement", behind
+            ),
+            (
+                "SELECT * FROM collection «WHERE» a",
+                "expected the name of a collection behind COLLECTION, found WHERE", behind
+            ),
+            (
+                "SELECT * FROM «order»", "expected the name of a collection, found order",
+                "as a name, write it in backticks: `order`"
+            ),
+            (
+                "SELECT a AS «from» FROM b", "expected an alias, found from",
+                "as a name, write it in backticks: `from`"
+            ),
+            (
+                "SELECT «FROM» a", "expected an expression, found FROM",
+                "as a name, write it in backticks: `FROM`"
+            ),
+            (
+                "SELECT * FROM «\"cars\"»",
+                "expected the name of a collection, found the string \"cars\"",
+                "quotes make strings; names stand in backticks"
+            ),
+        ])
+    }
+
+    @Test func `parameters are no names and no paths`() {
+        let hint = "a parameter stands for a value, never for a name or a path"
+        MarkedStatement.check([
+            ("SELECT * FROM «:»a", "expected the name of a collection, found :", hint),
+            ("UPDATE a SET «:»b = 1", "expected a path, found :", hint),
+            ("UPDATE a UNSET «:»b", "expected a path, found :", hint),
+            ("SELECT a AS «:»b FROM c", "expected an alias, found :", hint),
+            ("SELECT a.«:»b FROM c", "expected a name, found :", hint),
+            ("CREATE INDEX «:»a ON b (c)", "expected the name of the index, found :", hint),
+            ("CREATE INDEX a ON b («:»c)", "expected a path, found :", hint),
+            (
+                "SELECT * FROM a USE INDEX «:»b",
+                "expected the name of an index, in quotes, found :",
+                hint
+            ),
+            ("SELECT {«:»a: 1} FROM a", "expected the name of a field, found :", hint),
+            (
+                "SELECT * FROM a«:»b", "a colon does not follow the name of a collection",
+                "a parameter stands for a value, never for a name; the only namespace is system"
+            ),
+            (
+                "SELECT : «a» FROM b", "expected the name of a parameter behind the colon, found a",
+                nil
+            ),
+        ])
+    }
+
+    @Test func `paths have dots only`() {
+        let hint = "paths have dots only, as in a.b.c: no brackets"
+        MarkedStatement.check([
+            ("UPDATE a SET items«[»0] = 1", "expected = or ->, found [", hint),
+            ("SELECT items«[»0] FROM a", "expected a comma or FROM, found [", hint),
+            (
+                "SELECT * FROM a WHERE b.c«[»'d'] = 1",
+                "expected the end of the statement, found [", hint
+            ),
+            ("SELECT a.«0» FROM b", "expected a name, found 0", nil),
+            (
+                "SELECT lower(a.«*») FROM a", "expected a name, found *",
+                "all fields of a collection are a column only"
+            ),
+        ])
+    }
+
+    @Test func `strings, names and comments end, and quotes are not doubled`() {
+        MarkedStatement.check([
+            ("SELECT 'it«''»s' FROM a", "a quote inside a string is not doubled", "write \\'"),
+            ("SELECT \"a«\"\"»\" FROM a", "a quote inside a string is not doubled", "write \\\""),
+            ("SELECT «'»a FROM b", "the string has no end", "it ends as it begins"),
+            ("SELECT «'»a\\' FROM b", "the string has no end", "it ends as it begins"),
+            ("SELECT «`»a FROM b", "the name has no end", "it ends with another backtick"),
+            ("SELECT «/*» a FROM b", "the comment has no end", "it ends with */"),
+            ("SELECT '«\\u12»' FROM a", "\\u stands before four hexadecimal digits", nil),
+            (
+                "SELECT '«\\ud800»' FROM a",
+                "this is half of a pair of surrogates, and no character",
+                nil
+            ),
+            (
+                "SELECT '«\\udc00»' FROM a",
+                "this is half of a pair of surrogates, and no character",
+                nil
+            ),
+            (
+                "SELECT '«\\ud800\\u0041»' FROM a",
+                "this is half of a pair of surrogates, and no character", nil
+            ),
+        ])
+    }
+
+    @Test func `numbers are decimal, hexadecimal, and not too large`() {
+        let shape = "numbers look like 42, 2.5, 1e3 or 0xFF"
+        let integer = "the integer does not fit into 64 bits"
+        let float = "the number is too large for a float"
+        let decimal = "with .0 behind it, it is a float"
+        let largest = "the largest is about 1.8e308"
+        MarkedStatement.check([
+            ("SELECT «0x1p3» FROM a", "this is no number", shape),
+            ("SELECT «0x» FROM a", "this is no number", shape),
+            ("SELECT «1abc» FROM a", "this is no number", shape),
+            ("SELECT «1e» FROM a", "this is no number", shape),
+            ("SELECT «1_000» FROM a", "this is no number", shape),
+            (
+                "SELECT «.»5 FROM a", "expected an expression, found .",
+                "numbers begin with a digit, and paths with a name"
+            ),
+            ("SELECT «9223372036854775808» FROM a", integer, decimal),
+            ("SELECT -«9223372036854775809» FROM a", integer, decimal),
+            ("SELECT «99999999999999999999999» FROM a", integer, decimal),
+            ("SELECT «0x8000000000000000» FROM a", integer, nil),
+            ("SELECT «0x10000000000000000» FROM a", integer, nil),
+            ("SELECT «1e400» FROM a", float, largest),
+            ("SELECT -«1e400» FROM a", float, largest),
+        ])
+    }
+
+    @Test func `signs of other languages are translated`() {
+        MarkedStatement.check([
+            ("SELECT * FROM a WHERE «!»b", "there is no operator !", "did you mean NOT?"),
+            ("SELECT * FROM a WHERE b «&&» c", "there is no operator &&", "did you mean AND?"),
+            ("SELECT «#» FROM a", "the character # means nothing here", nil),
+            ("SELECT a«\0» FROM a", "the character U+0000 means nothing here", nil),
+            (
+                "SELECT «é» FROM a", "the character é stands outside of quotes",
+                "names with other letters than a to z stand in backticks"
+            ),
+            (
+                "SELECT«\u{A0}»a FROM b", "the character U+00A0 stands outside of quotes",
+                "names with other letters than a to z stand in backticks"
+            ),
+        ])
+    }
+
+    @Test func `comparisons do not chain`() {
+        let hint = "put one of the two in parentheses"
+        MarkedStatement.check([
+            ("SELECT a = b «=» c FROM d", "= does not follow another comparison", hint),
+            ("SELECT a IN (b) «<» c FROM d", "< does not follow another comparison", hint),
+            ("SELECT a LIKE b «LIKE» c FROM d", "LIKE does not follow another comparison", hint),
+            ("SELECT a IS NULL «IS» TRUE FROM d", "IS does not follow another comparison", hint),
+            ("SELECT a IN (b) «||» c FROM d", "expected a comma or FROM, found ||", nil),
+            (
+                "SELECT a = «NOT» b FROM d", "expected an expression, found NOT",
+                "NOT .. stands in parentheses here"
+            ),
+            (
+                "SELECT a NOT «b» FROM d",
+                "expected IN, BETWEEN, LIKE, ILIKE or SIMILAR TO behind NOT, found b", nil
+            ),
+        ])
+    }
+}

@@ -1,0 +1,199 @@
+import SheafBytes
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Keys of the tree that lead to operations of others.
+@Suite struct LinkTests {
+    private let volume = SimulatedVolume(seed: 3)
+    private var engine: StoreEngine
+
+    init() throws {
+        engine = try StoreEngine(opening: volume, options: Self.options)
+    }
+
+    private static var options: LogStoreOptions {
+        var options = LogStoreOptions()
+        options.segmentLength = 600
+        options.recordLength = 100
+        options.history = HistoryHorizon(commits: 0, bytes: .max)
+        return options
+    }
+
+    private static func link(_ name: String) -> [UInt8] { [0xFF] + Array(name.utf8) }
+
+    private func commit(
+        keepingLinks: Bool = true, _ fill: (inout WriteBatch) throws -> Void
+    ) throws {
+        var batch = WriteBatch()
+        batch.keepsLinks = keepingLinks
+        try fill(&batch)
+        _ = try engine.append(batch)
+        try engine.flush()
+    }
+
+    private func places(_ snapshot: LogSnapshot) -> [String: Place] {
+        var found: [String: Place] = [:]
+        snapshot.tree.forEach(in: LinkChanges.all) { key, value in
+            found[String(decoding: key.dropFirst(), as: UTF8.self)] = Place(value)
+            return true
+        }
+        return found
+    }
+
+    /// What links lead to: the key and the payloads, the newest first.
+    private func contents(_ snapshot: LogSnapshot) throws -> [String: String] {
+        try places(snapshot).mapValues { place in
+            let operations = try snapshot.operations(at: place)
+            let key =
+                operations.first?.operation.key ?? UnsafeRawBufferPointer(start: nil, count: 0)
+            #expect(snapshot.place(of: key) == place)
+            return ([key] + operations.map(\.operation.payload)).map {
+                String(decoding: $0, as: UTF8.self)
+            }.joined(separator: " ")
+        }
+    }
+
+    @Test func `links lead to operations of their batch, over records and segments`() throws {
+        try commit { batch in
+            for number in 0..<40 {
+                try batch.put(Array("key \(number)".utf8), Array("payload \(number)".utf8))
+                if number % 3 == 0 { try batch.link(Self.link("\(number)")) }
+                if number % 9 == 0 { try batch.link(Self.link("\(number) again")) }
+            }
+        }
+        let snapshot = engine.snapshot()
+        #expect(snapshot.segments.files.count > 2)
+        #expect(snapshot.count == 40 && snapshot.linked.commit == 1)
+        let found = try contents(snapshot)
+        #expect(found.count == 14 + 5)
+        for (name, content) in found {
+            let number = name.split(separator: " ")[0]
+            #expect(content == "key \(number) payload \(number)")
+        }
+        #expect(engine.checkLiveBytes() == [])
+    }
+
+    @Test func `links move, go, and lead to what extends`() throws {
+        try commit { batch in
+            try batch.put(Array("a".utf8), Array("1".utf8))
+            try batch.link(Self.link("x"))
+            try batch.put(Array("b".utf8), Array("2".utf8))
+            try batch.link(Self.link("y"))
+        }
+        let old = engine.snapshot()
+        try commit { batch in
+            // What is taken away goes first.
+            try batch.links.unlink(Self.link("y"))
+            try batch.links.unlink(Self.link("x"))
+            try batch.links.unlink(Self.link("never there"))
+            try batch.extend(Array("a".utf8), Array("+".utf8))
+            try batch.link(Self.link("x"))
+            let place = Array("b".utf8).withUnsafeBytes { old.place(of: $0) }
+            try batch.links.link(Self.link("z"), to: try #require(place))
+        }
+        #expect(try contents(engine.snapshot()) == ["x": "a + 1", "z": "b 2"])
+        #expect(try contents(old) == ["x": "a 1", "y": "b 2"])
+        try commit { batch in
+            batch.links.unlink(KeyRange.prefix(Self.link("")))
+            try batch.put(Array("c".utf8), [])
+        }
+        #expect(places(engine.snapshot()).isEmpty)
+        // A range that begins before all links takes away no key.
+        try commit { batch in
+            batch.links.unlink(KeyRange.all)
+            try batch.put(Array("c".utf8), [])
+        }
+        #expect(engine.snapshot().count == 3)
+    }
+
+    @Test func `who knows nothing of links leaves their mark behind`() throws {
+        try commit { try $0.put([1], []) }
+        try commit { try $0.put([1], []) }
+        #expect(engine.snapshot().linked.commit == 2)
+        try commit(keepingLinks: false) { try $0.put([1], []) }
+        try commit { try $0.put([1], []) }
+        let snapshot = engine.snapshot()
+        #expect(snapshot.commit == 4 && snapshot.linked.commit == 2)
+        var changes = LinkChanges()
+        let place = try #require([1 as UInt8].withUnsafeBytes { snapshot.place(of: $0) })
+        try changes.link(Self.link("x"), to: place)
+        #expect(engine.mendLinks(of: snapshot, changes))
+        #expect(engine.snapshot().linked.commit == 4)
+        #expect(places(engine.snapshot()).count == 1 && places(snapshot).isEmpty)
+        var batch = WriteBatch()
+        try batch.put([1], [])
+        _ = try engine.append(batch)
+        #expect(!engine.mendLinks(of: engine.snapshot(), changes))
+    }
+
+    @Test func `checkpoints keep links, and say up to where they are right`() throws {
+        func reopened(_ body: (LogSnapshot) throws -> Void) throws {
+            let again = try StoreEngine(
+                opening: volume.processDeath(seed: 1), options: Self.options)
+            try body(again.snapshot())
+        }
+        try commit { batch in
+            try batch.put([1], [])
+            try batch.link(Self.link("x"))
+        }
+        try reopened { #expect($0.linked == .none && places($0).isEmpty) }
+        try engine.writeCheckpoint()
+        try reopened { #expect($0.linked.commit == 1 && places($0).count == 1) }
+        try commit { batch in
+            try batch.put([1], [])
+            try batch.link(Self.link("y"))
+        }
+        try reopened { snapshot in
+            #expect(snapshot.linked.commit == 1 && snapshot.commit == 2)
+            #expect(places(snapshot).keys.sorted() == ["x"])
+        }
+        try commit(keepingLinks: false) { try $0.put([1], []) }
+        try engine.writeCheckpoint()
+        try reopened { #expect($0.linked == .none && places($0).count == 2) }
+        let verified = try Verifier.verify(volume.processDeath(seed: 2))
+        #expect(verified.findings.allSatisfy { $0.severity == .note }, "\(verified.findings)")
+        #expect(verified.keyCount == 1 && verified.usableCheckpointCount == 2)
+    }
+
+    @Test func `links survive compaction with what they lead to`() throws {
+        for round in 0..<30 {
+            try commit { batch in
+                for key in 0..<5 where (round + key) % 3 == 0 {
+                    let bytes = Array("key \(key)".utf8)
+                    if round % 4 == 3, round > 6 {
+                        try batch.extend(bytes, Array("\(round)".utf8))
+                    } else {
+                        try batch.put(bytes, Array("\(round)".utf8))
+                    }
+                    try batch.link(Self.link("\(key)"))
+                }
+                try batch.put([1], [UInt8](repeating: 1, count: 90))
+            }
+            let before = try contents(engine.snapshot())
+            engine.compactEverything()
+            while try engine.compactionStep() {}
+            #expect(try contents(engine.snapshot()) == before)
+            #expect(engine.checkLiveBytes() == [])
+        }
+        #expect(engine.snapshot().segments.files.contains { $0.header.kind == .base })
+    }
+
+    @Test func `what is no link is refused`() throws {
+        var batch = WriteBatch()
+        try batch.put([1], [])
+        for key in [[], [0], [0xFE, 1]] as [[UInt8]] {
+            #expect(throws: StorageError.invalidKey("the first byte of a link is 255")) {
+                try batch.link(key)
+            }
+        }
+        let longest = [UInt8](repeating: 0xFF, count: Limits.maximumLinkLength)
+        let limit = StorageError.limit(name: "maximumLinkLength", value: 1_033, limit: 1_032)
+        #expect(throws: limit) { try batch.link(longest + [0xFF]) }
+        try batch.link(longest)
+        _ = try engine.append(batch)
+        try engine.flush()
+        #expect(longest.withUnsafeBytes { engine.snapshot().place(of: $0) } != nil)
+        #expect(engine.snapshot().count == 1)
+    }
+}

@@ -1,0 +1,119 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import Testing
+
+/// What ADVISE suggests.
+@Suite struct AdviceTests {
+    private let store: CarStore
+
+    init() throws {
+        store = try CarStore()
+        try store.fill(40)
+    }
+
+    private func advice(_ text: String) throws -> [String] {
+        try store.rows("ADVISE " + text).map { row in
+            guard case .object(let row) = row, case .string(let text)? = row["advice"] else {
+                return "\(row)"
+            }
+            return text
+        }
+    }
+
+    private func expect(
+        _ text: String, _ advice: String..., at location: SourceLocation = #_sourceLocation
+    ) throws {
+        let found = try self.advice(text)
+        #expect(found == advice.map { "CREATE INDEX " + $0 }, "\(text)", sourceLocation: location)
+    }
+
+    @Test func `values come first, then a range or the order`() throws {
+        try expect(
+            "SELECT * FROM cars WHERE mileage > 5 AND color = 'blue'",
+            "cars_color_mileage ON cars (color, mileage)")
+        try expect(
+            "SELECT * FROM cars WHERE color = 'blue' ORDER BY year DESC, mileage",
+            "cars_color_year_mileage ON cars (color, year DESC, mileage)")
+        try expect(
+            "SELECT * FROM cars ORDER BY mileage DESC LIMIT 2",
+            "cars_mileage ON cars (mileage DESC)")
+        try expect("SELECT * FROM cars ORDER BY mileage")
+        try expect(
+            "SELECT * FROM cars WHERE engine.fuel IN ('gas', 'air') AND color = 'blue'",
+            "cars_color_engine_fuel ON cars (color, engine.fuel)")
+        try expect(
+            "SELECT * FROM cars WHERE color LIKE 'b%'", "cars_color ON cars (color)")
+        try expect(
+            "SELECT * FROM cars WHERE color = 'blue' ORDER BY _id", "cars_color ON cars (color)")
+    }
+
+    @Test func `nothing is suggested that would help nobody`() throws {
+        try expect("SELECT * FROM cars WHERE _id = 'c01' AND color = 'blue'")
+        try expect("SELECT * FROM cars WHERE lower(color) = 'blue'")
+        try expect("SELECT * FROM cars WHERE color != 'blue'")
+        try expect("SELECT * FROM cars")
+        try expect("SELECT COUNT(*) FROM cars")
+        try expect("SELECT * FROM system:indexes WHERE collection = 'cars'")
+        try expect("SELECT * FROM cars WHERE color = 'red' OR lower(color) = 'blue'")
+        try expect("INSERT INTO cars DOCUMENTS ({})")
+        try store.execute("CREATE INDEX one ON cars (year, color, mileage DESC)")
+        try store.flush()
+        try expect("SELECT * FROM cars WHERE color = 'blue' AND year = 2001")
+        try expect("SELECT * FROM cars WHERE color = 'blue' AND year = 2001 ORDER BY mileage")
+        try expect(
+            "SELECT * FROM cars WHERE color = 'blue'", "cars_color ON cars (color)")
+    }
+
+    @Test func `branches of OR have an index each`() throws {
+        try expect(
+            "SELECT * FROM cars WHERE color = 'red' OR mileage < 5 OR _id = 'c01'",
+            "cars_color ON cars (color)", "cars_mileage ON cars (mileage)")
+    }
+
+    @Test func `joins are found by what they compare`() throws {
+        try expect(
+            "SELECT * FROM owners AS o JOIN cars AS c ON c.owner = o._id WHERE o.city = 'A'",
+            "owners_city ON owners (city)", "cars_owner ON cars (owner)")
+        try expect("SELECT * FROM cars AS c JOIN owners AS o ON o._id = c.owner")
+    }
+
+    @Test func `groups are made of what an index has`() throws {
+        try expect(
+            "SELECT color, SUM(mileage) FROM cars WHERE year = 2001 GROUP BY color",
+            "cars_year_color_mileage ON cars (year, color, mileage)")
+    }
+
+    @Test func `statements that write find their documents, too`() throws {
+        try expect(
+            "UPDATE cars SET seen = true WHERE year = 2003", "cars_year ON cars (year)")
+        try expect(
+            "EVICT FROM cars WHERE year < 2003 AND year > 1999", "cars_year ON cars (year)")
+        try expect(
+            "INSERT INTO old SELECT * FROM cars WHERE year = 1999", "cars_year ON cars (year)")
+    }
+
+    @Test func `a name that is taken gets a number`() throws {
+        try store.execute("CREATE INDEX cars_color ON cars (owner)")
+        try store.flush()
+        try expect(
+            "SELECT * FROM cars WHERE color = 'blue'", "cars_color_2 ON cars (color)")
+    }
+
+    @Test(arguments: [
+        "SELECT * FROM cars WHERE color = 'blue' AND mileage > 15000",
+        "SELECT * FROM cars WHERE color = 'blue' ORDER BY mileage LIMIT 3",
+        "SELECT * FROM cars WHERE mileage < 500 OR color = 'blue' AND mileage > 17000",
+        "SELECT color, SUM(mileage) AS sum FROM cars GROUP BY color",
+        "SELECT * FROM owners AS o JOIN cars AS c ON c.owner = o._id",
+        "SELECT * FROM cars ORDER BY mileage DESC LIMIT 2",
+    ])
+    func `what was provisioned is used, and not suggested again`(_ text: String) throws {
+        let advice = try store.rows("ADVISE AND PROVISION " + text)
+        #expect(!advice.isEmpty)
+        try store.flush()
+        #expect(try self.advice(text) == [])
+        let plan = try store.queries.planText(text)
+        #expect(plan.contains("indexScan"), "\(plan)")
+    }
+}

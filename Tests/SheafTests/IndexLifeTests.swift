@@ -1,0 +1,79 @@
+import Sheaf
+import SheafDocument
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Random lives of stores with indexes: after each step the entries are those of the documents.
+@Suite struct IndexLifeTests {
+    @Test(arguments: 31_000..<31_004 as Range<UInt64>)
+    func `indexes have what their documents say, whatever happens`(_ seed: UInt64) throws {
+        let clock = FakeClock()
+        let lives = [
+            try IndexLife(seed: seed * 2, clock), try IndexLife(seed: seed * 2 + 1, clock),
+        ]
+        var random = SeededRandom(seed: seed, "lives of indexes")
+        for step in 0..<140 {
+            let number = random.below(2)
+            let life = lives[number]
+            try life.step([lives[1 - number]])
+            let comment: Comment = "seed \(seed), step \(step), store \(number)"
+            if random.chance(1, in: 2) { try life.check(comment) }
+            if random.chance(1, in: 6) {
+                try life.checkImage(life.volume.powerCut(seed: random.next()), comment)
+            }
+        }
+        for life in lives {
+            try life.check("seed \(seed), at the end")
+            #expect(life.entries[.whole] ?? 0 > 200, "seed \(seed)")
+        }
+    }
+
+    @Test func `a reader in another language reads stores with indexes`() throws {
+        let life = try IndexLife(seed: 33_000, FakeClock())
+        var expected: [String] = []
+        try life.createIndex("caf\u{E9}", on: "cars", [.init(["a"])])
+        for number: Int64 in 0..<20 {
+            let object: Object = ["a": .integer(number % 5), "b": .string("text")]
+            try life.commit([
+                DocumentChange("cars", .integer(number), .insert(object, onConflict: .fail))
+            ])
+            expected.append("document \"cars\" \(number) \(Value.object(object).json)")
+        }
+        try life.createIndex("by b", on: "cars", [.init(["b", "x"], isDescending: true)])
+        try life.dropIndex("caf\u{E9}", on: "cars")
+        try life.store.writeCheckpoint()
+        try life.store.close()
+        let directory = TemporaryDirectory()
+        try life.volume.export(to: directory.path("store"))
+        let run = try FormatReaderRun(directory.path("store"), options: ["--documents"])
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.lines.contains { $0.hasPrefix("checkpoint ") && $0.hasSuffix(" right") })
+        #expect(run.lines.filter { $0.hasPrefix("document ") } == expected)
+    }
+
+    @Test func `what survives a power cut has its indexes`() throws {
+        var images = 0
+        for seed: UInt64 in 32_000..<32_003 {
+            var random = SeededRandom(seed: seed, "cuts of indexes")
+            var call = 1
+            while true {
+                let clock = FakeClock()
+                var life: IndexLife?
+                do {
+                    let begun = try IndexLife(seed: seed, clock)
+                    life = begun
+                    begun.volume.crashAtCall(call)
+                    for _ in 0..<40 { try begun.step([]) }
+                    break
+                } catch {}
+                let cut = try #require(life)
+                try cut.checkImage(
+                    cut.volume.powerCut(seed: random.next()), "seed \(seed), call \(call)")
+                images += 1
+                call += 1 + random.below(6)
+            }
+        }
+        #expect(images > 40, "\(images)")
+    }
+}

@@ -1,0 +1,217 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Indexes, one thing at a time.
+@Suite struct IndexTests {
+    private let life: IndexLife
+
+    init() throws {
+        life = try IndexLife(seed: 1, FakeClock())
+    }
+
+    private func insert(_ id: Value, _ object: Object) throws {
+        try life.commit([DocumentChange("cars", id, .insert(object, onConflict: .merge))])
+    }
+
+    private func ids(_ name: String, reversed: Bool = false) throws -> [Value]? {
+        try life.store.flush()
+        let snapshot = life.engine.snapshot()
+        guard let index = snapshot.indexes(of: "cars").first(where: { $0.name == name }) else {
+            return nil
+        }
+        var found: [Value] = []
+        try snapshot.forEachEntry(in: index.entries, reversed: reversed) { key, _ in
+            found.append(try IndexEntry(key, of: index).id)
+            return true
+        }
+        return found
+    }
+
+    @Test func `an index can come before its collection, or after its documents`() throws {
+        #expect(try life.createIndex("by a", on: "cars", [.init(["a"])]).commit == 1)
+        for number: Int64 in 0..<5 {
+            try insert(.integer(number), ["a": .integer(-number), "b": 7])
+        }
+        // Nothing of this is on the disk when the second index is made.
+        try life.createIndex(
+            "by b", on: "cars", [.init(["b"]), .init(["a"], isDescending: true)])
+        #expect(try ids("by a") == [4, 3, 2, 1, 0])
+        #expect(try ids("by b") == [0, 1, 2, 3, 4])
+        #expect(try ids("by b", reversed: true) == [4, 3, 2, 1, 0])
+        try life.commit([DocumentChange("cars", 2, .edit([.unset(path: ["a"])]))])
+        try life.commit([DocumentChange("cars", 3, .delete)])
+        #expect(try ids("by a") == [4, 1, 0, 2])
+        #expect(try ids("by b") == [2, 0, 1, 4])
+        try life.check("at the end")
+    }
+
+    @Test func `numbers are found as what they are, and in their order`() throws {
+        let values: [Value] = [
+            .float(-0.0), 0, .float(0), .integer(1 << 53), .float(0x1p53),
+            .integer(1 << 53 + 1), .integer(.max), .float(.infinity), .float(.nan), "text", .null,
+        ]
+        try life.createIndex("up", on: "cars", [.init(["a"])])
+        try life.createIndex("down", on: "cars", [.init(["a"], isDescending: true)])
+        for (number, value) in values.enumerated() {
+            try insert(.integer(Int64(number)), ["a": value])
+        }
+        try insert(11, [:])
+        #expect(try ids("up") == (0..<12).map { .integer(Int64($0)) })
+        // Equal numbers are sorted by their ids, which ascend.
+        #expect(try ids("down") == [11, 10, 9, 8, 7, 6, 5, 3, 4, 0, 1, 2])
+        try life.check("with numbers")
+    }
+
+    @Test func `what cannot be an index is refused, and says why`() throws {
+        try life.createIndex("i", on: "cars", [.init(["a"])])
+        #expect(throws: EngineError.indexExists(collection: "cars", name: "i")) {
+            try life.createIndex("i", on: "cars", [.init(["b"])])
+        }
+        #expect(
+            try !life.createIndex("i", on: "cars", [.init(["b"])], ifNotExists: true).isChanged)
+        #expect(throws: EngineError.noIndex(collection: "cars", name: "j")) {
+            try life.dropIndex("j", on: "cars")
+        }
+        #expect(throws: EngineError.noIndex(collection: "boats", name: "i")) {
+            try life.dropIndex("i", on: "boats")
+        }
+        #expect(try !life.dropIndex("j", on: "cars", ifExists: true).isChanged)
+        let field = IndexDefinition.Field(["a"])
+        let refused: [(String, [IndexDefinition.Field])] = [
+            ("", [field]), (String(repeating: "n", count: 1_025), [field]), ("x", []),
+            ("x", Array(repeating: field, count: 17)), ("x", [.init([])]),
+            ("x", [.init(Array(repeating: "s", count: 65))]),
+            ("x", [.init([String(repeating: "s", count: 65_536)])]),
+        ]
+        for (name, fields) in refused {
+            #expect(throws: EngineError.self) { try life.createIndex(name, on: "cars", fields) }
+        }
+        #expect(throws: EngineError.invalidCollection("")) {
+            try life.createIndex("x", on: "", [field])
+        }
+        for number in 1..<64 { try life.createIndex("i\(number)", on: "cars", [field]) }
+        let limit = EngineError.limit(name: "maximumIndexes", value: 65, limit: 64)
+        #expect(throws: limit) { try life.createIndex("x", on: "cars", [field]) }
+        try life.createIndex("x", on: "people", [field])
+        // Another name that looks the same.
+        try life.dropIndex("i7", on: "cars")
+        try life.createIndex("caf\u{E9}", on: "people", [field])
+        try life.createIndex("cafe\u{301}", on: "people", [field])
+        try life.check("at the end")
+    }
+
+    @Test func `older states have the indexes that they had, and none that came later`() throws {
+        try insert(1, ["a": 1, "b": 2])
+        try life.createIndex("first", on: "cars", [.init(["a"])])
+        try life.store.flush()
+        let old = life.engine.snapshot()
+        try life.dropIndex("first", on: "cars")
+        // It gets the number of the one before.
+        try life.createIndex("second", on: "cars", [.init(["b"])])
+        let between = life.engine.snapshot()
+        #expect(between.indexes(of: "cars").isEmpty)
+        try life.store.flush()
+        #expect(old.indexes(of: "cars").map(\.name) == ["first"])
+        #expect(old.count(in: old.indexes(of: "cars")[0].entries) == 1)
+        #expect(life.engine.snapshot().indexes(of: "cars").map(\.name) == ["second"])
+        #expect(life.engine.snapshot().indexes(of: "cars")[0].number == 0)
+        #expect(
+            DocumentSnapshot(old.log, life.engine.snapshot().directory).indexes(of: "cars")
+                .isEmpty)
+    }
+
+    @Test func `a range finds at least what lies in it, cut or not`() throws {
+        try life.createIndex("by a", on: "cars", [.init(["a"])])
+        var random = SeededRandom(seed: 5, "ranges")
+        var values: [Value: String] = [:]
+        for (number, id) in IndexLife.ids.enumerated() {
+            let text = String(repeating: "x", count: 250 + random.below(8) + number % 3 * 500)
+            values[id] = text + ["", "y", "\0"][random.below(3)]
+            try insert(id, ["a": .string(values[id] ?? "")])
+        }
+        try life.store.flush()
+        let snapshot = life.engine.snapshot()
+        let index = snapshot.indexes(of: "cars")[0]
+        for region in IndexEntry.Region.allCases {
+            #expect(snapshot.count(in: index.entries(in: region)) > 0, "\(region)")
+        }
+        for lower in values.values {
+            for upper in values.values {
+                let bounds = [lower, upper].map { SortKey.identity(of: .string($0)) }
+                var found: Set<Value> = []
+                for region in IndexEntry.Region.allCases {
+                    let range = index.entries(in: region, from: bounds[0], to: bounds[1])
+                    try snapshot.forEachEntry(in: range) { key, _ in
+                        found.insert(try IndexEntry(key, of: index).id)
+                        return true
+                    }
+                }
+                let expected = values.filter { id, text in
+                    Value.string(text) >= .string(lower) && Value.string(text) < .string(upper)
+                }
+                #expect(expected.keys.allSatisfy { found.contains($0) })
+            }
+        }
+    }
+
+    @Test func `commits that know nothing of indexes leave them behind until the next opening`()
+        throws
+    {
+        try insert(1, ["a": 1])
+        try life.createIndex("by a", on: "cars", [.init(["a"])])
+        var batch = WriteBatch()
+        let stamp = Stamp(HybridTime(milliseconds: 5), Site(rawValue: 9))
+        let state = try Insertion.document(["a": 2], at: stamp, NameTable())
+        let key = StoreKey.document(collection: 0, id: try DocumentID.key(of: 2)).bytes
+        try batch.put(key, DocumentPayload.encode(state: state))
+        _ = try life.store.append(batch)
+        #expect(try ids("by a") == nil)
+        try insert(3, ["a": 0])
+        #expect(try ids("by a") == nil)
+        // To make an index puts the others right.
+        try life.createIndex("by b", on: "cars", [.init(["b"])])
+        #expect(try ids("by a") == [3, 1, 2])
+        try life.check("at the end")
+    }
+
+    @Test func `links that are wrong are found`() throws {
+        try insert(1, ["a": 1])
+        try insert(2, ["a": 2])
+        try life.createIndex("by a", on: "cars", [.init(["a"])])
+        try life.store.flush()
+        let index = life.engine.snapshot().indexes(of: "cars")[0]
+        var keys: [[UInt8]] = []
+        life.engine.snapshot().forEachEntry(in: index.entries) { key, _ in
+            keys.append(Array(key))
+            return true
+        }
+        let place = try #require(
+            StoreKey.document(collection: 0, id: SortKey.identity(of: 2)).bytes.withUnsafeBytes {
+                life.store.snapshot().place(of: $0)
+            })
+        func damage(_ change: (inout LinkChanges) throws -> Void) throws -> [String] {
+            var batch = WriteBatch()
+            try change(&batch.links)
+            batch.keepsLinks = true
+            try batch.put(StoreKey.site.bytes, life.engine.site.bytes)
+            _ = try life.store.append(batch)
+            try life.store.flush()
+            let verified = try DocumentVerifier.verify(life.store.snapshot())
+            return try #require(verified).findings.map(\.reason)
+        }
+        #expect(try damage { _ in } == [])
+        #expect(
+            try damage { try $0.link(keys[0], to: place) }.first?.hasPrefix("an index leads to")
+                == true)
+        #expect(
+            try damage { try $0.unlink(keys[0]) } == ["the document is missing in an index"])
+        #expect(
+            try damage { try $0.link(keys[0] + [7], to: place) } == [
+                "the document is missing in an index", "an index has what its documents have not",
+            ])
+    }
+}

@@ -1,0 +1,126 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafTestSupport
+
+/// A file of `Plans`: a statement, what there is for it to find, and the plan that it should have.
+///
+///     -- What it shows.
+///     documents 20
+///     index CREATE INDEX by_color ON cars (color)
+///     pending DELETE FROM cars WHERE _id = 'c03'
+///     statement SELECT * FROM cars
+///
+///     projection *
+///       scan cars (rows 20)
+struct PlanCase {
+    private(set) var documents = 20
+    private(set) var indexes: [String] = []
+    /// Statements that change what keys do not tell of yet.
+    private(set) var pending: [String] = []
+    private(set) var statement = ""
+    private(set) var plan = ""
+
+    /// The names of all files.
+    static let names: [String] = {
+        let found = try? PosixVolume(path: directory(), creatingDirectory: false).names()
+        return (found ?? []).filter { $0.hasSuffix(".txt") }.sorted()
+    }()
+
+    private static func directory(_ path: String = #filePath) -> String {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+        return parts.joined(separator: "/") + "/Plans"
+    }
+
+    init(_ name: String) throws {
+        let volume = try PosixVolume(path: Self.directory(), creatingDirectory: false)
+        let text = String(decoding: try volume.bytes(of: name), as: UTF8.self)
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)[...]
+        while let line = lines.popFirst(), !line.isEmpty {
+            guard let space = line.firstIndex(of: " ") else { continue }
+            let rest = String(line[line.index(after: space)...])
+            switch line[..<space] {
+            case "documents": documents = Int(rest) ?? 0
+            case "index": indexes.append(rest)
+            case "pending": pending.append(rest)
+            case "statement": statement = rest
+            default: break
+            }
+        }
+        plan = lines.joined(separator: "\n")
+        while plan.last == "\n" { plan.removeLast() }
+    }
+}
+
+/// A store of cars and their owners, and statements on them.
+final class CarStore {
+    private let store: StoreEngine
+    let queries: QueryEngine
+    private static let colors: [Value] = ["blue", "green", "red", "white"]
+
+    init() throws {
+        var options = LogStoreOptions()
+        options.clock = FakeClock().clock
+        store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
+        queries = QueryEngine(try DocumentEngine(store))
+    }
+
+    /// Inserts so many cars, `c00` and so on, and ten owners.
+    func fill(_ count: Int) throws {
+        let width = max("\(max(count - 1, 0))".utf8.count, 2)
+        for start in stride(from: 0, to: count, by: 1_000) {
+            let cars = (start..<min(start + 1_000, count)).map { number in
+                let digits = "\(number)"
+                let id = "c" + String(repeating: "0", count: width - digits.utf8.count) + digits
+                let car: Object = [
+                    "_id": .string(id), "color": Self.colors[number % 4],
+                    "mileage": .integer(Int64(number * 500)),
+                    "year": .integer(
+                        Int64(2_000 + number % 10)),
+                    "owner": .integer(Int64(number % 10)),
+                    "engine": ["fuel": number % 2 == 0 ? "gas" : "diesel"],
+                ]
+                return Value.object(car)
+            }
+            let list = cars.indices.map { "(:d\($0))" }.joined(separator: ", ")
+            try execute(
+                "INSERT INTO cars DOCUMENTS \(list)",
+                Dictionary(uniqueKeysWithValues: cars.enumerated().map { ("d\($0)", $1) }))
+        }
+        let owners = (0..<10).map { "({'_id': \($0), 'name': 'Owner \($0)', 'city': 'A'})" }
+        try execute("INSERT INTO owners DOCUMENTS \(owners.joined(separator: ", "))")
+        try flush()
+    }
+
+    func flush() throws {
+        while try store.flush() {}
+    }
+
+    @discardableResult
+    func execute(
+        _ text: String, _ arguments: [String: Value] = [:]
+    ) throws -> QueryOutcome {
+        let store = store
+        return try queries.execute(
+            text, arguments,
+            CommitSink(
+                append: { batch throws(StorageError) in try store.append(batch) },
+                flush: { () throws(StorageError) in while try store.flush() {} }))
+    }
+
+    func rows(_ text: String, _ arguments: [String: Value] = [:]) throws -> [Value] {
+        let outcome = try execute(text, arguments)
+        return try outcome.rows.items.map { .object(try $0.object(outcome.reader.names)) }
+    }
+
+    /// The plan of a statement that follows changes of which no commit is durable yet.
+    func planText(of text: String, behind pending: [String]) throws -> String {
+        for statement in pending { try execute(statement) }
+        guard !pending.isEmpty else { return try queries.planText(text) }
+        // What a writer reads shows all that was written before.
+        let reader = try execute("DELETE FROM cars WHERE _id = 'none'").reader
+        let options = QueryOptions(now: 0, clock: { 0 }, newID: { "new" })
+        return try QueryRun(try Parser.parse(text), on: reader, options).planText()
+    }
+}

@@ -1,0 +1,22 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import Testing
+
+/// The plans of statements, as EXPLAIN shows them.
+@Suite struct PlanTests {
+    @Test(arguments: PlanCase.names)
+    func `the planner chooses what the file says`(_ name: String) throws {
+        let expected = try PlanCase(name)
+        let store = try CarStore()
+        try store.fill(expected.documents)
+        for index in expected.indexes { try store.execute(index) }
+        try store.flush()
+        let plan = try store.planText(of: expected.statement, behind: expected.pending)
+        #expect(plan == expected.plan, "\(name):\n\(plan)\n")
+    }
+
+    @Test func `there are files for plans`() {
+        #expect(PlanCase.names.count >= 30)
+    }
+}

@@ -1,0 +1,117 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Statements against a store, from their text to their rows.
+@Suite struct QueryEngineTests {
+    private let store: StoreEngine
+    private let queries: QueryEngine
+
+    init() throws {
+        var options = LogStoreOptions()
+        options.clock = FakeClock().clock
+        store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
+        queries = QueryEngine(try DocumentEngine(store))
+    }
+
+    @discardableResult
+    private func execute(
+        _ text: String, _ arguments: [String: Value] = [:]
+    ) throws -> QueryOutcome {
+        let store = store
+        return try queries.execute(
+            text, arguments,
+            CommitSink(
+                append: { batch throws(StorageError) in try store.append(batch) },
+                flush: { () throws(StorageError) in while try store.flush() {} }))
+    }
+
+    private func rows(_ text: String, _ arguments: [String: Value] = [:]) throws -> [Value] {
+        let outcome = try execute(text, arguments)
+        return try outcome.rows.items.map { .object(try $0.object(outcome.reader.names)) }
+    }
+
+    private func fill() throws {
+        try execute(
+            """
+            INSERT INTO cars DOCUMENTS
+            ({'_id': 'a', 'color': 'blue', 'mileage': 3000}),
+            ({'_id': 'b', 'color': 'red', 'mileage': 10, 'features': {'trim': 'Standard'}}),
+            ({'_id': 'c', 'color': 'blue', 'mileage': 9000})
+            """)
+    }
+
+    @Test func `documents are found, sorted, counted and grouped`() throws {
+        try fill()
+        try store.flush()
+        #expect(
+            try rows("SELECT _id FROM cars WHERE color = 'blue' ORDER BY mileage DESC")
+                == [["_id": "c"], ["_id": "a"]])
+        #expect(
+            try rows("SELECT * FROM cars WHERE _id = :id", ["id": "b"])
+                == [
+                    [
+                        "_id": "b", "color": "red", "mileage": 10,
+                        "features": ["trim": "Standard"],
+                    ]
+                ])
+        #expect(
+            try rows(
+                "SELECT color, COUNT(*) AS n, SUM(mileage) AS m FROM cars GROUP BY color "
+                    + "ORDER BY color")
+                == [
+                    ["color": "blue", "n": 2, "m": 12_000], ["color": "red", "n": 1, "m": 10],
+                ])
+        #expect(try rows("SELECT COUNT(*) FROM cars WHERE mileage > 100") == [["($1)": 2]])
+    }
+
+    @Test func `changes are seen by the next statement, durable or not`() throws {
+        try fill()
+        let update = try execute("UPDATE cars SET mileage = mileage + 1 WHERE color = 'blue'")
+        #expect(update.mutatedIDs == ["a", "c"])
+        try execute("DELETE FROM cars WHERE mileage = 9001")
+        try execute("UPDATE COLLECTION cars APPLY drives INCREMENT BY 5 WHERE _id = 'a'")
+        try store.flush()
+        #expect(
+            try rows("SELECT _id, mileage, drives FROM cars ORDER BY _id")
+                == [["_id": "a", "mileage": 3_001, "drives": 5], ["_id": "b", "mileage": 10]])
+    }
+
+    @Test func `indexes give the same rows`() throws {
+        try fill()
+        try execute("CREATE INDEX by_color ON cars (color, mileage DESC)")
+        try store.flush()
+        #expect(
+            try rows("SELECT _id FROM cars WHERE color = 'blue' ORDER BY mileage DESC")
+                == [["_id": "c"], ["_id": "a"]])
+        #expect(
+            try rows("SELECT COUNT(*) AS n FROM cars WHERE color IN ('blue', 'red')")
+                == [["n": 3]])
+        #expect(try rows("SELECT mileage FROM cars WHERE color = 'red'") == [["mileage": 10]])
+        try execute("UPDATE cars SET color = 'green' WHERE _id = 'a' RETURNING color")
+        try store.flush()
+        #expect(
+            try rows("SELECT _id FROM cars WHERE color = 'green' OR color = 'red' ORDER BY _id")
+                == [["_id": "a"], ["_id": "b"]])
+        try execute("DROP INDEX by_color ON cars")
+    }
+
+    @Test func `rows of two collections are joined`() throws {
+        try fill()
+        try execute(
+            "INSERT INTO owners DOCUMENTS ({'_id': 1, 'name': 'Ann', 'car': 'a'}), "
+                + "({'_id': 2, 'name': 'Bob', 'car': 'x'})")
+        try store.flush()
+        #expect(
+            try rows(
+                "SELECT o.name, c.color FROM owners AS o JOIN cars AS c ON c._id = o.car")
+                == [["name": "Ann", "color": "blue"]])
+        #expect(
+            try rows(
+                "SELECT o.name, c.color FROM owners o LEFT JOIN cars c ON c._id = o.car "
+                    + "ORDER BY o.name") == [["name": "Ann", "color": "blue"], ["name": "Bob"]])
+    }
+}

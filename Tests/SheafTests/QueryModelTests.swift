@@ -1,0 +1,21 @@
+import SheafQueryModel
+import Testing
+
+/// Statements against a naive evaluator; `sheaf-queries` runs many more of them.
+@Suite struct QueryModelTests {
+    @Test(arguments: [11, 222, 3_333] as [UInt64])
+    func `each query gives the rows of the naive evaluator`(_ seed: UInt64) throws {
+        var differences = QueryDifferences(seed: seed)
+        try differences.run(queries: 900, partitions: 60)
+        #expect(differences.tally.queries >= 900, "seed \(seed)")
+        // Few enough fail that most are compared.
+        #expect(differences.tally.failed + differences.tally.refused < 180, "seed \(seed)")
+    }
+
+    @Test func `damaged statements end one way or the other`() throws {
+        var statements = DamagedStatements(seed: 4)
+        try statements.run(400)
+        #expect(statements.tally.run > 20)
+        #expect(statements.tally.refused > 200)
+    }
+}

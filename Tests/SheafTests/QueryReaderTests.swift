@@ -1,0 +1,80 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Statements against a store that nobody has opened for writing.
+@Suite struct QueryReaderTests {
+    private let volume = SimulatedVolume(seed: 4)
+
+    private func fill() throws {
+        let store = try StoreEngine(opening: volume)
+        let queries = try QueryEngine(opening: store)
+        let sink = CommitSink(
+            append: { batch throws(StorageError) in try store.append(batch) },
+            flush: { () throws(StorageError) in while try store.flush() {} })
+        for text in [
+            "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'blue'}), ({'_id': 'b'})",
+            "CREATE INDEX by_color ON cars (color)",
+            "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'color': 'red'})",
+        ] { _ = try queries.execute(text, [:], sink) }
+        try store.close()
+    }
+
+    private func rows(_ text: String, _ queries: QueryReader) throws -> [Value] {
+        let outcome = try queries.execute(try Parser.parse(text))
+        #expect(outcome.commit == nil && outcome.mutatedIDs.isEmpty)
+        return try outcome.rows.items.map { .object(try $0.object(outcome.reader.names)) }
+    }
+
+    @Test func `rows come with and without an index`() throws {
+        try fill()
+        let reader = try LogReader(ReadOnlyVolume(volume))
+        defer { reader.close() }
+        let queries = try QueryReader(reader)
+        #expect(
+            try rows("SELECT _id FROM cars USE INDEX 'by_color' WHERE color = 'red'", queries)
+                == [["_id": "c"]])
+        #expect(
+            try rows("SELECT color FROM cars ORDER BY _id", queries)
+                == [["color": "blue"], [:], ["color": "red"]])
+        #expect(
+            try rows("SELECT name, documents FROM system:collections", queries)
+                == [["name": "cars", "documents": 3]])
+    }
+
+    @Test func `parameters can be set and shown, and nothing else changes`() throws {
+        try fill()
+        let before = volume.snapshotFiles()
+        let reader = try LogReader(ReadOnlyVolume(volume))
+        defer { reader.close() }
+        let queries = try QueryReader(reader)
+        #expect(
+            try rows("ALTER SYSTEM SET DQL_STRICT_MODE = true", queries)
+                == [["dql_strict_mode": true]])
+        #expect(try rows("SHOW dql_strict_mode", queries) == [["dql_strict_mode": true]])
+        for text in [
+            "DELETE FROM cars", "CREATE INDEX x ON cars (x)", "DROP INDEX by_color ON cars",
+            "ADVISE AND PROVISION SELECT * FROM cars WHERE x = 1",
+            "INSERT INTO cars DOCUMENTS ({})", "UPDATE cars SET x = 1",
+        ] {
+            let statement = try Parser.parse(text)
+            do throws(QueryError) {
+                _ = try queries.execute(statement)
+                Issue.record("\(text) was run")
+            } catch {
+                #expect(error.reason == .failed && error.message.contains("for reading only"))
+            }
+        }
+        #expect(volume.snapshotFiles() == before)
+    }
+
+    @Test func `an empty store has no rows`() throws {
+        try StoreEngine(opening: volume).close()
+        let reader = try LogReader(ReadOnlyVolume(volume))
+        defer { reader.close() }
+        #expect(try rows("SELECT * FROM cars", try QueryReader(reader)).isEmpty)
+    }
+}

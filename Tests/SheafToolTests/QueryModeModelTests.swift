@@ -1,0 +1,94 @@
+import Foundation
+import SheafDocument
+import SheafTestSupport
+import Testing
+
+/// Rows of any texts, in each mode.
+@Suite struct QueryModeModelTests {
+    private static let pieces = [
+        "a", "b c", "\"", ",", "\n", "\r\n", "|", "\\", "\t", "\u{1B}[2J", "\u{7F}", "\u{9B}",
+        "\u{202E}", "\u{2028}", "家", "e\u{301}", "👨‍👩‍👧", "\u{E000}", "", "null", "1",
+    ]
+
+    private func texts(_ random: inout SeededRandom) -> [String] {
+        (0..<200).map { _ in
+            (0..<random.below(8)).map { _ in Self.pieces[random.below(Self.pieces.count)] }
+                .joined()
+        }
+    }
+
+    private func store(_ texts: [String]) throws -> QueryStore {
+        try QueryStore(
+            "t",
+            texts.enumerated().map {
+                (.integer(Int64($0)), ["x": .string($1), "y": [.string($1)]])
+            })
+    }
+
+    private func bytes(_ texts: [String]) -> [[UInt8]] { texts.map { Array($0.utf8) } }
+
+    @Test(arguments: 1...3 as ClosedRange<UInt64>)
+    func `CSV and JSON give every text back`(_ seed: UInt64) throws {
+        var random = SeededRandom(seed: seed, "texts that come back")
+        let texts = texts(&random)
+        let store = try store(texts)
+        let csv = try store.query("SELECT x, y FROM t ORDER BY _id", "--mode=csv")
+        let records = try #require(Self.records(Array(csv.output)), "seed \(seed)")
+        #expect(records.first == bytes(["x", "y"]))
+        #expect(records.dropFirst().map { $0[0] } == bytes(texts), "seed \(seed)")
+        let nested = try records.dropFirst().map { try Value(jsonBytes: $0[1]) }
+        #expect(nested == texts.map { [.string($0)] }, "seed \(seed)")
+        let json = try store.query("SELECT x FROM t ORDER BY _id", "--mode=json")
+        let rows = try json.output.split(separator: 0x0A).map { try Value(jsonBytes: Array($0)) }
+        #expect(rows == texts.map { ["x": .string($0)] }, "seed \(seed)")
+    }
+
+    @Test(arguments: 1...2 as ClosedRange<UInt64>)
+    func `no text breaks a line, or reaches a terminal as a command`(_ seed: UInt64) throws {
+        var random = SeededRandom(seed: seed, "texts that harm")
+        let texts = texts(&random)
+        let store = try store(texts)
+        for (mode, count) in [("table", 204), ("json", 200), ("markdown", 202), ("line", 599)] {
+            let text = try store.query("SELECT x, y FROM t ORDER BY _id", "--mode", mode).text
+            #expect(text.utf8.count { $0 == 0x0A } == count, "\(mode), seed \(seed)")
+            let harmful = text.unicodeScalars.filter { scalar in
+                switch scalar.properties.generalCategory {
+                case .control: scalar != "\n"
+                case .format: scalar != "\u{200D}"
+                case .privateUse, .lineSeparator, .paragraphSeparator: true
+                default: false
+                }
+            }
+            #expect(harmful.isEmpty, "\(mode), seed \(seed)")
+        }
+    }
+
+    /// The dullest reader of RFC 4180; none where the bytes are none of it.
+    private static func records(_ bytes: [UInt8]) -> [[[UInt8]]]? {
+        var records: [[[UInt8]]] = []
+        var record: [[UInt8]] = [[]]
+        var isQuoted = false
+        var index = 0
+        while index < bytes.count {
+            let byte = bytes[index]
+            let next = index + 1 < bytes.count ? bytes[index + 1] : 0
+            index += 1
+            switch (byte, isQuoted) {
+            case (0x22, true) where next == 0x22:
+                record[record.count - 1].append(byte)
+                index += 1
+            case (0x22, _): isQuoted.toggle()
+            case (_, true): record[record.count - 1].append(byte)
+            case (0x2C, false): record.append([])
+            case (0x0D, false):
+                guard next == 0x0A else { return nil }
+                index += 1
+                records.append(record)
+                record = [[]]
+            case (0x0A, false): return nil
+            default: record[record.count - 1].append(byte)
+            }
+        }
+        return isQuoted || record != [[]] ? nil : records
+    }
+}

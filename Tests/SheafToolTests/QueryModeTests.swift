@@ -1,0 +1,188 @@
+import Foundation
+import SheafDocument
+import SheafTestSupport
+import Testing
+
+/// Rows as the tool prints them, in each mode.
+@Suite struct QueryModeTests {
+    private func cars() throws -> QueryStore {
+        try QueryStore(
+            "cars",
+            [
+                ("a", ["color": "blue", "miles": 3_000, "note": "says \"hi\",\nleaves"]),
+                ("b", ["color": "rot|*red*", "miles": 10.5, "parts": ["n": [1, .null]]]),
+                (["vin": 7], ["color": .null, "name": "", "word": "null"]),
+            ])
+    }
+
+    private let all = "SELECT * FROM cars"
+
+    @Test func `a table has aligned columns in the order of their appearance`() throws {
+        let run = try cars().query(all)
+        #expect(run.status == 0 && run.errors.isEmpty)
+        #expect(
+            run.text == #"""
+                _id       | color     | miles | note               | parts          | name | word
+                ----------+-----------+-------+--------------------+----------------+------+-----
+                a         | blue      |  3000 | says "hi",\nleaves |                |      |
+                b         | rot|*red* |  10.5 |                    | {"n":[1,null]} |      |
+                {"vin":7} | null      |       |                    |                |      | null
+
+                3 rows
+
+                """#)
+    }
+
+    @Test func `the columns of a projection keep its order, missing or not`() throws {
+        let store = try cars()
+        let statement = "SELECT miles, nothing, color FROM cars WHERE miles > 0 ORDER BY miles"
+        #expect(
+            try store.query(statement).text == """
+                miles | nothing | color
+                ------+---------+----------
+                 10.5 |         | rot|*red*
+                 3000 |         | blue
+
+                2 rows
+
+                """)
+        #expect(
+            try store.query(statement, "--mode=csv").text
+                == "miles,nothing,color\r\n10.5,,rot|*red*\r\n3000,,blue\r\n")
+        #expect(
+            try store.query(statement, "--mode", "line").text
+                == "miles = 10.5\ncolor = rot|*red*\n\nmiles = 3000\ncolor = blue\n")
+        #expect(
+            try store.query(statement, "--mode=markdown").text == #"""
+                | miles | nothing | color |
+                | ---: | --- | --- |
+                | 10.5 |  | rot\|\*red\* |
+                | 3000 |  | blue |
+
+                """#)
+    }
+
+    @Test func `JSON has a row a line, the way documents are written`() throws {
+        #expect(
+            try cars().query(all, "--mode", "json").text == #"""
+                {"_id":"a","color":"blue","miles":3000,"note":"says \"hi\",\nleaves"}
+                {"_id":"b","color":"rot|*red*","miles":10.5,"parts":{"n":[1,null]}}
+                {"_id":{"vin":7},"color":null,"name":"","word":"null"}
+
+                """#)
+    }
+
+    @Test func `CSV quotes what has to be, and tells empty, missing and null apart`() throws {
+        #expect(
+            try cars().query(all, "--mode", "csv").text
+                == #"""
+                _id,color,miles,note,parts,name,word
+                a,blue,3000,"says ""hi"",
+                leaves",,,
+                b,rot|*red*,10.5,,"{""n"":[1,null]}",,
+                "{""vin"":7}",null,,,,"","null"
+
+                """#.replacing("\n", with: "\r\n").replacing(",\r\nleaves", with: ",\nleaves"))
+    }
+
+    @Test func `Markdown shows each text as it is`() throws {
+        let store = try QueryStore(
+            "t", [(1, ["a_b": "x\ny", "c": "__init__ `x` <b> a&b [c](d) ~e~ f\\g"])])
+        #expect(
+            try store.query("SELECT * FROM t", "--mode", "markdown").text == #"""
+                | _id | a_b | c |
+                | ---: | --- | --- |
+                | 1 | x<br>y | \_\_init\_\_ \`x\` \<b> a\&b \[c](d) \~e\~ f\\g |
+
+                """#)
+    }
+
+    @Test func `an empty result has its columns alone, if they are known`() throws {
+        let store = try cars()
+        let (known, unknown) = ("SELECT color, miles FROM cars WHERE false", all + " WHERE false")
+        let cases: [(mode: String, known: String, unknown: String)] = [
+            ("table", "color | miles\n------+------\n\n0 rows\n", "0 rows\n"),
+            ("json", "", ""), ("line", "", ""), ("csv", "color,miles\r\n", ""),
+            ("markdown", "| color | miles |\n| --- | --- |\n", ""),
+        ]
+        for (mode, expected, other) in cases {
+            #expect(try store.query(known, "--mode", mode).text == expected, "\(mode)")
+            #expect(try store.query(unknown, "--mode", mode).text == other, "\(mode)")
+        }
+    }
+
+    @Test func `wide characters, emoji and marks take the cells that terminals give them`() throws {
+        let store = try QueryStore(
+            "t",
+            [
+                (1, ["x": "家族"]), (2, ["x": "e\u{301}e\u{301}"]), (3, ["x": "👨‍👩‍👧 ❤️ 🇩🇪"]),
+                (4, ["x": "한국\u{1112}\u{1161}"]), (5, ["x": "ｆｕ"]), (6, ["x": "नमस्ते"]),
+            ])
+        // Each gap is what is left of eight cells.
+        #expect(
+            try store.query("SELECT x, _id FROM t ORDER BY _id").text == """
+                x        | _id
+                ---------+----
+                家族     |   1
+                e\u{301}e\u{301}       |   2
+                👨‍👩‍👧 ❤️ 🇩🇪 |   3
+                한국\u{1112}\u{1161}   |   4
+                ｆｕ     |   5
+                नमस्ते     |   6
+
+                6 rows
+
+                """)
+    }
+
+    @Test func `long values are cut off in tables, behind as many cells`() throws {
+        let store = try QueryStore(
+            "t",
+            [
+                (1, ["x": .string(String(repeating: "a", count: 60))]),
+                (2, ["x": .string(String(repeating: "a", count: 61))]),
+                (3, ["x": .string(String(repeating: "家", count: 30))]),
+                (4, ["x": .string(String(repeating: "家", count: 31))]),
+                (5, ["x": .string("b" + String(repeating: "\u{301}", count: 5_000))]),
+            ])
+        let lines = try store.query("SELECT x FROM t ORDER BY _id").lines
+        #expect(
+            lines == [
+                "x", String(repeating: "-", count: 60), String(repeating: "a", count: 60),
+                String(repeating: "a", count: 59) + "…", String(repeating: "家", count: 30),
+                String(repeating: "家", count: 29) + "…", "…", "5 rows",
+            ])
+        let line = try store.query("SELECT x FROM t WHERE _id = 4", "--mode=line").text
+        #expect(line == "x = " + String(repeating: "家", count: 31) + "\n")
+    }
+
+    @Test func `CSV escapes what harms only where it goes to a terminal`() throws {
+        let store = try QueryStore("t", [(1, ["x": "\u{1B}[31m\u{9B}"])])
+        #expect(
+            try store.query("SELECT x FROM t", "--mode=csv").text == "x\r\n\u{1B}[31m\u{9B}\r\n")
+        let script = "/usr/bin/script"
+        guard FileManager.default.isExecutableFile(atPath: script) else { return }
+        let run = try store.script(
+            """
+            export STORE TOOL="$0"
+            \(script) -qec '"$TOOL" query "$STORE" "SELECT x FROM t" --mode=csv' /dev/null
+            """)
+        #expect(run.text.contains(#"\u001b[31m\u009b"#), "\(run.text.debugDescription)")
+        #expect(!run.text.contains("\u{1B}"))
+    }
+
+    @Test func `rows with too many different fields are refused where they need columns`() throws {
+        let store = try QueryStore(
+            "t",
+            (0..<1_001).map { number in
+                (id: .integer(number), fields: Object([("f\(number)", .null)]))
+            })
+        for mode in ["table", "csv", "markdown"] {
+            let run = try store.query("SELECT * FROM t", "--mode", mode)
+            #expect(run.status == 1 && run.output.isEmpty)
+            #expect(run.errors.contains("more than 1000 different fields"), "\(run.errors)")
+        }
+        #expect(try store.query("SELECT * FROM t", "--mode", "json").lines.count == 1_001)
+        #expect(try store.query("SELECT * FROM t", "--mode", "line").lines.count == 2_002)
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import Sheaf
+import SheafDocument
+import SheafStorage
+import SheafTestSupport
+
+/// A store of documents in a directory of the operating system, to which the tool is asked to talk.
+struct QueryStore {
+    private let directory = TemporaryDirectory()
+    var path: String { directory.path("store") }
+
+    /// Makes a store with these documents in one collection; without any it is empty.
+    init(_ collection: String = "cars", _ documents: [(id: Value, fields: Object)] = []) throws {
+        let store = try open()
+        if !documents.isEmpty {
+            let engine = try DocumentEngine(store)
+            _ = try engine.commit(
+                documents.map { DocumentChange(collection, $0.id, .insert($0.fields)) }
+            ) { batch throws(StorageError) in try store.append(batch) }
+        }
+        try store.close()
+    }
+
+    /// Opens the store for writing.
+    func open() throws -> StoreEngine {
+        try StoreEngine(opening: try PosixVolume(path: path, creatingDirectory: true))
+    }
+
+    /// Runs a statement with the tool.
+    func query(_ statement: String, _ words: String..., closed: Bool = false) throws -> ToolRun {
+        try ToolRun(["query", path, statement] + words, closed: closed)
+    }
+
+    /// Runs a script of the shell, in which "$0" is the tool and STORE the store.
+    func script(_ text: String) throws -> ToolRun {
+        try ToolRun(script: "STORE='\(path)'\n" + text)
+    }
+
+    /// All files as they are now.
+    func files() throws -> [String: [UInt8]] {
+        try SimulatedVolume(importing: path).snapshotFiles()
+    }
+}

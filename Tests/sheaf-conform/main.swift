@@ -1,0 +1,5 @@
+import SheafConformance
+import SheafSimulator
+
+let code = ConformCommand.run(Array(CommandLine.arguments.dropFirst()))
+exitProcess(code)

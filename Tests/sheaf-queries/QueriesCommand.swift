@@ -1,0 +1,93 @@
+import SheafQueryModel
+import SheafSimulator
+import SheafStorage
+
+/// `sheaf-queries`: statements held against a naive evaluator, for as long as there is time.
+enum QueriesCommand {
+    private static let usage = """
+        usage: sheaf-queries [--seed S] [--queries N] [--partition N] [--end-to-end N]
+
+        Without any of them, some of each.
+
+        """
+
+    private struct Options {
+        var seed = OperatingSystem.randomInteger() % 1_000_000_000
+        /// Statements that read, each with the naive evaluator and with the engine.
+        var queries = 0
+        /// Conditions whose answers part the documents.
+        var partitions = 0
+        /// Damaged statements, which have to end one way or the other.
+        var damaged = 0
+    }
+
+    /// Runs the command; returns the exit code: 1 for a difference, 64 for wrong arguments.
+    static func run(_ arguments: [String]) -> Int32 {
+        var options = Options()
+        var rest = arguments[...]
+        while let option = rest.popFirst() {
+            guard let value = rest.popFirst().flatMap({ UInt64($0) }) else {
+                return complain("\(option) takes a number")
+            }
+            switch option {
+            case "--seed": options.seed = value
+            case "--queries": options.queries = Int(clamping: value)
+            case "--partition": options.partitions = Int(clamping: value)
+            case "--end-to-end": options.damaged = Int(clamping: value)
+            default: return complain("unknown option \(option)")
+            }
+        }
+        if options.queries == 0, options.partitions == 0, options.damaged == 0 {
+            (options.queries, options.partitions, options.damaged) = (200_000, 10_000, 20_000)
+        }
+        // The seed comes first: what crashes prints nothing afterwards.
+        say("sheaf-queries, seed \(options.seed)")
+        do {
+            try compare(options)
+            try damage(options)
+            say("0 differences")
+            return 0
+        } catch {
+            say("difference: \(error)")
+            return 1
+        }
+    }
+
+    private static func compare(_ options: Options) throws {
+        guard options.queries + options.partitions > 0 else { return }
+        let started = Clock.system.monotonicNanoseconds()
+        var differences = QueryDifferences(seed: options.seed)
+        try differences.run(queries: options.queries, partitions: options.partitions)
+        let tally = differences.tally
+        say(
+            "\(tally.queries) queries, \(tally.partitions) partitions and \(tally.writes) writes "
+                + "in \(tally.lives) stores; \(tally.refused) were refused, \(tally.failed) failed"
+                + seconds(since: started))
+    }
+
+    private static func damage(_ options: Options) throws {
+        guard options.damaged > 0 else { return }
+        let started = Clock.system.monotonicNanoseconds()
+        var statements = DamagedStatements(seed: options.seed)
+        try statements.run(options.damaged)
+        let tally = statements.tally
+        say(
+            "\(tally.statements) damaged statements: \(tally.run) run, \(tally.refused) refused, "
+                + "the longest took \(tally.longestMilliseconds) ms" + seconds(since: started))
+        if tally.longestMilliseconds > 500 { say("it was \(tally.longestText)") }
+    }
+
+    private static func seconds(since started: UInt64) -> String {
+        let tenths = (Clock.system.monotonicNanoseconds() - started) / 100_000_000
+        return " in \(tenths / 10).\(tenths % 10) s"
+    }
+
+    private static func say(_ line: String) {
+        SimulationCommand.write(line + "\n", to: 1)
+    }
+
+    private static func complain(_ message: String) -> Int32 {
+        say("sheaf-queries: \(message)\n" + usage)
+        return 64
+    }
+}

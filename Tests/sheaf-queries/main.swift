@@ -1,0 +1,4 @@
+import SheafSimulator
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+exitProcess(QueriesCommand.run(arguments))
