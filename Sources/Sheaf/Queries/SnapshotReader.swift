@@ -9,6 +9,8 @@ package final class SnapshotReader: QueryStore {
     /// Documents that the snapshot does not show yet, by their keys; none stands for one that is
     /// gone.
     private let pending: [[UInt8]: StoredDocument?]
+    /// The numbers of the collections that have pending documents.
+    private let pendingCollections: Set<UInt16>
     private let virtual: any VirtualCollections
     package let names: NameTable
     /// What was read ahead, so that the reading is not left out.
@@ -26,6 +28,14 @@ package final class SnapshotReader: QueryStore {
     ) {
         self.snapshot = snapshot
         self.pending = pending
+        var collections: Set<UInt16> = []
+        for key in pending.keys {
+            guard case .document(let number, _)? = key.span.withUnsafeBytes({ StoreKey($0) }) else {
+                continue
+            }
+            collections.insert(number)
+        }
+        pendingCollections = collections
         self.virtual = virtual
         names = snapshot.names
     }
@@ -44,7 +54,7 @@ package final class SnapshotReader: QueryStore {
         }
         return CollectionDescription(
             name: name, keyPrefix: StoreKey.document(collection: number, id: []).bytes,
-            indexes: indexes, tombstones: nil, hasPendingChanges: !pending.isEmpty)
+            indexes: indexes, tombstones: nil, hasPendingChanges: pendingCollections.contains(number))
     }
 
     package func virtualRows(_ name: String) throws(QueryError) -> [Object]? {

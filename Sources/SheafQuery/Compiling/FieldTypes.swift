@@ -52,6 +52,17 @@ package struct FieldTypes: Sendable {
         return inner.isPlain ? nil : inner
     }
 
+    /// Whether a path leads to what shows at each of its steps.
+    func isShown(_ path: [String]) -> Bool {
+        if isPlain { return true }
+        var types = self
+        for name in path {
+            guard types.part(of: name) == nil else { return false }
+            types = types.fields(of: name)
+        }
+        return true
+    }
+
     /// The path that names lead along.
     func path(_ path: [String], in names: NameTable) -> FieldPath {
         var types = self

@@ -171,8 +171,11 @@ final class SelectRun {
         case .id(let evaluator, _):
             // The id of what is equal: 1.0 is no id, and equal to one.
             guard let value = try evaluator(frame), value != .null else { return }
-            let key = collection.keyPrefix + ComponentRange.only(value).lower.bytes
-            try run.run(.ids([key]), tally, body)
+            let key = collection.keyPrefix + SortKey.identity(of: value)
+            if tally != nil { return try run.run(.ids([key]), tally, body) }
+            try store.read(key) { (document) throws(QueryError) in
+                _ = try body(Row(document), document.place)
+            }
         case .index(let index, let evaluator, _):
             guard let value = try evaluator(frame), value != .null else { return }
             let range = ComponentRange.only(value).keys(

@@ -94,7 +94,7 @@ struct ConditionReader {
         case .id(source, let rest): return [Row.idName] + rest
         case .field(source, let path):
             let types = compiler.scope.members[source].types
-            return types.path(path, in: NameTable()).isShown ? path : nil
+            return types.isShown(path) ? path : nil
         default: return nil
         }
     }

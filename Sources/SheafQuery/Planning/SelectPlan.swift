@@ -45,16 +45,29 @@ struct PlannedSelect {
 }
 
 /// A source, and the way to its documents.
-struct SourcePlan {
+///
+/// It is an object, as joins look at it with each row.
+final class SourcePlan {
     let name: String
     let alias: String
     let collection: CollectionDescription?
     let types: FieldTypes
-    var path: AccessPath
+    let path: AccessPath
+
+    init(
+        name: String, alias: String, collection: CollectionDescription?, types: FieldTypes,
+        path: AccessPath
+    ) {
+        self.name = name
+        self.alias = alias
+        self.collection = collection
+        self.types = types
+        self.path = path
+    }
 }
 
 /// How the rows of a source are found that belong to the rows before it.
-struct JoinPlan {
+final class JoinPlan {
     enum Lookup {
         /// The ids that an expression over the rows before gives.
         case id(Evaluator, Expression)
@@ -69,6 +82,17 @@ struct JoinPlan {
     let lookup: Lookup
     let condition: Predicate
     let expression: Expression
+
+    init(
+        kind: Join.Kind, source: Int, lookup: Lookup, condition: @escaping Predicate,
+        expression: Expression
+    ) {
+        self.kind = kind
+        self.source = source
+        self.lookup = lookup
+        self.condition = condition
+        self.expression = expression
+    }
 }
 
 struct GroupPlan {

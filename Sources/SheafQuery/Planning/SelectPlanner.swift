@@ -227,7 +227,7 @@ final class SelectPlanner {
                     IndexDescription.Field([Row.idName] + rest, isDescending: term.isDescending))
             case .field(let source, let path):
                 let types = compiler.scope.members[source].types
-                guard types.path(path, in: NameTable()).isShown else { return nil }
+                guard types.isShown(path) else { return nil }
                 fields.append(IndexDescription.Field(path, isDescending: term.isDescending))
             default: return nil
             }
