@@ -54,7 +54,8 @@ package final class SnapshotReader: QueryStore {
         }
         return CollectionDescription(
             name: name, keyPrefix: StoreKey.document(collection: number, id: []).bytes,
-            indexes: indexes, tombstones: nil, hasPendingChanges: pendingCollections.contains(number))
+            indexes: indexes, tombstones: nil,
+            hasPendingChanges: pendingCollections.contains(number))
     }
 
     package func virtualRows(_ name: String) throws(QueryError) -> [Object]? {
