@@ -150,10 +150,7 @@ package struct NaiveSelect {
         var result = NaiveRows()
         result.limit = try count(select.ordering.limit)
         result.offset = try count(select.ordering.offset) ?? 0
-        result.isLoose =
-            computesFloats
-            || select.isDistinct && result.limit != nil
-                && select.ordering.terms.isEmpty
+        result.isLoose = computesFloats
         if isGrouped {
             for group in try groups(of: rows) {
                 evaluator.group = group
@@ -167,6 +164,9 @@ package struct NaiveSelect {
             }
         }
         if select.isDistinct {
+            // Where any few rows will do, each is shown as it came first.
+            let isAnyOrder = Set(result.rows.map(\.keys)).count <= 1
+            if result.limit != nil, isAnyOrder { result.isLoose = true }
             var distinct: [Object: NaiveRows.Row] = [:]
             for row in result.rows {
                 if let other = distinct[row.object],
