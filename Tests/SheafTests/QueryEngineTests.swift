@@ -99,6 +99,51 @@ import Testing
         try execute("DROP INDEX by_color ON cars")
     }
 
+    @Test func `large scans in the order of the log find all that is there, and each once`() throws
+    {
+        // Above the number from which places are sorted, and in a random order of ids.
+        let count = 5_000
+        var random = SeededRandom(seed: 4_096, "large scans")
+        var values: [Int64: Int64] = [:]
+        while values.count < count { values[Int64(random.below(1_000_000))] = 0 }
+        let filler = Value.string(String(repeating: "f", count: 1_200))
+        for (number, id) in values.keys.sorted().shuffled(using: &random).enumerated() {
+            // Some are large, so that the updates below extend them.
+            let large: Object = number % 100 == 0 ? ["filler": filler] : [:]
+            let object = Object([("n", .integer(0)), ("large", .object(large))])
+            let change = DocumentChange("many", .integer(id), .insert(object))
+            _ = try queries.documents.commit([change]) { batch throws(StorageError) in
+                try store.append(batch)
+            }
+            if number % 500 == 0 { try store.flush() }
+        }
+        try store.flush()
+        for id in values.keys.sorted() where random.chance(1, in: 10) {
+            let isGone = random.chance(1, in: 3)
+            try execute(
+                isGone
+                    ? "DELETE FROM many WHERE _id = :id"
+                    : "UPDATE many SET n = :id WHERE _id = :id",
+                ["id": .integer(id)])
+            values[id] = isGone ? nil : id
+        }
+        try store.flush()
+        let found = try rows("SELECT _id, n FROM many").map { row -> [Value?] in
+            [row["_id"], row["n"]]
+        }
+        #expect(found.count == values.count)
+        #expect(
+            Set(found) == Set(values.map { [.integer($0.key), .integer($0.value)] as [Value?] }))
+        let total = values.values.reduce(0, +)
+        #expect(
+            try rows("SELECT COUNT(*) AS c, SUM(n) AS s FROM many")
+                == [["c": .integer(Int64(values.count)), "s": .integer(total)]])
+        let greatest = values.values.sorted(by: >).prefix(3).map {
+            Value.object(["n": .integer($0)])
+        }
+        #expect(try rows("SELECT n FROM many ORDER BY n DESC LIMIT 3") == greatest)
+    }
+
     @Test func `rows of two collections are joined`() throws {
         try fill()
         try execute(

@@ -6,7 +6,7 @@ extension Command {
         usage: sheaf-bench [OPTION…] [WORKLOAD…] [WORKLOAD/CASE…]
 
           --json             one JSON object a line on standard output
-          --quick            less data and fewer rounds: under a minute, and rough
+          --quick            less data and fewer rounds: minutes, and rough
           --rounds N         how often each case is measured (5; quick 3)
           --directory PATH   where data goes; a fresh directory is made there and removed
           --baseline FILE    compare with the JSON lines of an earlier run

@@ -2,6 +2,9 @@ package import SheafDocument
 package import SheafQuery
 
 /// What ALTER SYSTEM sets and SHOW shows; nothing of it is kept when the store is closed.
+///
+/// Strict mode, the hard size limit, the default directives and the size of the request history are
+/// read so far. The others are kept for what comes: observers, transactions, peers, and a log.
 package struct SystemParameters: Sendable {
     /// What a parameter can be.
     private enum Kind: Sendable {
@@ -91,7 +94,6 @@ package struct SystemParameters: Sendable {
     var isStrict: Bool { boolean("dql_strict_mode") }
     var hardSizeLimit: Int { integer("document_size_hard_limit_bytes") }
     var requestHistorySize: Int { integer("dql_request_history_size") }
-    var softSizeLimit: Int { integer("document_size_soft_limit_bytes") }
 
     /// The directives of statements that say nothing of their own.
     var defaultDirectives: [Object] {

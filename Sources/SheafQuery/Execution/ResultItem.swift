@@ -10,8 +10,3 @@ package struct ResultItem {
 
     package let content: Content
 }
-
-/// The columns of a result, in order; none where rows are whole documents.
-package struct ColumnNames: Sendable {
-    package let names: [String]?
-}
