@@ -5,6 +5,7 @@ import SheafQuery
 /// A store without documents, whose collections may have an index that looks like a way to few.
 final class EmptyStore: QueryStore {
     let names = NameTable()
+    let planState: PlanState? = nil
     let virtualNames: [String] = []
 
     private let index: IndexDescription?
@@ -32,12 +33,12 @@ final class EmptyStore: QueryStore {
 
     func scan(
         _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
-        _ tally: inout ScanTally, _ body: (ScannedDocument) throws(QueryError) -> Bool
+        _ tally: inout ScanTally, _ body: (ScannedDocuments) throws(QueryError) -> Int?
     ) throws(QueryError) {}
 
     func scanPending(
         _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,
-        _ body: (ScannedDocument) throws(QueryError) -> Bool
+        _ body: (ScannedDocuments) throws(QueryError) -> Int?
     ) throws(QueryError) {}
 
     func scanKeys(

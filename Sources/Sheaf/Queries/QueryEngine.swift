@@ -37,6 +37,10 @@ package final class QueryEngine: Sendable {
     private let parameters = Mutex(SystemParameters())
     private let requests = RequestLog()
     private let options: LogStoreOptions
+    /// What tells it from other engines.
+    private let number = QueryEngine.count.add(1, ordering: .relaxed).newValue
+
+    private static let count = Atomic<UInt64>(0)
 
     package init(_ documents: DocumentEngine) {
         self.documents = documents
@@ -118,8 +122,12 @@ package final class QueryEngine: Sendable {
     }
 
     private func reader() -> SnapshotReader {
-        SnapshotReader(
-            documents.snapshot(), virtual: virtual(parameters.withLock { $0 }))
+        let snapshot = documents.snapshot()
+        let state = PlanState(
+            store: number, commit: snapshot.log.commit, nameCount: snapshot.names.count,
+            hasIndexes: snapshot.log.linked.commit == snapshot.log.commit)
+        return SnapshotReader(
+            snapshot, virtual: virtual(parameters.withLock { $0 }), planState: state)
     }
 
     private func virtual(_ parameters: SystemParameters) -> SystemCollections {

@@ -66,9 +66,9 @@ struct SystemCollections: VirtualCollections {
             try reader.scan(
                 StoreKey.documents(of: UInt16(number)), .any, skipping: 0,
                 filter: nil, &tally
-            ) { (_) throws(QueryError) in
-                count += 1
-                return true
+            ) { (documents) throws(QueryError) in
+                count += Int64(documents.count)
+                return nil
             }
             rows.append([
                 "_id": .string(name), "name": .string(name), "documents": .integer(count),

@@ -46,9 +46,30 @@ package struct SystemParameters: Sendable {
             standard: 500),
     ]
 
-    private var changed: [String: Value] = [:]
+    private var changed: [String: Value] = [:] {
+        didSet { note() }
+    }
 
-    package init() {}
+    // What is asked with each statement.
+    private(set) var isStrict = false
+    private(set) var hardSizeLimit = Int.max
+    private(set) var requestHistorySize = Int.max
+    /// The directives of statements that say nothing of their own.
+    private(set) var defaultDirectives: [Object] = []
+
+    package init() {
+        note()
+    }
+
+    private mutating func note() {
+        isStrict = (try? value("dql_strict_mode")) == .bool(true)
+        hardSizeLimit = integer("document_size_hard_limit_bytes")
+        requestHistorySize = integer("dql_request_history_size")
+        defaultDirectives = []
+        if case .object(let object)? = changed["dql_default_directives"] {
+            defaultDirectives = [object]
+        }
+    }
 
     /// The value of a parameter, whatever the case of its name.
     package func value(_ name: String) throws(QueryError) -> Value {
@@ -90,18 +111,6 @@ package struct SystemParameters: Sendable {
     package var all: Object {
         Object(Self.parameters.map { ($0.name, changed[$0.name] ?? $0.standard) })
     }
-
-    var isStrict: Bool { boolean("dql_strict_mode") }
-    var hardSizeLimit: Int { integer("document_size_hard_limit_bytes") }
-    var requestHistorySize: Int { integer("dql_request_history_size") }
-
-    /// The directives of statements that say nothing of their own.
-    var defaultDirectives: [Object] {
-        guard case .object(let object)? = changed["dql_default_directives"] else { return [] }
-        return [object]
-    }
-
-    private func boolean(_ name: String) -> Bool { (try? value(name)) == .bool(true) }
 
     private func integer(_ name: String) -> Int {
         guard case .integer(let number)? = try? value(name) else { return .max }

@@ -40,6 +40,14 @@ package struct DocumentPayload {
         if let delta, !delta.isPartial { throw .invalid("a delta that is whole", at: 1) }
     }
 
+    /// The document in a payload that has nothing else; nil where there is more to be known.
+    @inline(__always)
+    static func plainState(_ bytes: UnsafeRawBufferPointer) throws(Malformed) -> EncodedDocument? {
+        guard let kind = bytes.first, kind == Kind.state || kind == Kind.whole else { return nil }
+        let state = try EncodedDocument(UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
+        return state.isPartial ? nil : state
+    }
+
     /// What the document had seen when the operation was written.
     package func vector() throws(Malformed) -> VersionVector {
         guard let document = state ?? delta else { return VersionVector() }

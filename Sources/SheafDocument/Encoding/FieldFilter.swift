@@ -15,11 +15,71 @@ package struct FieldFilter: Sendable {
     }
 
     private typealias Question = @Sendable (borrowing EncodedObject) throws(Malformed) -> Answer
+    /// Keeps those of some documents, named by their indexes, for which a condition holds; returns
+    /// how many.
+    private typealias Sieve =
+        @Sendable (
+            _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
+            _ documents: UnsafePointer<EncodedObject>
+        ) throws(Malformed) -> Int
 
     private let question: Question
+    /// The conditions that all have to hold, each for many documents at once.
+    private let sieves: [Sieve]
 
     private init(_ question: @escaping Question) {
+        self.init(question) { (indexes, count, documents) throws(Malformed) in
+            try Self.keep(indexes, count, documents) { (fields) throws(Malformed) in
+                try question(fields) == .yes
+            }
+        }
+    }
+
+    private init(_ question: @escaping Question, _ sieve: @escaping Sieve) {
         self.question = question
+        sieves = [sieve]
+    }
+
+    private init(_ question: @escaping Question, _ sieves: [Sieve]) {
+        self.question = question
+        self.sieves = sieves
+    }
+
+    /// The loop of a sieve, around a condition that is to be inlined.
+    @inline(__always)
+    private static func keep(
+        _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
+        _ documents: UnsafePointer<EncodedObject>,
+        where holds: (borrowing EncodedObject) throws(Malformed) -> Bool
+    ) throws(Malformed) -> Int {
+        var kept = 0
+        for number in 0..<count {
+            let index = indexes[number]
+            indexes[kept] = index
+            if try holds(documents[Int(index)]) { kept &+= 1 }
+        }
+        return kept
+    }
+
+    /// Writes the indexes of those documents for which the condition holds; returns how many.
+    package func keep(
+        _ indexes: UnsafeBufferPointer<UInt16>, of documents: UnsafePointer<EncodedObject>,
+        into kept: UnsafeMutablePointer<UInt16>
+    ) throws(Malformed) -> Int {
+        guard let base = indexes.baseAddress else { return 0 }
+        kept.update(from: base, count: indexes.count)
+        return try keep(kept, indexes.count, of: documents)
+    }
+
+    /// Keeps those of some documents, named by their indexes, for which the condition holds; returns
+    /// how many.
+    func keep(
+        _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
+        of documents: UnsafePointer<EncodedObject>
+    ) throws(Malformed) -> Int {
+        var count = count
+        for sieve in sieves where count > 0 { count = try sieve(indexes, count, documents) }
+        return count
     }
 
     /// Whether the condition holds for these fields.
@@ -65,6 +125,7 @@ extension FieldFilter {
         switch value {
         case .string(let text): return compare(path, outcomes, text, value, names)
         case .integer(let integer): return compare(path, outcomes, integer, value, names)
+        case .float(let float): return compare(path, outcomes, float, value, names)
         default: return compareDecoded(path, outcomes, value, names)
         }
     }
@@ -76,22 +137,21 @@ extension FieldFilter {
         let bytes = Array(text.utf8)
         if outcomes == .equal {
             return FieldFilter { (fields) throws(Malformed) in
-                guard let entry = try path.find(in: fields), let shown = try entry.shown() else {
-                    return .unknown
-                }
-                guard shown.isText else { return try other(entry, outcomes, value, names) }
-                return try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
-                    try shown.isString(bytes) ? .yes : .no
+                let entry = try path.find(in: fields)
+                return try equals(entry, bytes, value, names)
+            } _: { (indexes, count, documents) throws(Malformed) in
+                try keep(indexes, count, documents, path) { (entry) throws(Malformed) in
+                    try equals(entry, bytes, value, names)
                 }
             }
         }
         return FieldFilter { (fields) throws(Malformed) in
-            guard let entry = try path.find(in: fields), let shown = try entry.shown() else {
-                return .unknown
+            let entry = try path.find(in: fields)
+            return try order(entry, outcomes, bytes, value, names)
+        } _: { (indexes, count, documents) throws(Malformed) in
+            try keep(indexes, count, documents, path) { (entry) throws(Malformed) in
+                try order(entry, outcomes, bytes, value, names)
             }
-            guard shown.isText else { return try other(entry, outcomes, value, names) }
-            let found = try shown.payloadBytes()
-            return bytes.span.withUnsafeBytes { outcomes.answer(UTF8Order.compare(found, $0)) }
         }
     }
 
@@ -100,14 +160,92 @@ extension FieldFilter {
         _ names: NameTable
     ) -> FieldFilter {
         FieldFilter { (fields) throws(Malformed) in
-            guard let entry = try path.find(in: fields), let shown = try entry.shown() else {
-                return .unknown
+            let entry = try path.find(in: fields)
+            return try order(entry, outcomes, integer, value, names)
+        } _: { (indexes, count, documents) throws(Malformed) in
+            try keep(indexes, count, documents, path) { (entry) throws(Malformed) in
+                try order(entry, outcomes, integer, value, names)
             }
-            switch try shown.number() {
-            case .integer(let found): return outcomes.answer(NumberOrder.compare(found, integer))
-            case .float(let found): return outcomes.answer(-NumberOrder.compare(integer, found))
-            case nil: return try other(entry, outcomes, value, names)
+        }
+    }
+
+    private static func compare(
+        _ path: FieldPath, _ outcomes: Outcomes, _ float: Double, _ value: Value,
+        _ names: NameTable
+    ) -> FieldFilter {
+        FieldFilter { (fields) throws(Malformed) in
+            let entry = try path.find(in: fields)
+            return try order(entry, outcomes, float, value, names)
+        } _: { (indexes, count, documents) throws(Malformed) in
+            try keep(indexes, count, documents, path) { (entry) throws(Malformed) in
+                try order(entry, outcomes, float, value, names)
             }
+        }
+    }
+
+    /// The loop of a sieve for the field at a path.
+    @inline(__always)
+    private static func keep(
+        _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
+        _ documents: UnsafePointer<EncodedObject>, _ path: FieldPath,
+        where answer: (EncodedEntry?) throws(Malformed) -> Answer
+    ) throws(Malformed) -> Int {
+        guard path.steps.count == 1 else {
+            return try keep(indexes, count, documents) { (fields) throws(Malformed) in
+                try answer(try path.find(in: fields)) == .yes
+            }
+        }
+        let name = path.steps[0].name
+        return try keep(indexes, count, documents) { (fields) throws(Malformed) in
+            try answer(try fields.find(name)) == .yes
+        }
+    }
+
+    @inline(__always)
+    private static func equals(
+        _ entry: EncodedEntry?, _ bytes: [UInt8], _ value: Value, _ names: NameTable
+    ) throws(Malformed) -> Answer {
+        guard let entry, let shown = try entry.shown() else { return .unknown }
+        guard shown.isText else { return try other(entry, .equal, value, names) }
+        return try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
+            try shown.isString(bytes) ? .yes : .no
+        }
+    }
+
+    @inline(__always)
+    private static func order(
+        _ entry: EncodedEntry?, _ outcomes: Outcomes, _ bytes: [UInt8], _ value: Value,
+        _ names: NameTable
+    ) throws(Malformed) -> Answer {
+        guard let entry, let shown = try entry.shown() else { return .unknown }
+        guard shown.isText else { return try other(entry, outcomes, value, names) }
+        let found = try shown.payloadBytes()
+        return bytes.span.withUnsafeBytes { outcomes.answer(UTF8Order.compare(found, $0)) }
+    }
+
+    @inline(__always)
+    private static func order(
+        _ entry: EncodedEntry?, _ outcomes: Outcomes, _ integer: Int64, _ value: Value,
+        _ names: NameTable
+    ) throws(Malformed) -> Answer {
+        guard let entry, let shown = try entry.shown() else { return .unknown }
+        switch try shown.number() {
+        case .integer(let found): return outcomes.answer(NumberOrder.compare(found, integer))
+        case .float(let found): return outcomes.answer(-NumberOrder.compare(integer, found))
+        case nil: return try other(entry, outcomes, value, names)
+        }
+    }
+
+    @inline(__always)
+    private static func order(
+        _ entry: EncodedEntry?, _ outcomes: Outcomes, _ float: Double, _ value: Value,
+        _ names: NameTable
+    ) throws(Malformed) -> Answer {
+        guard let entry, let shown = try entry.shown() else { return .unknown }
+        switch try shown.number() {
+        case .integer(let found): return outcomes.answer(NumberOrder.compare(found, float))
+        case .float(let found): return outcomes.answer(NumberOrder.compare(found, float))
+        case nil: return try other(entry, outcomes, value, names)
         }
     }
 
@@ -162,6 +300,14 @@ extension FieldFilter {
         }
     }
 
+    /// The same, and holds where nobody knows.
+    package var allowingUnknown: FieldFilter {
+        let question = question
+        return FieldFilter { (fields) throws(Malformed) in
+            try question(fields) == .no ? .no : .yes
+        }
+    }
+
     /// The opposite; what nobody knows stays unknown.
     package var negated: FieldFilter {
         let question = question
@@ -176,17 +322,19 @@ extension FieldFilter {
 
     /// Whether all hold.
     package static func all(_ filters: [FieldFilter]) -> FieldFilter {
+        let sieves = filters.flatMap(\.sieves)
         if filters.count == 2 {
             let (first, second) = (filters[0].question, filters[1].question)
-            return FieldFilter { (fields) throws(Malformed) in
+            let both: Question = { (fields) throws(Malformed) in
                 let answer = try first(fields)
                 if answer == .no { return .no }
                 let other = try second(fields)
                 return other == .yes ? answer : other == .no ? .no : .unknown
             }
+            return FieldFilter(both, sieves)
         }
         let questions = filters.map(\.question)
-        return FieldFilter { (fields) throws(Malformed) in
+        let all: Question = { (fields) throws(Malformed) in
             var answer = Answer.yes
             for question in questions {
                 switch try question(fields) {
@@ -197,6 +345,7 @@ extension FieldFilter {
             }
             return answer
         }
+        return FieldFilter(all, sieves)
     }
 
     /// Whether one holds.

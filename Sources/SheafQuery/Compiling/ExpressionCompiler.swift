@@ -9,6 +9,8 @@ final class ExpressionCompiler {
     let names: NameTable
     let arguments: [String: Value]
     let context: FunctionContext
+    /// Whether what was compiled so far depends on the time.
+    private(set) var readsClock = false
     /// What can be seen behind GROUP BY; none before it.
     var groups: GroupScope?
 
@@ -182,6 +184,15 @@ final class ExpressionCompiler {
         }
     }
 
+    /// The field of the first source that an expression is, if it shows what it holds.
+    func field(_ expression: Expression) throws(QueryError) -> FieldPath? {
+        guard groups == nil, case .path(let names) = expression.node,
+            case .field(0, let path) = try scope.resolve(names, at: expression.range)
+        else { return nil }
+        let types = scope.members[0].types
+        return types.isShown(path) ? types.path(path, in: self.names) : nil
+    }
+
     // MARK: Choices
 
     private func compile(_ conditional: Conditional) throws(QueryError) -> Compiled {
@@ -236,6 +247,7 @@ final class ExpressionCompiler {
                 "\(call.name) takes \(function.expectedArguments), not \(call.arguments.count)",
                 at: range, in: scope.text)
         }
+        if function.readsClock { readsClock = true }
         let context = context
         let operands = try compile(call.arguments)
         if let special = try compilePattern(call, operands, at: range) { return special }

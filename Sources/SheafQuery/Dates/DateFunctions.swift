@@ -14,13 +14,14 @@ extension Function {
 
     /// A function that is MISSING where one of its arguments is, and otherwise null where one is.
     private static func strict(
-        _ name: String, _ argumentCount: ClosedRange<Int>,
+        _ name: String, _ argumentCount: ClosedRange<Int>, readsClock: Bool = false,
         _ evaluate:
             @escaping @Sendable (
                 _ arguments: [Value], _ context: FunctionContext
             ) throws(QueryError) -> Value?
     ) -> Function {
-        Function(name, argumentCount) { (arguments, context) throws(QueryError) in
+        Function(name, argumentCount, readsClock: readsClock) {
+            (arguments, context) throws(QueryError) in
             guard argumentCount ~= arguments.count else { return nil }
             var values: [Value] = []
             var isNull = false
@@ -39,7 +40,7 @@ extension Function {
 extension Function {
     /// `clock([format[, zone]])`: the time of the statement.
     private static func clock(_ zones: ZoneDirectory) -> Function {
-        strict("clock", 0...2) { (arguments, context) throws(QueryError) in
+        strict("clock", 0...2, readsClock: true) { (arguments, context) throws(QueryError) in
             guard let now = Moment(milliseconds: context.now) else { return nil }
             guard !arguments.isEmpty else { return .string(now.text) }
             return try text(of: now, as: arguments, zones)
@@ -92,7 +93,7 @@ extension Function {
 
     /// `tz_offset(zone[, date])`: how far it is ahead of UTC at the date, else now, as `+02:00`.
     private static func tzOffset(_ zones: ZoneDirectory) -> Function {
-        strict("tz_offset", 1...2) { (arguments, context) throws(QueryError) in
+        strict("tz_offset", 1...2, readsClock: true) { (arguments, context) throws(QueryError) in
             let moment =
                 arguments.count > 1
                 ? DateValue(arguments[1])?.moment : Moment(milliseconds: context.now)

@@ -7,6 +7,9 @@ struct AccessRun {
     let collection: CollectionDescription?
     /// Whether rows may come in any order.
     var isOrderFree = false
+    /// Takes documents some at a time, where a scan comes to them; says after how many of them no more
+    /// are wanted.
+    var takeDocuments: ((ScannedDocuments) throws(QueryError) -> Int?)?
 
     init(_ store: any QueryStore, _ collection: CollectionDescription?) {
         self.store = store
@@ -96,13 +99,22 @@ struct AccessRun {
             tally?.scan.add(visited)
             tally?.rows.rowsOut += rows
         }
-        func visit(_ document: ScannedDocument) throws(QueryError) -> Bool {
-            if let asked {
-                guard try holds(asked, document, tally) else { return true }
+        func visit(_ documents: ScannedDocuments) throws(QueryError) -> Int? {
+            if let takeDocuments {
+                let stop = try takeDocuments(documents)
+                goesOn = stop == nil
+                return stop
             }
-            rows += 1
-            goesOn = try body(Row(document), document.place)
-            return goesOn
+            for number in 0..<documents.count {
+                let document = documents[number]
+                if let asked {
+                    guard try holds(asked, document, tally) else { continue }
+                }
+                rows += 1
+                goesOn = try body(Row(document), document.place)
+                guard goesOn else { return number + 1 }
+            }
+            return nil
         }
         var skipped = skipped
         for range in isReversed ? ranges.reversed() : ranges where goesOn {
@@ -156,8 +168,10 @@ struct AccessRun {
     ) throws(QueryError) {
         var seen: Set<UInt64> = []
         var goesOn = true
+        var single = self
+        single.takeDocuments = nil
         for (number, access) in accesses.enumerated() where goesOn {
-            try run(access, tally?.children[number], filter: filter) {
+            try single.run(access, tally?.children[number], filter: filter) {
                 (row, place) throws(QueryError) in
                 tally?.rows.rowsIn += 1
                 guard seen.insert(place).inserted else { return true }

@@ -6,23 +6,13 @@ final class SelectRun {
     private let plan: SelectPlan
     private let store: any QueryStore
     private let frame: Frame
-    private let types: [FieldTypes]
-    private let isLazy: Bool
+    private let collector: RowCollector
     /// What the operators have done, where somebody measures that.
     let tallies: PlanTallies?
     private let meter: Meter?
 
-    // Only the run itself changes these, one step at a time: to check that would take as long as
-    // the steps.
-    @exclusivity(unchecked) private var items: [ResultItem] = []
-    @exclusivity(unchecked) private var visitor: ((Frame) throws(QueryError) -> Void)?
-    private var distinct = DistinctRows()
-    @exclusivity(unchecked) private var skipped = 0
-    @exclusivity(unchecked) private var shown = 0
     /// Whether no more rows are wanted.
     @exclusivity(unchecked) private var isFinished = false
-    @exclusivity(unchecked) private var sorter: Sorter<ResultItem>?
-    @exclusivity(unchecked) private var grouper: Grouper?
     /// The rows of right joins that have found no partner, by the number of the join.
     private var matched: [Int: Set<UInt64>] = [:]
 
@@ -32,17 +22,10 @@ final class SelectRun {
         frame = Frame(
             sourceCount: plan.sources.count, variableCount: plan.variableCount,
             names: environment.store.names, context: environment.context)
-        types = plan.sources.map(\.types)
-        tallies = clock.map { PlanTallies(plan, $0) }
+        let tallies = clock.map { PlanTallies(plan, $0) }
+        self.tallies = tallies
         meter = tallies?.meter
-        var isLazy = false
-        if case .document = plan.projection, types[0].isPlain, !plan.isDistinct { isLazy = true }
-        self.isLazy = isLazy
-        if let grouping = plan.grouping { grouper = Grouper(grouping) }
-        guard !plan.isOrdered else { return }
-        // Rows that are equal are dropped first, so nobody knows how many have to be sorted.
-        sorter = Sorter(
-            plan.order.map(\.isDescending), limit: plan.isDistinct ? nil : plan.wantedCount)
+        collector = RowCollector(plan, frame, tallies)
     }
 
     /// The rows of the result.
@@ -53,41 +36,20 @@ final class SelectRun {
         } else {
             try visitRows()
         }
-        if let grouper {
-            try measure(tallies?.group, meter) { () throws(QueryError) in
-                tallies?.group.rowsOut += grouper.count
-                try grouper.forEach(frame) { () throws(QueryError) in
-                    tallies?.having.rowsOut += 1
-                    return try self.take()
-                }
-            }
-        }
-        try finishDistinct()
-        if var sorter {
-            self.sorter = nil
-            try measure(tallies?.sort, meter) { () throws(QueryError) in
-                let rows = sorter.finish()
-                for row in rows {
-                    tallies?.sort.rowsOut += 1
-                    guard try emit(row) else { break }
-                }
-            }
-        }
-        return items
+        return try collector.finish()
     }
 
     private func count(_ ranges: (of: [KeyRange], without: [KeyRange])) {
         let count = ranges.of.reduce(0) { $0 + store.count(in: $1) }
         let without = ranges.without.reduce(0) { $0 + store.count(in: $1) }
-        grouper?.addRows(count - without)
+        collector.addRows(count - without)
         tallies?.access.rows.rowsOut = count - without
-        tallies?.group.rowsIn = count - without
     }
 
     /// Shows each row of the result by the frame, where nothing has to be sorted or grouped; and
     /// where it has, all rows are gathered first.
     func forEach(_ body: @escaping (Frame) throws(QueryError) -> Void) throws(QueryError) {
-        visitor = body
+        collector.visitor = body
         if plan.isOrdered {
             _ = try run()
             return
@@ -97,7 +59,7 @@ final class SelectRun {
         let access = AccessRun(store, plan.sources[0].collection)
         try access.run(.ids(keys), tallies?.second) { (row, _) throws(QueryError) in
             frame.rows[0] = row
-            try show(body)
+            try collector.show(body)
             return true
         }
     }
@@ -105,7 +67,7 @@ final class SelectRun {
     /// The keys of the documents of the result, in order.
     private func sortedKeys() throws(QueryError) -> [[UInt8]] {
         guard let prefix = plan.sources[0].collection?.keyPrefix else { return [] }
-        visitor = nil
+        collector.visitor = nil
         var keys: [[UInt8]] = []
         for item in try run() {
             guard case .object(let row) = item.content, let id = row[Row.idName],
@@ -121,9 +83,15 @@ final class SelectRun {
     private func visitRows() throws(QueryError) {
         var access = AccessRun(store, plan.sources[0].collection)
         access.isOrderFree = plan.takesAnyOrder
-        if plan.skipsByRank { skipped = plan.offset }
+        if plan.skipsByRank { collector.skipped = plan.offset }
+        if plan.joins.isEmpty, tallies == nil {
+            access.takeDocuments = { [collector] (documents) throws(QueryError) in
+                try collector.pass(documents)
+            }
+        }
         try access.run(
-            plan.sources[0].path.access, tallies?.access, filter: plan.filter, skipping: skipped
+            plan.sources[0].path.access, tallies?.access, filter: plan.filter,
+            skipping: collector.skipped
         ) { (row, _) throws(QueryError) in
             frame.rows[0] = row
             isFinished = try !join(0)
@@ -134,7 +102,7 @@ final class SelectRun {
 
     /// Finds the partners of the rows that the frame shows, from a join on; false to stop.
     private func join(_ number: Int) throws(QueryError) -> Bool {
-        guard number < plan.joins.count else { return try pass() }
+        guard number < plan.joins.count else { return try collector.pass() }
         let join = plan.joins[number]
         let tally = tallies?.joins[number]
         tally?.rows.rowsIn += 1
@@ -205,131 +173,6 @@ final class SelectRun {
                 return !isFinished
             }
         }
-    }
-
-    /// Takes a complete row if it fulfills WHERE; false to stop.
-    private func pass() throws(QueryError) -> Bool {
-        if let condition = plan.condition {
-            tallies?.filter.rowsIn += 1
-            let truth = try measure(tallies?.filter, meter) { () throws(QueryError) in
-                try condition(frame)
-            }
-            guard truth == .yes else { return true }
-            tallies?.filter.rowsOut += 1
-        }
-        guard grouper != nil else { return try take() }
-        try measure(tallies?.group, meter) { () throws(QueryError) in
-            tallies?.group.rowsIn += 1
-            try grouper?.add(frame)
-        }
-        return true
-    }
-
-    /// Sorts a row in, or gives it out.
-    private func take() throws(QueryError) -> Bool {
-        if plan.isDistinct { return try takeDistinct() }
-        guard sorter == nil else {
-            try sort { () throws(QueryError) in try item() }
-            return true
-        }
-        guard !skips() else { return true }
-        guard let visitor else { return give(try item()) }
-        try show(visitor)
-        return plan.limit.map { shown < $0 } ?? true
-    }
-
-    /// Shows a row instead of giving it out.
-    private func show(
-        _ visitor: (Frame) throws(QueryError) -> Void
-    ) throws(QueryError) {
-        shown += 1
-        tallies?.projection.rowsIn += 1
-        try measure(tallies?.projection, meter) { () throws(QueryError) in try visitor(frame) }
-    }
-
-    private func takeDistinct() throws(QueryError) -> Bool {
-        tallies?.projection.rowsIn += 1
-        let object = try measure(tallies?.projection, meter) { () throws(QueryError) in
-            try plan.projection.object(frame, types)
-        }
-        // Where any few rows will do, each is given out as it comes.
-        guard plan.limit != nil, sorter == nil else {
-            var keys: [Value?] = []
-            if let first = plan.order.first {
-                keys = try sortKeys(after: try first.evaluator(frame))
-            }
-            distinct.add(object, keys)
-            return true
-        }
-        guard distinct.add(object, []) else { return true }
-        tallies?.projection.rowsOut += 1
-        return try emit(ResultItem(content: .object(object)))
-    }
-
-    /// Gives out the rows that were gathered because each comes once.
-    private func finishDistinct() throws(QueryError) {
-        guard plan.isDistinct, plan.limit == nil || sorter != nil else { return }
-        for row in distinct.rows {
-            let item = ResultItem(content: .object(row.object))
-            tallies?.projection.rowsOut += 1
-            if sorter == nil {
-                _ = try emit(item)
-            } else {
-                tallies?.sort.rowsIn += 1
-                try sorter?.add(row.keys) { () throws(QueryError) in item }
-            }
-        }
-    }
-
-    private func sort(_ item: () throws(QueryError) -> ResultItem) throws(QueryError) {
-        try measure(tallies?.sort, meter) { () throws(QueryError) in
-            tallies?.sort.rowsIn += 1
-            guard let first = plan.order.first else { return }
-            let key = try first.evaluator(frame)
-            guard sorter?.mayTake(key) == true else { return }
-            try sorter?.add(try sortKeys(after: key), item)
-        }
-    }
-
-    /// What a row is sorted by, of which the first is known.
-    private func sortKeys(after first: Value?) throws(QueryError) -> [Value?] {
-        var keys = [first]
-        for term in plan.order.dropFirst() { keys.append(try term.evaluator(frame)) }
-        return keys
-    }
-
-    private func item() throws(QueryError) -> ResultItem {
-        tallies?.projection.rowsIn += 1
-        tallies?.projection.rowsOut += 1
-        if isLazy, frame.rows[0].isLasting, let fields = frame.rows[0].fields,
-            let id = frame.rows[0].id
-        {
-            return ResultItem(content: .stored(fields: fields, id: id))
-        }
-        return try measure(tallies?.projection, meter) { () throws(QueryError) in
-            ResultItem(content: .object(try plan.projection.object(frame, types)))
-        }
-    }
-
-    /// Whether a row is one of those that OFFSET passes over.
-    private func skips() -> Bool {
-        tallies?.limit.rowsIn += 1
-        guard skipped < plan.offset else {
-            tallies?.limit.rowsOut += 1
-            return false
-        }
-        skipped += 1
-        return true
-    }
-
-    /// Gives a row out, unless OFFSET passes over it; false where no more are wanted.
-    private func emit(_ item: ResultItem) throws(QueryError) -> Bool {
-        skips() ? true : give(item)
-    }
-
-    private func give(_ item: ResultItem) -> Bool {
-        items.append(item)
-        return plan.limit.map { items.count < $0 } ?? true
     }
 }
 

@@ -21,6 +21,13 @@ struct Sorter<Row> {
         self.limit = limit
     }
 
+    /// The first key and the number of the last row that is wanted so far, where no more than that
+    /// are kept.
+    var boundary: (key: Value?, number: Int)? {
+        guard let limit, entries.count == limit, let last = entries.first else { return nil }
+        return (last.keys[0], last.number)
+    }
+
     /// Whether a row with this first key may be among the first so far.
     func mayTake(_ first: Value?) -> Bool {
         guard let limit, entries.count == limit, let last = entries.first else { return true }

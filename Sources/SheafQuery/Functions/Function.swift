@@ -8,10 +8,12 @@ package struct Function: Sendable {
     package let name: String
     /// How many arguments it takes.
     package let argumentCount: ClosedRange<Int>
+    /// Whether the time of the statement is read, too.
+    let readsClock: Bool
     package let evaluate: @Sendable ([Value?], FunctionContext) throws(QueryError) -> Value?
 
     package init(
-        _ name: String, _ argumentCount: ClosedRange<Int>,
+        _ name: String, _ argumentCount: ClosedRange<Int>, readsClock: Bool = false,
         _ evaluate:
             @escaping @Sendable (
                 _ arguments: [Value?], _ context: FunctionContext
@@ -19,6 +21,7 @@ package struct Function: Sendable {
     ) {
         self.name = name
         self.argumentCount = argumentCount
+        self.readsClock = readsClock
         self.evaluate = evaluate
     }
 

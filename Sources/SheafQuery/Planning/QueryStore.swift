@@ -6,6 +6,9 @@ package protocol QueryStore: AnyObject {
     /// At least all names that the documents have.
     var names: NameTable { get }
 
+    /// The state that plans depend on; none where it is seen only once.
+    var planState: PlanState? { get }
+
     /// A collection that has or had documents.
     func collection(_ name: String) -> CollectionDescription?
 
@@ -18,21 +21,22 @@ package protocol QueryStore: AnyObject {
     /// How many entries have a key in a range: exactly, and without looking at them.
     func count(in range: KeyRange) -> Int
 
-    /// Visits the documents of keys, until `body` returns false.
+    /// Visits the documents of keys, some at a time, until `body` says after how many of them no more
+    /// are wanted.
     ///
     /// The first `skipped` entries are passed over without a look. Documents that do not exist, and
     /// those for which `filter` does not hold, are passed over, too.
     func scan(
         _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
-        _ tally: inout ScanTally, _ body: (ScannedDocument) throws(QueryError) -> Bool
+        _ tally: inout ScanTally, _ body: (ScannedDocuments) throws(QueryError) -> Int?
     ) throws(QueryError)
 
-    /// Visits the documents of a collection that keys do not tell of, until `body` returns false.
+    /// Visits the documents of a collection that keys do not tell of, in the same way.
     ///
     /// Scans pass them over.
     func scanPending(
         _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,
-        _ body: (ScannedDocument) throws(QueryError) -> Bool
+        _ body: (ScannedDocuments) throws(QueryError) -> Int?
     ) throws(QueryError)
 
     /// Visits keys in order, until `body` returns false.
@@ -55,7 +59,61 @@ package enum ScanOrder: Sendable {
     case any
 }
 
-/// A document that a scan has come to; its bytes are valid during the visit.
+/// Documents that a scan has come to; their bytes are valid during the visit.
+package struct ScannedDocuments {
+    private let fields: UnsafePointer<EncodedObject>
+    private let stored: UnsafePointer<StoredBytes>
+    /// Which of them are meant.
+    private let indexes: UnsafeBufferPointer<UInt16>
+    /// How long what stands before the ids in the keys is.
+    private let keyPrefixLength: Int
+    /// Whether their bytes are valid as long as the store.
+    let isLasting: Bool
+
+    package init(
+        _ fields: UnsafePointer<EncodedObject>, _ stored: UnsafePointer<StoredBytes>,
+        at indexes: UnsafeBufferPointer<UInt16>, keyPrefixLength: Int, isLasting: Bool
+    ) {
+        self.fields = fields
+        self.stored = stored
+        self.indexes = indexes
+        self.keyPrefixLength = keyPrefixLength
+        self.isLasting = isLasting
+    }
+
+    @inline(__always)
+    package var count: Int { indexes.count }
+
+    @inline(__always)
+    func fields(_ number: Int) -> EncodedObject { fields[Int(indexes[number])] }
+
+    /// The bytes of an id, as keys have them.
+    @inline(__always)
+    func id(_ number: Int) -> UnsafeRawBufferPointer {
+        let key = stored[Int(indexes[number])].key
+        return UnsafeRawBufferPointer(rebasing: key[keyPrefixLength...])
+    }
+
+    /// Those for which a filter holds; `kept` has room for the indexes of all.
+    func keep(
+        _ filter: FieldFilter, _ kept: UnsafeMutablePointer<UInt16>
+    ) throws(Malformed) -> ScannedDocuments {
+        let count = try filter.keep(indexes, of: fields, into: kept)
+        return ScannedDocuments(
+            fields, stored, at: UnsafeBufferPointer(start: kept, count: count),
+            keyPrefixLength: keyPrefixLength, isLasting: isLasting)
+    }
+
+    @inline(__always)
+    package subscript(number: Int) -> ScannedDocument {
+        ScannedDocument(
+            fields(number), id: id(number), place: stored[Int(indexes[number])].place,
+            isLasting: isLasting)
+    }
+
+}
+
+/// A document that a scan has come to, or one that was looked up.
 package struct ScannedDocument {
     package let fields: EncodedObject
     /// The bytes of its id, as keys have them.

@@ -108,6 +108,8 @@ struct SortTerm {
     let evaluator: Evaluator
     let isDescending: Bool
     let expression: Expression
+    /// The field of the first source that it is, if it shows what it holds.
+    let field: FieldPath?
 }
 
 /// What becomes of a row in the result.

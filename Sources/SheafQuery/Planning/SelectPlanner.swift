@@ -293,12 +293,13 @@ final class SelectPlanner {
         }
         var order: [SortTerm] = []
         for term in select.ordering.terms {
-            let compiled = try compiler.compile(column(named: term.expression) ?? term.expression)
+            let expression = column(named: term.expression) ?? term.expression
+            let compiled = try compiler.compile(expression)
             guard !compiled.isConstant else { continue }
             order.append(
                 SortTerm(
                     evaluator: compiled.evaluator, isDescending: term.isDescending,
-                    expression: term.expression))
+                    expression: term.expression, field: try compiler.field(expression)))
         }
         var grouping: GroupPlan?
         if let groups = compiler.groups {

@@ -117,12 +117,24 @@ package struct QueryRun {
     func rows(
         of select: Select, clock: (() -> UInt64)? = nil
     ) throws(QueryError) -> (rows: QueryRows, planned: PlannedSelect) {
-        let planner = SelectPlanner(select, environment)
-        let plan = try planner.plan()
+        let plan = try plan(select, isMeasured: clock != nil)
         let run = SelectRun(plan, environment, clock: clock)
         let items = try run.run()
         let rows = QueryRows(items: items, columns: plan.projection.columnNames)
         return (rows, PlannedSelect(select: select, plan: plan, tallies: run.tallies))
+    }
+
+    /// The plan of a SELECT: that of the last run, where it would be made again.
+    private func plan(_ select: Select, isMeasured: Bool) throws(QueryError) -> SelectPlan {
+        var basis: PlanBasis?
+        if case .select = statement.body, !isMeasured {
+            basis = PlanBasis(options, environment.store.planState)
+        }
+        if let basis, let known = statement.plans.plan(basis) { return known }
+        let planner = SelectPlanner(select, environment)
+        let plan = try planner.plan()
+        if let basis, !planner.compiler.readsClock { statement.plans.keep(plan, basis) }
+        return plan
     }
 
     // MARK: Changes

@@ -8,6 +8,8 @@ package struct Statement: Sendable {
     package let directives: [Object]
     /// The names of all parameters, each once, in the order of their appearance.
     package let parameters: [String]
+    /// The plan of its last run.
+    let plans = PlanSlot()
 
     package init(text: String, body: Body, directives: [Object], parameters: [String]) {
         self.text = text

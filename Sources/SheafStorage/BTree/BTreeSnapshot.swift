@@ -48,8 +48,33 @@ package final class BTreeSnapshot: Sendable {
         try view.forEach(in: range, reversed: reversed, body)
     }
 
+    /// Calls `body` with the values of the entries in `range`, leaf by leaf, until it returns false.
+    @inline(__always)
+    func forEachValues<Failure: Error>(
+        in range: KeyRange, reversed: Bool, _ body: (BTreeLeafValues) throws(Failure) -> Bool
+    ) throws(Failure) {
+        try view.forEachRun(in: range, reversed: reversed) {
+            (page, entries, _) throws(Failure) in
+            try body(BTreeLeafValues(page: page, entries: entries, isReversed: reversed))
+        }
+    }
+
     /// A cursor over this state, before the first entry.
     package func cursor() -> BTreeCursor {
         BTreeCursor(self)
+    }
+}
+
+/// The values of some entries of a leaf, in the order of a scan.
+struct BTreeLeafValues {
+    let page: BTreePage
+    let entries: Range<Int>
+    let isReversed: Bool
+
+    var count: Int { entries.count }
+
+    @inline(__always)
+    subscript(number: Int) -> BTreeValue {
+        page.value(isReversed ? entries.upperBound &- 1 &- number : entries.lowerBound &+ number)
     }
 }

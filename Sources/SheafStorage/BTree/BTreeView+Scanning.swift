@@ -6,6 +6,34 @@ extension BTreeView {
         in range: KeyRange, reversed: Bool,
         _ body: (_ key: UnsafeRawBufferPointer, _ value: BTreeValue) throws(Failure) -> Bool
     ) throws(Failure) {
+        try forEachRun(in: range, reversed: reversed) {
+            (page, entries, buffer) throws(Failure) in
+            page.writePrefix(to: buffer)
+            var (index, left) = (
+                reversed ? entries.upperBound &- 1 : entries.lowerBound, entries.count
+            )
+            while left > 0 {
+                let count = page.writeSuffix(index, to: buffer)
+                let key = UnsafeRawBufferPointer(start: buffer, count: count)
+                guard try body(key, page.value(index)) else { return false }
+                index &+= reversed ? -1 : 1
+                left &-= 1
+            }
+            return true
+        }
+    }
+
+    /// Calls `body` with the entries in `range`, leaf by leaf, until it returns false or throws; it
+    /// also gets room for a key.
+    ///
+    /// Reversed, the leaves come from the last one on, and `body` turns around their entries.
+    @inline(__always)
+    func forEachRun<Failure: Error>(
+        in range: KeyRange, reversed: Bool,
+        _ body: (
+            _ page: BTreePage, _ entries: Range<Int>, _ buffer: UnsafeMutableRawPointer
+        ) throws(Failure) -> Bool
+    ) throws(Failure) {
         // The library's calls that lend memory know no typed errors, so they see none.
         var failure: Failure?
         withUnsafeTemporaryAllocation(of: BTreeStep.self, capacity: Self.maximumDepth) { steps in
@@ -30,20 +58,15 @@ extension BTreeView {
     @inline(__always)
     private func visitForward<Failure: Error>(
         _ range: KeyRange, _ path: BTreePath, _ buffer: UnsafeMutableRawPointer,
-        _ body: (_ key: UnsafeRawBufferPointer, _ value: BTreeValue) throws(Failure) -> Bool
+        _ body: (BTreePage, Range<Int>, UnsafeMutableRawPointer) throws(Failure) -> Bool
     ) throws(Failure) {
         seek(path, to: range.lower)
         repeat {
             let page = page(path.page(0))
             // Once a leaf, so that no key has to be compared with the end of the range.
-            let end = end(of: range, on: page)
-            page.writePrefix(to: buffer)
-            var index = path.index(0)
-            while index < end {
-                let count = page.writeSuffix(index, to: buffer)
-                let key = UnsafeRawBufferPointer(start: buffer, count: count)
-                guard try body(key, page.value(index)) else { return }
-                index &+= 1
+            let (start, end) = (path.index(0), end(of: range, on: page))
+            if start < end {
+                guard try body(page, Range(uncheckedBounds: (start, end)), buffer) else { return }
             }
             if end < page.count { return }
             guard path.nextLeaf(self) else { return }
@@ -54,7 +77,7 @@ extension BTreeView {
     @inline(__always)
     private func visitBackward<Failure: Error>(
         _ range: KeyRange, _ path: BTreePath, _ buffer: UnsafeMutableRawPointer,
-        _ body: (_ key: UnsafeRawBufferPointer, _ value: BTreeValue) throws(Failure) -> Bool
+        _ body: (BTreePage, Range<Int>, UnsafeMutableRawPointer) throws(Failure) -> Bool
     ) throws(Failure) {
         var end: Int
         if let upper = range.upper {
@@ -67,13 +90,8 @@ extension BTreeView {
         while true {
             let page = page(path.page(0))
             let start = range.lower.isEmpty ? 0 : place(of: range.lower, on: page)
-            page.writePrefix(to: buffer)
-            var index = end &- 1
-            while index >= start {
-                let count = page.writeSuffix(index, to: buffer)
-                let key = UnsafeRawBufferPointer(start: buffer, count: count)
-                guard try body(key, page.value(index)) else { return }
-                index &-= 1
+            if start < end {
+                guard try body(page, Range(uncheckedBounds: (start, end)), buffer) else { return }
             }
             guard start == 0, path.previousLeaf(self) else { return }
             self.page(path.page(0)).fetchRecords(noting: buffer)

@@ -72,23 +72,6 @@ extension LogSnapshot {
         return operation
     }
 
-    /// The same, looked for in the segment of the operation before first.
-    @inline(__always)
-    package func newestOperation(
-        at place: Place, near segment: inout Segment?
-    ) throws(StorageError) -> Operation {
-        let number = place.position.segment
-        if segment?.header.segments.contains(number) != true { segment = segments.segment(number) }
-        guard let segment else { return try newestOperation(at: place) }
-        let found: Operation?
-        do throws(FormatError) { found = try segment.operation(at: place.position) } catch {
-            throw StorageError(error, file: segment.name)
-        }
-        guard let found else { return try newestOperation(at: place) }
-        try check(found, at: place)
-        return found
-    }
-
     /// The operation at a place to which a link leads.
     package func operation(at place: Place) throws(StorageError) -> LoggedOperation {
         guard let newest = try segments.loggedOperation(at: place.position) else {

@@ -18,6 +18,8 @@ package final class LogSnapshot: Sendable {
     /// Up to which commit the links are right.
     package let linked: LinkMark
 
+    /// How scans went through this state.
+    let logOrders = LogOrders()
     /// The checksum of the last record before `end`.
     let chain: UInt64
     /// The bytes that the log had grown by.

@@ -4,34 +4,38 @@
 ///     | position | length | bit 31: the operation extends others |
 package struct Place: Equatable, Sendable {
     package let position: LogPosition
+    /// As a tree holds it: scans keep many places.
+    private let lengthAndKind: UInt32
+
     /// The length of the operation in the log.
-    package let length: Int
+    @inline(__always)
+    package var length: Int { Int(lengthAndKind & (Self.extensionBit - 1)) }
+
     /// Whether the operation extends the one before it, so that the key stands on both.
-    package let isExtension: Bool
+    @inline(__always)
+    package var isExtension: Bool { lengthAndKind & Self.extensionBit != 0 }
 
     package init(position: LogPosition, length: Int, isExtension: Bool = false) {
+        precondition(length >= 0 && length < Int(Self.extensionBit), "A length has 31 bits.")
         self.position = position
-        self.length = length
-        self.isExtension = isExtension
+        lengthAndKind = UInt32(length) | (isExtension ? Self.extensionBit : 0)
     }
 
     static let encodedLength = 12
-    private static let extensionBit: UInt64 = 1 << 31
+    private static let extensionBit: UInt32 = 1 << 31
 
     /// Reads what a tree holds; nothing when it is not twelve bytes long.
     @inline(__always)
     package init?(_ value: BTreeValue) {
         guard value.count == Self.encodedLength else { return nil }
         position = LogPosition(rawValue: value.low)
-        length = Int(truncatingIfNeeded: value.high & (Self.extensionBit - 1))
-        isExtension = value.high & Self.extensionBit != 0
+        lengthAndKind = UInt32(truncatingIfNeeded: value.high)
     }
 
     /// The place as a tree holds it.
     @inline(__always)
     var value: BTreeValue {
         BTreeValue(
-            low: position.rawValue, high: UInt64(length) | (isExtension ? Self.extensionBit : 0),
-            count: Self.encodedLength)
+            low: position.rawValue, high: UInt64(lengthAndKind), count: Self.encodedLength)
     }
 }

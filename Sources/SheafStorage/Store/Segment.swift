@@ -81,6 +81,9 @@ package final class Segment: Sendable {
         return mapping.bytes.slice(0..<footer.contentLength + SegmentFooter.length)
     }
 
+    /// Whether positions are offsets in the file, and not looked up in a directory.
+    var isLog: Bool { directory == nil }
+
     /// Whether the first record goes on with a commit of the segment before.
     var continuesCommit: Bool {
         let bytes = content
@@ -111,15 +114,6 @@ package final class Segment: Sendable {
         let folded = FoldedRecord(verified: record)
         guard let entry = folded.entry(at: position) else { return nil }
         return try folded.operation(entry)
-    }
-
-    /// Reads the first and the last byte of an operation of a log segment.
-    @inline(__always)
-    func touch(_ offset: Int, length: Int) -> UInt64 {
-        let bytes = content
-        guard directory == nil, offset <= bytes.count, length > 0, length <= bytes.count - offset
-        else { return 0 }
-        return UInt64(bytes[offset]) &+ UInt64(bytes[offset + length - 1])
     }
 
     /// The operation that was first written at `position`, and the commit that wrote it.
@@ -161,7 +155,7 @@ package final class Segment: Sendable {
     }
 
     @inline(__always)
-    private func isVerified(_ offset: Int) -> Bool {
+    func isVerified(_ offset: Int) -> Bool {
         let word = (verified + offset / 4_096).pointee.load(ordering: .relaxed)
         return word & (1 << UInt64(offset / 64 % 64)) != 0
     }

@@ -57,21 +57,6 @@ package final class SegmentTable: Sendable {
         }
     }
 
-    /// Reads a byte at both ends of operations that will be read next.
-    ///
-    /// They lie far apart, and memory is asked for all of them before it has answered for one.
-    package func fetch(_ places: UnsafeBufferPointer<Place>) -> UInt64 {
-        var sum: UInt64 = 0
-        var last: Segment?
-        for place in places {
-            let number = place.position.segment
-            if last?.header.segments.contains(number) != true { last = segment(number) }
-            guard let last else { continue }
-            sum &+= last.touch(place.position.offset, length: place.length)
-        }
-        return sum
-    }
-
     /// The same with the commit that wrote it.
     package func loggedOperation(
         at position: LogPosition
