@@ -75,7 +75,7 @@ package final class QueryLife {
         let store = store
         clock.advance(milliseconds: 1)
         return try queries.execute(
-            text, arguments,
+            Query(verbatim: text), QueryArguments(arguments),
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) },
                 flush: { () throws(StorageError) in while try store.flush() {} }))
