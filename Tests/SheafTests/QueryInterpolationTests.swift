@@ -91,6 +91,15 @@ import Testing
         #expect(try store.rows("SELECT * FROM cars") == [])
     }
 
+    @Test func `what is interpolated twice is one expression`() throws {
+        let (step, other) = (2, 2.0)
+        #expect(
+            try store.rows("SELECT n + \(step) AS v FROM t GROUP BY n + \(step)") == [["v": 3]])
+        #expect(
+            store.problem("SELECT n + \(step) AS v FROM t GROUP BY n + \(other)")?.contains("^")
+                == true)
+    }
+
     @Test func `hostile values are values`() throws {
         let texts = [
             "'; DROP", "' OR '1' = '1", "\"", "`", "\\", ":$1", ":n", "$1", "--", "/*", "*/", "\0",
@@ -124,6 +133,18 @@ import Testing
         #expect(try store.metric("statements_parsed") == .integer(count + 1))
         _ = try store.rows("SELECT 2 AS other FROM t")
         #expect(try store.metric("statements_parsed") == .integer(count + 2))
+    }
+
+    @Test func `there may be many values`() throws {
+        var literal = Query.StringInterpolation(literalCapacity: 0, interpolationCount: 4_000)
+        literal.appendLiteral("SELECT [")
+        for number in 0..<4_000 {
+            literal.appendLiteral(number > 0 ? ", " : "")
+            literal.appendInterpolation(number)
+        }
+        literal.appendLiteral("] AS v FROM t")
+        let numbers = (0..<4_000).map { Value.integer($0) }
+        #expect(try store.value(Query(stringInterpolation: literal)) == .array(numbers))
     }
 
     // MARK: Names and parts
