@@ -99,6 +99,18 @@ import Testing
                 """)
     }
 
+    @Test func `an argument that is nearly the one is told`() {
+        func hint(_ arguments: QueryArguments) -> String? {
+            let problem = store.problem("SELECT :color FROM t", arguments) ?? ""
+            let lines = problem.split(separator: "\n")
+            #expect(lines.first?.hasPrefix("Parameter color was not provided") == true)
+            return lines.count > 3 ? String(lines[3]) : nil
+        }
+        #expect(hint([":color": 1]) == "call the argument color, without the colon")
+        #expect(hint(["size": 1, "colour": 1]) == "there is an argument colour")
+        #expect(hint(["size": 1]) == nil)
+    }
+
     @Test func `what is no object is no arguments`() {
         func problem(_ arguments: QueryArguments) -> String? {
             store.problem("SELECT n FROM t", arguments)

@@ -134,8 +134,10 @@ struct Encoding: Encoder {
         typeCount = outer.typeCount
     }
 
-    /// A place in this one, which is an array or object. Below the deepest that there can be it is
-    /// this one again, and nothing in it counts: what nests without an end must end somewhere.
+    /// A place in this one, which is an array or object.
+    ///
+    /// Below the deepest that there can be it is this one again, and nothing in it counts: what nests
+    /// without an end must end somewhere.
     func nested(_ add: (EncodingPlace) -> Void, _ path: @autoclosure () -> CodingPath) -> Encoding {
         guard depth < Value.maximumDepth else {
             place.refuse()
