@@ -128,12 +128,12 @@ import Testing
 
     @Test func `an argument that cannot be encoded is told with its name and place`() {
         #expect(
-            store.problem("SELECT :a, :b FROM t", ["a": 1, "b": [UInt.max]])
+            store.problem("SELECT :a, ':b', :bc, :b FROM t", ["a": 1, "b": [UInt.max]])
                 == """
                 the argument b cannot be encoded: at [0], 18446744073709551615 is more than \
-                64 bits with a sign can hold at line 1, column 12
-                  SELECT :a, :b FROM t
-                             ^^
+                64 bits with a sign can hold at line 1, column 23
+                  SELECT :a, ':b', :bc, :b FROM t
+                                        ^^
                 """)
         #expect(
             store.problem("SELECT n FROM t", ["z": UInt.max, "a": UInt.max, "b": UInt.max])?

@@ -67,7 +67,7 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
     func check(for text: String) throws(QueryError) {
         guard let problem else { return }
         let error = QueryError(.argument, problem.text)
-        throw problem.name.map { error.located(at: ":" + $0, in: text) } ?? error
+        throw problem.name.map { error.located(atParameter: $0, in: text) } ?? error
     }
 }
 

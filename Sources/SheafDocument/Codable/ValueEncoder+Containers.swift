@@ -17,7 +17,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     func encode<T: Encodable>(_ source: T, forKey key: Key) throws {
         if let value = Encoding.value(of: source) { return add(value, key) }
-        try encoding(key).encode(source)
+        try encoding(key).encode(parts: source)
     }
 
     func nestedContainer<Nested: CodingKey>(
@@ -64,7 +64,7 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
 
     func encode<T: Encodable>(_ source: T) throws {
         if let value = Encoding.value(of: source) { return place.add(.value(value)) }
-        try next().encode(source)
+        try next().encode(parts: source)
     }
 
     func nestedContainer<Key: CodingKey>(

@@ -196,6 +196,11 @@ extension Encoding: SingleValueEncodingContainer {
 
     func encode<T: Encodable>(_ source: T) throws {
         if let value = Self.value(of: source) { return place.set(value) }
+        try encode(parts: source)
+    }
+
+    /// Encodes what `value(of:)` has no value of.
+    func encode<T: Encodable>(parts source: T) throws {
         guard typeCount < Self.maximumTypeCount else { throw EncodingError.tooDeep(path) }
         var inner = self
         inner.typeCount += 1
