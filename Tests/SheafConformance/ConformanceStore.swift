@@ -59,7 +59,7 @@ final class ConformanceStore {
     ) throws -> QueryOutcome {
         let store = store
         let outcome = try queries.execute(
-            text, arguments,
+            Query(verbatim: text), QueryArguments(arguments),
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) },
                 flush: { () throws(StorageError) in while try store.flush() {} }))

@@ -145,6 +145,24 @@ import Testing
         #expect(derived.a == 4 && derived.b == 5)
     }
 
+    @Test func `whatever holds bytes becomes bytes, and comes back`() throws {
+        struct Photos: Codable, Equatable {
+            var data = Data([0, 255])
+            var none = Data()
+            var numbers: ContiguousArray<UInt8> = [1]
+            var maybe: Data? = Data([2])
+            var list = [Data([3]), Data()]
+            var words: ContiguousArray<Int> = [4]
+        }
+        let value = try encoder.encode(Photos())
+        #expect(
+            value == [
+                "data": .bytes([0, 255]), "none": .bytes([]), "numbers": .bytes([1]),
+                "maybe": .bytes([2]), "list": [.bytes([3]), .bytes([])], "words": [4],
+            ])
+        #expect(try decoder.decode(Photos.self, from: value) == Photos())
+    }
+
     @Test func `what nests too deep is refused`() throws {
         struct Node: Codable {
             var next: [Node]
@@ -152,5 +170,24 @@ import Testing
         var node = Node(next: [])
         for _ in 0..<Value.maximumDepth { node = Node(next: [node]) }
         #expect(throws: EncodingError.self) { try encoder.encode(node) }
+        var deepest: Value = [:]
+        for _ in 1..<Value.maximumDepth { deepest = [deepest] }
+        let json = deepest.json
+        struct Arrays: Encodable {
+            let depth: Int
+
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.unkeyedContainer()
+                if depth > 2 {
+                    try container.encode(Arrays(depth: depth - 1))
+                } else {
+                    try container.encode([String: Int]())
+                }
+            }
+        }
+        #expect(try encoder.encode(Arrays(depth: Value.maximumDepth)).json == json)
+        #expect(throws: EncodingError.self) {
+            try encoder.encode(Arrays(depth: Value.maximumDepth + 1))
+        }
     }
 }

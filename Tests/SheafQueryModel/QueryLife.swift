@@ -72,10 +72,15 @@ package final class QueryLife {
     package func execute(
         _ text: String, _ arguments: [String: Value] = [:]
     ) throws(QueryError) -> QueryOutcome {
+        try run(Query(verbatim: text), QueryArguments(arguments))
+    }
+
+    /// The same for a query that has values in it.
+    func run(_ query: Query, _ arguments: QueryArguments) throws(QueryError) -> QueryOutcome {
         let store = store
         clock.advance(milliseconds: 1)
         return try queries.execute(
-            text, arguments,
+            query, arguments,
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) },
                 flush: { () throws(StorageError) in while try store.flush() {} }))

@@ -4,7 +4,14 @@ import SheafTestSupport
 
 /// Draws expressions over the fields of some sources.
 struct RandomExpressions {
+    /// How values stand in statements.
+    enum Writing {
+        case literals, parameters, either
+    }
+
     var values: RandomValues
+    /// The draws are the same for all; bytes have no literals.
+    var writing = Writing.either
     /// The values of the parameters that were drawn on the way.
     var arguments: [String: Value] = [:]
     /// What the sources are called; paths have to begin with these where there are several.
@@ -49,16 +56,30 @@ struct RandomExpressions {
 
     /// A value as a literal or as a parameter.
     mutating func literal(_ value: Value) -> Expression {
-        let isWritten: Bool =
+        var isWritten: Bool =
             switch value {
             case .bytes: false
             case .array, .object: chance(1, in: 3)
             default: chance(7, in: 8)
             }
+        switch writing {
+        case .either: break
+        case .literals: isWritten = !Self.hasBytes(value)
+        case .parameters: isWritten = false
+        }
         guard !isWritten else { return Expression(.literal(value), at: Self.nowhere) }
         let name = "p\(arguments.count)"
         arguments[name] = value
         return Expression(.parameter(name), at: Self.nowhere)
+    }
+
+    private static func hasBytes(_ value: Value) -> Bool {
+        switch value {
+        case .bytes: true
+        case .array(let values): values.contains(where: hasBytes)
+        case .object(let object): object.contains { hasBytes($0.value) }
+        default: false
+        }
     }
 
     /// A path to a field, or what a variable stands for.

@@ -186,7 +186,15 @@ struct RandomSelects {
             $0.chance(2, in: 3) ? $0.path() : $0.expression(1)
         }
         // A literal is no key that a column could name.
-        select.groups.removeAll { if case .literal = $0.node { true } else { false } }
+        let isBound = expressions.writing != .either
+        select.groups.removeAll {
+            switch $0.node {
+            case .literal: true
+            // It would be a literal, were all values written out.
+            case .parameter: isBound
+            default: false
+            }
+        }
         let keys = select.groups
         var columns: [ResultColumn] = []
         for (index, key) in keys.enumerated() where expressions.chance(3, in: 4) {

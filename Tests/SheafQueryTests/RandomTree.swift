@@ -57,7 +57,7 @@ struct RandomTree {
         switch random.below(5) {
         case 0: .literal(value())
         case 1: .missing
-        case 2: .parameter(pick(["a", "b", "from", "_1"]))
+        case 2: .parameter(pick(["a", "b", "from", "_1", "$1", "$12"]))
         case 3: .call(Call("count", [], isStar: true))
         default: .path(path().names)
         }

@@ -113,7 +113,7 @@ import Testing
         #expect(!advice.isEmpty)
         try store.flush()
         #expect(try self.advice(text) == [])
-        let plan = try store.queries.planText(text)
+        let plan = try store.queries.planText(Query(verbatim: text))
         #expect(plan.contains("indexScan"), "\(plan)")
     }
 }

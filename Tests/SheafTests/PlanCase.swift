@@ -103,7 +103,7 @@ final class CarStore {
     ) throws -> QueryOutcome {
         let store = store
         return try queries.execute(
-            text, arguments,
+            Query(verbatim: text), QueryArguments(arguments),
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) },
                 flush: { () throws(StorageError) in while try store.flush() {} }))
@@ -117,7 +117,7 @@ final class CarStore {
     /// The plan of a statement that follows changes of which no commit is durable yet.
     func planText(of text: String, behind pending: [String]) throws -> String {
         for statement in pending { try execute(statement) }
-        guard !pending.isEmpty else { return try queries.planText(text) }
+        guard !pending.isEmpty else { return try queries.planText(Query(verbatim: text)) }
         // What a writer reads shows all that was written before.
         let reader = try execute("DELETE FROM cars WHERE _id = 'none'").reader
         let options = QueryOptions(now: 0, clock: { 0 }, newID: { "new" })

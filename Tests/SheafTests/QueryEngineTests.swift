@@ -23,7 +23,7 @@ import Testing
     ) throws -> QueryOutcome {
         let store = store
         return try queries.execute(
-            text, arguments,
+            Query(verbatim: text), QueryArguments(arguments),
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) },
                 flush: { () throws(StorageError) in while try store.flush() {} }))

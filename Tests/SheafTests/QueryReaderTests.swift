@@ -19,7 +19,7 @@ import Testing
             "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'blue'}), ({'_id': 'b'})",
             "CREATE INDEX by_color ON cars (color)",
             "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'color': 'red'})",
-        ] { _ = try queries.execute(text, [:], sink) }
+        ] { _ = try queries.execute(Query(verbatim: text), [:], sink) }
         try store.close()
     }
 

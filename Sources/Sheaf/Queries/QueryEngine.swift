@@ -56,19 +56,32 @@ package final class QueryEngine: Sendable {
         }
     }
 
-    /// The statement that a text is; parsed once, if it comes often.
-    package func statement(_ text: String) throws(QueryError) -> Statement {
-        if let known = statements.withLock({ $0.find(text) }) { return known }
-        let statement = try Parser.parse(text)
-        statements.withLock { $0.insert(statement) }
+    /// The statement of a query; parsed once, if its text comes often.
+    private func statement(_ query: Query) throws(QueryError) -> Statement {
+        let statement: Statement
+        if let known = statements.withLock({ $0.find(query.text) }) {
+            statement = known
+        } else {
+            statement = try parse(query)
+            statements.withLock { $0.insert(statement) }
+        }
+        try statement.check(query.pieces)
         return statement
+    }
+
+    private func parse(_ query: Query) throws(QueryError) -> Statement {
+        requests.noteParsing()
+        do throws(QueryError) { return try Parser.parse(query.text) } catch {
+            // What a value between quotes does to the text is seldom what is wrong with it.
+            throw InsertedPiece.misplacement(of: query.pieces, in: query.text) ?? error
+        }
     }
 
     /// Runs a statement as a transaction of its own.
     package func execute(
-        _ text: String, _ arguments: [String: Value] = [:], _ sink: CommitSink
+        _ query: Query, _ arguments: QueryArguments, _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
-        try execute(try statement(text), arguments, sink)
+        try execute(try statement(query), try query.bind(arguments), sink)
     }
 
     /// Runs a statement that was parsed before.
@@ -111,9 +124,9 @@ package final class QueryEngine: Sendable {
 
     /// The plan of a statement, as a tree for people.
     package func planText(
-        _ text: String, _ arguments: [String: Value] = [:]
+        _ query: Query, _ arguments: QueryArguments = QueryArguments()
     ) throws(QueryError) -> String {
-        try run(try statement(text), arguments, on: reader()).planText()
+        try run(try statement(query), try query.bind(arguments), on: reader()).planText()
     }
 
     /// Makes the plan of a statement that reads, and throws it away.

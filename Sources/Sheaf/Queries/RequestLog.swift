@@ -21,6 +21,7 @@ final class RequestLog: Sendable {
         /// The oldest first.
         var finished: [Request] = []
         var failures = 0
+        var parsings = 0
         var rows = 0
         var mutations = 0
         var nanoseconds: UInt64 = 0
@@ -30,6 +31,11 @@ final class RequestLog: Sendable {
 
     /// Longer texts are mostly data; their beginnings say enough.
     private static let maximumTextLength = 4_096
+
+    /// Notes that a text is parsed, which is not known from before.
+    func noteParsing() {
+        state.withLock { $0.parsings += 1 }
+    }
 
     /// Notes that a statement begins; returns its number.
     func begin(_ text: String, wallMilliseconds: UInt64, nanoseconds: UInt64) -> UInt64 {
@@ -95,6 +101,7 @@ final class RequestLog: Sendable {
                 ("requests_failed", Int64(clamping: state.failures)),
                 ("request_nanoseconds", Int64(clamping: state.nanoseconds)),
                 ("rows_returned", Int64(clamping: state.rows)),
+                ("statements_parsed", Int64(clamping: state.parsings)),
                 ("documents_mutated", Int64(clamping: state.mutations)),
             ]
         }

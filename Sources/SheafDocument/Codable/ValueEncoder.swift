@@ -1,11 +1,22 @@
 /// Makes values from `Encodable` types, without a text in between.
 public struct ValueEncoder: Sendable {
-    public init() {}
+    /// Whether fields of the type itself that are nil become null; else they are left out.
+    private let keepsNil: Bool
+
+    public init() {
+        keepsNil = false
+    }
+
+    package init(keepsNil: Bool) {
+        self.keepsNil = keepsNil
+    }
 
     /// Encodes a type as a value; errors are those of `EncodingError`, with the path in the type.
     public func encode<T: Encodable>(_ source: T) throws -> Value {
         let place = EncodingPlace()
-        try Encoding(place, nil).encode(source)
+        var encoding = Encoding(place, nil)
+        encoding.keepsNil = keepsNil
+        try encoding.encode(source)
         return try place.value(nil)
     }
 }
@@ -25,6 +36,7 @@ final class EncodingPlace {
     }
 
     private(set) var kind = Kind.nothing
+    private var isTooDeep = false
     private var value = Value.null
     /// Of an object's fields; empty in an array.
     private var names: [String] = []
@@ -55,15 +67,15 @@ final class EncodingPlace {
         children.append(child)
     }
 
+    /// Notes that more was nested here than values can hold.
+    func refuse() {
+        isTooDeep = true
+    }
+
     /// What stands here in the end; a place where nothing was encoded is an empty object.
     func value(_ path: CodingPath?, depth: Int = 0) throws -> Value {
-        guard depth <= Value.maximumDepth else {
-            throw EncodingError.invalidValue(
-                (),
-                EncodingError.Context(
-                    codingPath: CodingPath.keys(path),
-                    debugDescription: "arrays and objects are nested deeper than "
-                        + "\(Value.maximumDepth)"))
+        guard !isTooDeep, depth < Value.maximumDepth || kind == .value else {
+            throw EncodingError.tooDeep(path)
         }
         switch kind {
         case .nothing: return .object(Object())
@@ -98,10 +110,44 @@ final class EncodingPlace {
 struct Encoding: Encoder {
     let place: EncodingPlace
     let path: CodingPath?
+    /// How many arrays and objects lie around this place.
+    private let depth: Int
+    /// How many types are being encoded, each as a part of the one before it.
+    private var typeCount = 0
+    /// Whether the fields of this place that are nil become null; else they are left out.
+    var keepsNil = false
+
+    /// Types that stand for others and optionals nest without arrays and objects; circles do so
+    /// without an end.
+    private static let maximumTypeCount = 3 * Value.maximumDepth
 
     init(_ place: EncodingPlace, _ path: CodingPath?) {
         self.place = place
         self.path = path
+        depth = 0
+    }
+
+    private init(_ place: EncodingPlace, in outer: Encoding, _ path: CodingPath?) {
+        self.place = place
+        self.path = path
+        depth = outer.depth + 1
+        typeCount = outer.typeCount
+    }
+
+    /// A place in this one, which is an array or object.
+    ///
+    /// Below the deepest that there can be it is this one again, and nothing in it counts: what nests
+    /// without an end must end somewhere.
+    func nested(_ add: (EncodingPlace) -> Void, _ path: @autoclosure () -> CodingPath) -> Encoding {
+        guard depth < Value.maximumDepth else {
+            place.refuse()
+            return self
+        }
+        // The path of an element has the count of those before it.
+        let path = path()
+        let inner = EncodingPlace()
+        add(inner)
+        return Encoding(inner, in: self, path)
     }
 
     var codingPath: [any CodingKey] { CodingPath.keys(path) }
@@ -109,12 +155,12 @@ struct Encoding: Encoder {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         place.begin(.object)
-        return KeyedEncodingContainer(KeyedEncoding(place: place, path: path))
+        return KeyedEncodingContainer(KeyedEncoding(self))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
         place.begin(.array)
-        return UnkeyedEncoding(place: place, path: path)
+        return UnkeyedEncoding(self)
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer { self }
@@ -149,92 +195,45 @@ extension Encoding: SingleValueEncodingContainer {
     }
 
     func encode<T: Encodable>(_ source: T) throws {
+        if let value = Self.value(of: source) { return place.set(value) }
+        try encode(parts: source)
+    }
+
+    /// Encodes what `value(of:)` has no value of.
+    func encode<T: Encodable>(parts source: T) throws {
+        guard typeCount < Self.maximumTypeCount else { throw EncodingError.tooDeep(path) }
+        var inner = self
+        inner.typeCount += 1
+        try source.encode(to: inner)
+    }
+
+    /// What needs no encoding; nil for anything else.
+    static func value<T: Encodable>(of source: T) -> Value? {
         // The types are compared: by a cast alone every empty array is one of bytes.
-        if T.self == Value.self, let value = source as? Value {
-            place.set(value)
-        } else if T.self == [UInt8].self, let bytes = source as? [UInt8] {
-            place.set(.bytes(bytes))
-        } else {
-            try source.encode(to: self)
-        }
+        if T.self == String.self, let text = source as? String { return .string(text) }
+        if T.self == Int.self, let integer = source as? Int { return .integer(Int64(integer)) }
+        if T.self == Double.self, let float = source as? Double { return .float(float) }
+        if T.self == Bool.self, let bool = source as? Bool { return .bool(bool) }
+        if T.self == Value.self { return source as? Value }
+        if T.self == [UInt8].self, let bytes = source as? [UInt8] { return .bytes(bytes) }
+        // Whatever else holds bytes encodes them one by one.
+        guard let collection = source as? any MutableCollection else { return nil }
+        return bytes(collection).map(Value.bytes)
+    }
+
+    private static func bytes<Elements: MutableCollection>(_ elements: Elements) -> [UInt8]? {
+        guard Elements.Element.self == UInt8.self else { return nil }
+        return elements.compactMap { $0 as? UInt8 }
     }
 }
 
-/// An object that is being encoded.
-struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    let place: EncodingPlace
-    let path: CodingPath?
-
-    var codingPath: [any CodingKey] { CodingPath.keys(path) }
-
-    func encodeNil(forKey key: Key) { add(.null, key) }
-    func encode(_ source: Bool, forKey key: Key) { add(.bool(source), key) }
-    func encode(_ source: String, forKey key: Key) { add(.string(source), key) }
-    func encode(_ source: Double, forKey key: Key) { add(.float(source), key) }
-    func encode(_ source: Int, forKey key: Key) { add(.integer(Int64(source)), key) }
-
-    func encode<T: Encodable>(_ source: T, forKey key: Key) throws {
-        try encoding(key).encode(source)
-    }
-
-    func nestedContainer<Nested: CodingKey>(
-        keyedBy type: Nested.Type, forKey key: Key
-    ) -> KeyedEncodingContainer<Nested> {
-        encoding(key).container(keyedBy: type)
-    }
-
-    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        encoding(key).unkeyedContainer()
-    }
-
-    func superEncoder() -> any Encoder { encoding(PathKey.superclass) }
-    func superEncoder(forKey key: Key) -> any Encoder { encoding(key) }
-
-    private func add(_ value: Value, _ key: Key) {
-        place.add(.value(value), named: key.stringValue)
-    }
-
-    private func encoding(_ key: some CodingKey) -> Encoding {
-        let field = EncodingPlace()
-        place.add(.place(field), named: key.stringValue)
-        return Encoding(field, CodingPath(path, key))
-    }
-}
-
-/// An array that is being encoded.
-struct UnkeyedEncoding: UnkeyedEncodingContainer {
-    let place: EncodingPlace
-    let path: CodingPath?
-
-    var codingPath: [any CodingKey] { CodingPath.keys(path) }
-
-    var count: Int { place.count }
-
-    func encodeNil() { place.add(.value(.null)) }
-    func encode(_ source: Bool) { place.add(.value(.bool(source))) }
-    func encode(_ source: String) { place.add(.value(.string(source))) }
-    func encode(_ source: Double) { place.add(.value(.float(source))) }
-    func encode(_ source: Int) { place.add(.value(.integer(Int64(source)))) }
-
-    func encode<T: Encodable>(_ source: T) throws {
-        try next().encode(source)
-    }
-
-    func nestedContainer<Key: CodingKey>(
-        keyedBy type: Key.Type
-    ) -> KeyedEncodingContainer<Key> {
-        next().container(keyedBy: type)
-    }
-
-    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-        next().unkeyedContainer()
-    }
-
-    func superEncoder() -> any Encoder { next() }
-
-    private func next() -> Encoding {
-        let element = EncodingPlace()
-        defer { place.add(.place(element)) }
-        return Encoding(element, CodingPath(path, index: count))
+extension EncodingError {
+    fileprivate static func tooDeep(_ path: CodingPath?) -> EncodingError {
+        .invalidValue(
+            (),
+            EncodingError.Context(
+                codingPath: CodingPath.keys(path),
+                debugDescription: "arrays and objects are nested deeper than "
+                    + "\(Value.maximumDepth), or types in one another without an end"))
     }
 }

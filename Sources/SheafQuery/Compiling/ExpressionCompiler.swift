@@ -32,7 +32,9 @@ final class ExpressionCompiler {
         case .missing: return .constant(nil)
         case .parameter(let name):
             guard let value = arguments[name] else {
-                throw error(.argument, "Parameter \(name) was not provided", expression)
+                throw QueryError(
+                    .argument, "Parameter \(name) was not provided",
+                    hint: argumentHint(name), at: expression.range, in: scope.text)
             }
             return .constant(value)
         case .path(let path): return try compile(path: path, at: expression.range)
@@ -111,6 +113,15 @@ final class ExpressionCompiler {
                 names: names, context: context)
             return try evaluator(frame)
         }
+    }
+
+    /// Which argument may have been meant for a parameter.
+    private func argumentHint(_ name: String) -> String? {
+        if arguments[":" + name] != nil { return "call the argument \(name), without the colon" }
+        // Of short names any two are near.
+        let names = arguments.keys.filter { $0.utf8.count > 2 && !$0.hasPrefix("$") }
+        return Suggestion.nearest(to: name, among: names.sorted())
+            .map { "there is an argument \($0)" }
     }
 
     func error(

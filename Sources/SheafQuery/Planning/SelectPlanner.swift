@@ -285,7 +285,7 @@ final class SelectPlanner {
             for expression in select.groups {
                 keys.append(try compiler.compile(expression).evaluator)
             }
-            compiler.groups = try GroupScope(select.groups, compiler.scope)
+            compiler.groups = try GroupScope(select.groups, compiler.scope, compiler.arguments)
         }
         let projection = try ProjectionCompiler.compile(select.columns, compiler)
         let having = try select.having.map { (having) throws(QueryError) in

@@ -4,10 +4,31 @@ extension Lexer {
     mutating func sign(_ byte: UInt8) throws(QueryError) -> Token {
         let start = offset
         let following = self.byte(at: start + 1)
+        if byte == UInt8(ascii: ":"), following == UInt8(ascii: "$"),
+            Self.isDigit(self.byte(at: start + 2))
+        {
+            return try placeholder()
+        }
         let (kind, length) = Self.pair(byte, following).map { ($0, 2) } ?? (Self.single(byte), 1)
         guard let kind else { throw unknownSign(byte, following) }
         offset += length
         return Token(kind, start, offset)
+    }
+
+    /// `:$1`; what follows it must not look like a part of it.
+    private mutating func placeholder() throws(QueryError) -> Token {
+        let start = offset
+        offset += 2
+        while Self.isDigit(byte(at: offset)) { offset += 1 }
+        let end = offset
+        guard !Self.isNamePart(byte(at: offset)) else {
+            while Self.isNamePart(byte(at: offset)) { offset += 1 }
+            let name = String(decoding: text[start..<end], as: UTF8.self)
+            throw error(
+                "a word stands right behind the interpolated value \(name)",
+                hint: "put a space between them", start, offset)
+        }
+        return Token(.placeholder, start, offset)
     }
 
     private static func single(_ byte: UInt8) -> Token.Kind? {

@@ -75,7 +75,8 @@ extension Parser {
     /// Whether a token begins an operand, and cannot go on with one.
     private static func beginsOperand(_ token: Token) -> Bool {
         switch token.kind {
-        case .string, .integer, .hexadecimal, .float, .quotedName, .colon, .leftParenthesis,
+        case .string, .integer, .hexadecimal, .float, .quotedName, .colon, .placeholder,
+            .leftParenthesis,
             .leftBracket, .leftBrace:
             true
         case .word:

@@ -12,7 +12,7 @@ extension Parser {
                 let spelling = lexer.spelling(token)
                 throw unexpected("\(what)", hint: "as a name, write it in backticks: `\(spelling)`")
             }
-        case .colon: throw refusedParameter("\(what)")
+        case .colon, .placeholder: throw refusedParameter("\(what)")
         case .string:
             throw unexpected("\(what)", hint: "quotes make strings; names stand in backticks")
         default: throw unexpected("\(what)")
@@ -24,7 +24,7 @@ extension Parser {
     mutating func anyName(_ what: StaticString) throws(QueryError) -> Name {
         switch token.kind {
         case .word, .quotedName: break
-        case .colon: throw refusedParameter("\(what)")
+        case .colon, .placeholder: throw refusedParameter("\(what)")
         default: throw unexpected("\(what)")
         }
         let name = Name(lexer.name(token), at: token.range)
@@ -33,7 +33,14 @@ extension Parser {
     }
 
     func refusedParameter(_ what: String) -> QueryError {
-        unexpected(what, hint: "a parameter stands for a value, never for a name or a path")
+        guard token.kind == .placeholder else {
+            return unexpected(
+                what, hint: "a parameter stands for a value, never for a name or a path")
+        }
+        return unexpected(
+            what,
+            hint: "what is interpolated is a value, never a name or a path; as a name it is "
+                + "\\(identifier: ..)")
     }
 
     /// Names with dots between them.
@@ -57,10 +64,22 @@ extension Parser {
         return Path(names, at: SourceRange(range.lower, previousEnd))
     }
 
-    /// `:name`.
+    /// `:name`, or `:$1`.
     mutating func parameter() throws(QueryError) -> Expression {
         let start = token
+        if start.kind == .placeholder {
+            let name = String(lexer.spelling(start).dropFirst())
+            note(parameter: name)
+            try advance()
+            height = 0
+            return Expression(.parameter(name), at: start.range)
+        }
         try advance()
+        guard token.kind != .placeholder else {
+            throw unexpected(
+                "the name of a parameter behind the colon",
+                hint: "drop the colon: an interpolated value needs none")
+        }
         guard token.kind == .word, token.lower == start.upper else {
             throw unexpected("the name of a parameter behind the colon")
         }

@@ -7,7 +7,7 @@ extension Parser {
         case .string: return try literal(.string(try lexer.string(token)))
         case .integer, .hexadecimal, .float:
             return try literal(try lexer.number(token, isNegative: false))
-        case .colon: return try parameter()
+        case .colon, .placeholder: return try parameter()
         case .word: return try word()
         case .quotedName:
             let first = try anyName("a name")

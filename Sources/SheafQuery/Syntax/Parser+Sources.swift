@@ -134,7 +134,9 @@ extension Parser {
     }
 
     private mutating func literalText(_ what: StaticString) throws(QueryError) -> String {
-        guard token.kind != .colon else { throw refusedParameter("\(what)") }
+        guard token.kind != .colon, token.kind != .placeholder else {
+            throw refusedParameter("\(what)")
+        }
         guard token.kind == .string else { throw unexpected("\(what)") }
         let text = try lexer.string(token)
         try advance()

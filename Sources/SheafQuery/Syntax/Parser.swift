@@ -14,6 +14,10 @@ package struct Parser {
     var height = 0
     var parameters: [String] = []
     private var parameterSet: Set<String> = []
+    /// Where `:$1` and the like stand, in the order of the text.
+    private var placeholders: [SourceRange] = []
+    /// Where names in backticks stand, in the order of the text.
+    private var quotedNames: [SourceRange] = []
     var directives: [Object] = []
     /// The alias without AS that was read last: it may be a keyword that is not spelled well.
     var bareAlias: Token?
@@ -25,7 +29,8 @@ package struct Parser {
             try parser.end()
             return Statement(
                 text: text, body: body, directives: parser.directives,
-                parameters: parser.parameters)
+                parameters: parser.parameters, placeholders: parser.placeholders,
+                quotedNames: parser.quotedNames)
         }
         return try read(text, parser)
     }
@@ -71,6 +76,11 @@ package struct Parser {
 
     mutating func advance() throws(QueryError) {
         previousEnd = token.upper
+        switch token.kind {
+        case .placeholder: placeholders.append(token.range)
+        case .quotedName: quotedNames.append(token.range)
+        default: break
+        }
         token = try lexer.next()
     }
 

@@ -50,7 +50,7 @@ extension Printer {
         switch node {
         case .literal(let value): write(value: value)
         case .missing: write("MISSING")
-        case .parameter(let name): write(":" + name)
+        case .parameter(let name): write(":" + (parameterNames[name] ?? name))
         case .path(let names): write(path: names)
         case .array(let elements): write(list: elements, "[", "]")
         case .object(let fields): write(fields: fields)

@@ -3,6 +3,8 @@ import SheafDocument
 /// Writes trees as statements, each in one way only; what it writes is parsed into the same tree.
 struct Printer {
     private(set) var text = ""
+    /// What some parameters are written as; all others have their own names.
+    var parameterNames: [String: String] = [:]
 
     mutating func write(_ words: String) {
         text += words

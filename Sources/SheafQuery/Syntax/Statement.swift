@@ -10,12 +10,27 @@ package struct Statement: Sendable {
     package let parameters: [String]
     /// The plan of its last run.
     let plans = PlanSlot()
+    /// Where `:$1` and the like stand, in the order of the text.
+    let placeholders: [SourceRange]
+    /// Where names in backticks stand, in the order of the text.
+    let quotedNames: [SourceRange]
 
     package init(text: String, body: Body, directives: [Object], parameters: [String]) {
+        self.init(
+            text: text, body: body, directives: directives, parameters: parameters,
+            placeholders: [], quotedNames: [])
+    }
+
+    init(
+        text: String, body: Body, directives: [Object], parameters: [String],
+        placeholders: [SourceRange], quotedNames: [SourceRange]
+    ) {
         self.text = text
         self.body = body
         self.directives = directives
         self.parameters = parameters
+        self.placeholders = placeholders
+        self.quotedNames = quotedNames
     }
 
     package indirect enum Body: Sendable {

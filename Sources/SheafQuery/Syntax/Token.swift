@@ -9,6 +9,8 @@ struct Token: Sendable {
         case integer = "an integer"
         case hexadecimal = "a hexadecimal integer"
         case float = "a number"
+        /// `:$1`, which stands for a value that a program put into its text.
+        case placeholder = "an interpolated value"
         /// `--+ {..}` up to the end of the line, or `/*+ {..} */`.
         case directive = "a directive"
         case leftParenthesis = "("

@@ -49,7 +49,7 @@ final class SheafQueries: QuerySystem {
     private func execute(_ text: String) throws -> QueryOutcome {
         let store = store
         return try queries.execute(
-            text, [:],
+            Query(verbatim: text), [:],
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) },
                 flush: { () throws(StorageError) in while try store.flush() {} }))

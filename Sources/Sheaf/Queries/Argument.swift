@@ -1,0 +1,56 @@
+import SheafDocument
+
+/// The value of an argument, or why there is none.
+///
+/// Literals cannot throw, so what is wrong with a value is kept until its query is run.
+enum Argument: Sendable {
+    case value(Value)
+    case unfit(String)
+
+    /// Paths beyond this are cut off in errors.
+    private static let maximumPathLength = 8
+
+    init(_ value: Value) {
+        self =
+            value.isNested(within: Value.maximumDepth)
+            ? .value(value)
+            : .unfit("arrays and objects are nested deeper than \(Value.maximumDepth)")
+    }
+
+    /// Of the fields of an object that is encoded so, those that are nil may become null.
+    init(encoding source: some Encodable, keepsNil: Bool = false) {
+        do {
+            self.init(try ValueEncoder(keepsNil: keepsNil).encode(source))
+        } catch EncodingError.invalidValue(_, let context) {
+            let path = Self.text(of: context.codingPath)
+            self = .unfit((path.isEmpty ? "" : "at \(path), ") + context.debugDescription)
+        } catch {
+            self = .unfit("\(error)")
+        }
+    }
+
+    private static func text(of path: [any CodingKey]) -> String {
+        var text = ""
+        for key in path.prefix(maximumPathLength) {
+            if let index = key.intValue, key.stringValue == "Index \(index)" {
+                text += "[\(index)]"
+            } else {
+                text += (text.isEmpty ? "" : ".") + key.stringValue
+            }
+        }
+        return path.count > maximumPathLength ? text + "..." : text
+    }
+}
+
+extension Value {
+    /// Whether no more arrays and objects than this lie in one another.
+    fileprivate func isNested(within depth: Int) -> Bool {
+        switch self {
+        case .null, .bool, .integer, .float, .string, .bytes: true
+        case .array(let values):
+            depth > 0 && values.allSatisfy { $0.isNested(within: depth - 1) }
+        case .object(let object):
+            depth > 0 && object.allSatisfy { $0.value.isNested(within: depth - 1) }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafTestSupport
+
+/// Random statements whose values are interpolated, given by name, and written out.
+///
+/// All three have to come to the same.
+package struct ArgumentDifferences {
+    package struct Tally {
+        package internal(set) var statements = 0
+        package internal(set) var values = 0
+        /// Those that have literals in them.
+        package internal(set) var written = 0
+        /// Statements that fail in all ways.
+        package internal(set) var failed = 0
+    }
+
+    package private(set) var tally = Tally()
+    private let seed: UInt64
+
+    private enum Way: CaseIterable {
+        case named, interpolated, mixed, written
+    }
+
+    private enum Answer: Equatable {
+        case rows([String], ids: [Value])
+        case failure(QueryError.Reason)
+    }
+
+    package init(seed: UInt64) {
+        self.seed = seed
+    }
+
+    /// A statement with parameters, and the same with literals.
+    private struct Sample {
+        var text: String
+        var values: [String: Value]
+        var writtenText: String
+        var writtenValues: [String: Value]
+    }
+
+    /// Goes on until there were so many statements; throws the first difference.
+    package mutating func run(_ count: Int) throws {
+        var lives: [(way: Way, life: QueryLife)] = []
+        for way in Way.allCases { lives.append((way, try QueryLife(seed: seed))) }
+        var random = SeededRandom(seed: seed, "arguments")
+        var selects = RandomSelects(seed: seed)
+        var writes = RandomWrites(seed: seed)
+        while tally.statements < count {
+            let isFilling = tally.statements < 10
+            let isWriting = isFilling || random.chance(1, in: 5)
+            let isFlushed = random.chance(1, in: 3)
+            let sample =
+                isWriting ? Self.sample(&writes, isFilling: isFilling) : Self.sample(&selects)
+            tally.statements += 1
+            tally.values += sample.values.count
+            tally.written += sample.text == sample.writtenText ? 0 : 1
+            try compare(sample, lives)
+            if isFlushed { for (_, life) in lives { try life.flush() } }
+        }
+    }
+
+    private static func sample(_ selects: inout RandomSelects) -> Sample {
+        var copy = selects
+        copy.expressions.writing = .literals
+        let written = copy.select()
+        selects.expressions.writing = .parameters
+        let body = Statement.Body.select(selects.select())
+        return sample(body, &selects.expressions, .select(written), &copy.expressions)
+    }
+
+    private static func sample(_ writes: inout RandomWrites, isFilling: Bool) -> Sample {
+        func body(_ writes: inout RandomWrites) -> Statement.Body {
+            isFilling ? .insert(writes.insert(isLong: false)) : writes.body(isLong: false)
+        }
+        var copy = writes
+        copy.selects.expressions.writing = .literals
+        let written = body(&copy)
+        writes.selects.expressions.writing = .parameters
+        let named = body(&writes)
+        return sample(
+            named, &writes.selects.expressions, written, &copy.selects.expressions)
+    }
+
+    private static func sample(
+        _ body: Statement.Body, _ expressions: inout RandomExpressions,
+        _ written: Statement.Body, _ writtenExpressions: inout RandomExpressions
+    ) -> Sample {
+        var sample = Sample(
+            text: text(body), values: expressions.arguments, writtenText: text(written),
+            writtenValues: writtenExpressions.arguments)
+        // Where other draws followed, there is nothing to compare.
+        if expressions.below(1 << 30) != writtenExpressions.below(1 << 30) {
+            (sample.writtenText, sample.writtenValues) = (sample.text, sample.values)
+        }
+        return sample
+    }
+
+    private mutating func compare(
+        _ sample: Sample, _ lives: [(way: Way, life: QueryLife)]
+    ) throws {
+        let (text, values) = (sample.text, sample.values)
+        var first: Answer?
+        for (way, life) in lives {
+            let answer: Answer
+            switch way {
+            case .named:
+                answer = Self.answer(Query(verbatim: text), QueryArguments(values), life)
+            case .interpolated:
+                answer = Self.answer(Self.query(text, values), [:], life)
+            case .mixed:
+                let half = values.filter { $0.key.utf8.last.map { $0 % 2 == 0 } ?? false }
+                let rest = values.filter { half[$0.key] == nil }
+                answer = Self.answer(Self.query(text, half), QueryArguments(rest), life)
+            case .written:
+                answer = Self.answer(
+                    Query(verbatim: sample.writtenText), QueryArguments(sample.writtenValues),
+                    life)
+            }
+            guard first ?? answer == answer else {
+                throw QueryDifference(
+                    "\(way): \(answer)\n  named: \(first.map { "\($0)" } ?? "")", text, values,
+                    "seed \(seed), statement \(tally.statements): \(sample.writtenText)")
+            }
+            first = answer
+        }
+        if case .failure? = first { tally.failed += 1 }
+    }
+
+    private static func text(_ body: Statement.Body) -> String {
+        Statement(text: "", body: body, directives: [], parameters: []).description
+    }
+
+    /// The statement with these values in the places of their parameters.
+    private static func query(_ text: String, _ values: [String: Value]) -> Query {
+        var interpolation = Query.StringInterpolation(
+            literalCapacity: text.utf8.count, interpolationCount: values.count)
+        let pieces = text.split(separator: ":p", omittingEmptySubsequences: false)
+        interpolation.appendLiteral(String(pieces[0]))
+        for piece in pieces.dropFirst() {
+            let digits = piece.prefix { $0.isNumber }
+            if let value = values["p" + digits] {
+                interpolation.appendInterpolation(value)
+                interpolation.appendLiteral(String(piece.dropFirst(digits.count)))
+            } else {
+                interpolation.appendLiteral(":p" + piece)
+            }
+        }
+        return Query(stringInterpolation: interpolation)
+    }
+
+    private static func answer(
+        _ query: Query, _ arguments: QueryArguments, _ life: QueryLife
+    ) -> Answer {
+        do throws(QueryError) {
+            let outcome = try life.run(query, arguments)
+            var rows: [String] = []
+            for item in outcome.rows.items {
+                rows.append(RowComparison.json(try item.object(outcome.reader.names)))
+            }
+            return .rows(rows, ids: outcome.mutatedIDs)
+        } catch {
+            return .failure(error.reason)
+        }
+    }
+}

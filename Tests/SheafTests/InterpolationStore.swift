@@ -1,0 +1,60 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// A store with one document, `{"_id": 1, "n": 1}` in `t`, and queries on it.
+final class InterpolationStore {
+    private let store: StoreEngine
+    let queries: QueryEngine
+
+    init() throws {
+        var options = LogStoreOptions()
+        options.clock = FakeClock().clock
+        store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
+        queries = QueryEngine(try DocumentEngine(store))
+        try execute("INSERT INTO t DOCUMENTS ({_id: 1, n: 1})")
+    }
+
+    @discardableResult
+    func execute(
+        _ query: Query, _ arguments: QueryArguments = [:]
+    ) throws(QueryError) -> QueryOutcome {
+        let store = store
+        let flush = { () throws(StorageError) in while try store.flush() {} }
+        let outcome = try queries.execute(
+            query, arguments,
+            CommitSink(
+                append: { batch throws(StorageError) in try store.append(batch) }, flush: flush))
+        do throws(StorageError) { try flush() } catch { throw QueryError(.failed, "\(error)") }
+        return outcome
+    }
+
+    func rows(_ query: Query, _ arguments: QueryArguments = [:]) throws -> [Value] {
+        let outcome = try execute(query, arguments)
+        return try outcome.rows.items.map { .object(try $0.object(outcome.reader.names)) }
+    }
+
+    /// The only column of the only row.
+    func value(_ query: Query, _ arguments: QueryArguments = [:]) throws -> Value? {
+        let rows = try rows(query, arguments)
+        guard rows.count == 1, case .object(let row) = rows[0] else { return nil }
+        return row.first { _ in true }?.value
+    }
+
+    /// What is wrong with a query, as it is told.
+    func problem(_ query: Query, _ arguments: QueryArguments = [:]) -> String? {
+        do throws(QueryError) {
+            try execute(query, arguments)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    func metric(_ name: String) throws -> Value? {
+        try value("SELECT value FROM system:metrics WHERE name = \(name)")
+    }
+}

@@ -1,0 +1,191 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import Testing
+
+/// What is said of values in queries that cannot be where they are, or cannot be at all.
+@Suite struct QueryInterpolationErrorTests {
+    private let store: InterpolationStore
+
+    init() throws {
+        store = try InterpolationStore()
+    }
+
+    private func expect(
+        _ query: Query, _ arguments: QueryArguments = [:], _ problem: String,
+        _ location: SourceLocation = #_sourceLocation
+    ) {
+        #expect(store.problem(query, arguments) == problem, sourceLocation: location)
+    }
+
+    @Test func `a value does not stand in quotes, backticks, comments or directives`() {
+        let (x, y) = ("x", 5)
+        expect(
+            "SELECT n FROM t WHERE s = '\(x)'", [:],
+            """
+            the interpolated value :$1 stands in quotes at line 1, column 28
+              SELECT n FROM t WHERE s = ':$1'
+                                         ^^^
+            drop the quotes: it is an argument, which needs none
+            """)
+        // Not that what follows cannot be read.
+        expect(
+            "SELECT n FROM t\nWHERE n = \(y) AND s LIKE \"%\(x)%\" AND AND", [:],
+            """
+            the interpolated value :$2 stands in quotes at line 2, column 28
+              WHERE n = :$1 AND s LIKE "%:$2%" AND AND
+                                         ^^^
+            drop the quotes: it is an argument, which needs none
+            """)
+        // The name of the value is met, but elsewhere.
+        #expect(
+            store.problem("SELECT '\(x)', :$1 FROM t")?.hasPrefix(
+                "the interpolated value :$1 stands in quotes") == true)
+        expect(
+            "SELECT * FROM `\(x)`", [:],
+            """
+            the interpolated value :$1 stands in backticks at line 1, column 16
+              SELECT * FROM `:$1`
+                             ^^^
+            drop the backticks; as a name it is \\(identifier: ..)
+            """)
+        for query in [
+            "SELECT n FROM t -- \(x)", "SELECT n /* \(x) */ FROM t", "SELECT n FROM t --\n/*\(x)*/",
+        ] as [Query] {
+            let problem = store.problem(query)
+            #expect(problem?.hasPrefix("the interpolated value :$1 stands in a comment") == true)
+            #expect(problem?.hasSuffix("take it out: nobody would read it") == true)
+        }
+        #expect(
+            store.problem("SELECT /*+ {\"a\": \(x)} */ n FROM t")?.hasPrefix(
+                "the interpolated value :$1 stands in a directive") == true)
+    }
+
+    @Test func `a value stands for no name and no keyword`() {
+        let name = "cars"
+        expect(
+            "SELECT * FROM \(name)", [:],
+            """
+            expected the name of a collection, found :$1 at line 1, column 15
+              SELECT * FROM :$1
+                            ^^^
+            what is interpolated is a value, never a name or a path; as a name it is \\(identifier: ..)
+            """)
+        for query in [
+            "SELECT a.\(name) FROM t", "SELECT n AS \(name) FROM t", "UPDATE t SET \(name) = 1",
+            "CREATE INDEX \(name) ON t (n)", "CREATE INDEX i ON t (\(name))",
+            "SELECT n FROM t USE INDEX \(name)", "UPDATE t UNSET \(name)",
+        ] as [Query] {
+            let problem = store.problem(query)
+            #expect(problem?.contains("found :$1") == true, "\(query): \(problem ?? "nothing")")
+            #expect(problem?.contains("\\(identifier: ..)") == true)
+        }
+        for query in [
+            "SELECT n FROM t ORDER BY n \(name)", "\(name)", "SELECT n FROM t \(name)",
+            "SELECT n FROM t WHERE n = 1\(name)", "SELECT n FROM t WHERE n = \(1)\(2)",
+            "SELECT n FROM system\(name)", "SELECT n FROM t WHERE \(name).a = 1",
+        ] as [Query] {
+            #expect(store.problem(query)?.contains("^") == true, "\(query)")
+        }
+    }
+
+    @Test func `nothing stands right behind a value`() {
+        expect(
+            "SELECT n FROM t WHERE n = \(1)5", [:],
+            """
+            more stands right behind the interpolated value :$1 at line 1, column 27
+              SELECT n FROM t WHERE n = :$15
+                                        ^^^
+            put a space between them
+            """)
+        // There is an argument of the name that both make.
+        #expect(
+            store.problem(
+                "SELECT \(1)2, \(2), \(3), \(4), \(5), \(6), \(7), \(8), \(9), \(10), \(11), \(12)")?
+                .hasPrefix("more stands right behind the interpolated value :$1 ") == true)
+        #expect(
+            store.problem("SELECT \(1)AS v FROM t")?.hasPrefix(
+                "a word stands right behind the interpolated value :$1") == true)
+        #expect(
+            store.problem("SELECT n FROM t WHERE n = :\(1)")?.hasSuffix(
+                "drop the colon: an interpolated value needs none") == true)
+    }
+
+    @Test func `numbers behind dollar signs are those of interpolated values`() throws {
+        expect(
+            "SELECT \(1), :$1 FROM t", [:],
+            """
+            :$1 is written out, and such names are those of interpolated values at line 1, column 13
+              SELECT :$1, :$1 FROM t
+                          ^^^
+            give the parameter another name, such as :color
+            """)
+        #expect(store.problem("SELECT :$1, \(1) FROM t")?.contains("is written out") == true)
+        #expect(store.problem("SELECT :$2, \(1) FROM t", ["$2": 1])?.contains(":$2 is") == true)
+        expect(
+            "SELECT \(1) AS v FROM t", ["$1": 2],
+            """
+            the argument $1 is given beside the interpolated value at line 1, column 8
+              SELECT :$1 AS v FROM t
+                     ^^^
+            give it another name
+            """)
+        // A statement from a log runs again with its arguments by name.
+        let logged = Query(verbatim: ("SELECT \(5) + \(6) AS v FROM t" as Query).text)
+        #expect(try store.value(logged, ["$1": 5, "$2": 6]) == 11)
+        #expect(store.problem(logged)?.hasPrefix("Parameter $1 was not provided") == true)
+    }
+
+    @Test func `an identifier breaks out of nothing`() {
+        let names = ["x' OR TRUE --", "x", "`", "*/", "\" OR TRUE --", "\n n", "' '", "''"]
+        for name in names {
+            for query in [
+                "SELECT n FROM t WHERE n = '\(identifier: name)'",
+                "SELECT n FROM t WHERE n = \"\(identifier: name)\"",
+                "SELECT n FROM t WHERE n = `\(identifier: name)`",
+                "SELECT n FROM t -- \(identifier: name)",
+                "SELECT n FROM t /* \(identifier: name) */",
+                "SELECT \(identifier: name)\(identifier: "n") FROM t",
+                "SELECT \(identifier: name)` FROM t",
+                "SELECT `\(identifier: name) FROM t",
+            ] as [Query] {
+                #expect(store.problem(query)?.contains("^") == true, "\(query)")
+            }
+        }
+        #expect(
+            store.problem("SELECT \(identifier: "a")\(identifier: "b") FROM t")?.hasPrefix(
+                "more stands right behind the interpolated name `a` at") == true)
+        #expect(
+            store.problem("SELECT `\(identifier: "a")` FROM t")?.contains("backticks") == true)
+        expect(
+            "SELECT * FROM t WHERE n = '\(identifier: "x' OR TRUE --")'", [:],
+            """
+            the interpolated name `x' OR TRUE --` stands in quotes at line 1, column 28
+              SELECT * FROM t WHERE n = '`x' OR TRUE --`'
+                                         ^^^^^^^^^^^^^^^
+            drop the quotes: a name comes with its backticks
+            """)
+    }
+
+    @Test func `a value that cannot be encoded is told with its place`() {
+        struct Refusal: Error, CustomStringConvertible { let description = "it is secret" }
+        struct Secret: Encodable {
+            func encode(to encoder: any Encoder) throws { throw Refusal() }
+        }
+        struct Price: Encodable { var trim = ["gross": [1, UInt64.max]] }
+        expect(
+            "SELECT \(1) AS a, \(Secret()) AS b FROM t", [:],
+            """
+            the interpolated value :$2 cannot be encoded: it is secret at line 1, column 18
+              SELECT :$1 AS a, :$2 AS b FROM t
+                               ^^^
+            """)
+        #expect(
+            store.problem("SELECT \(Price()) AS v FROM t")?.hasPrefix(
+                "the interpolated value :$1 cannot be encoded: at trim.gross[1], "
+                    + "18446744073709551615 is more than 64 bits with a sign can hold") == true)
+        // Also where the value would not have mattered, and nothing is done.
+        #expect(store.problem("UPDATE t SET n = 2, m = \(UInt.max) WHERE FALSE") != nil)
+        #expect(store.problem("SELECT '\(UInt.max)' FROM t")?.contains("in quotes") == true)
+    }
+}
