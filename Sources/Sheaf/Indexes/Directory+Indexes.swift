@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+import SheafQuery
 import SheafStorage
 
 /// The indexes of all collections.

@@ -1,19 +1,12 @@
 package import SheafBytes
 import SheafDocument
+package import SheafQuery
 package import SheafStorage
 
 /// What an index is of, and which number it has (`format-spec/commits.md`, table 4).
 package struct IndexDefinition: Sendable {
     /// One of the paths by which an index is sorted.
-    package struct Field: Sendable {
-        package let path: [String]
-        package let isDescending: Bool
-
-        package init(_ path: [String], isDescending: Bool = false) {
-            self.path = path
-            self.isDescending = isDescending
-        }
-    }
+    package typealias Field = IndexDescription.Field
 
     /// The number of the collection.
     package let collection: UInt16
@@ -21,6 +14,10 @@ package struct IndexDefinition: Sendable {
     package let number: UInt16
     package let name: String
     package let fields: [Field]
+    /// The index as plans see it, where all its entries are whole.
+    let description: IndexDescription
+    /// The keys of those that are not.
+    package let incompleteEntries: KeyRange
     /// The commit with which the index was made; readers of older states do not see it.
     let since: CommitID
 
@@ -41,6 +38,10 @@ package struct IndexDefinition: Sendable {
         self.name = name
         self.fields = fields
         self.since = since
+        description = IndexDescription(
+            name: name, fields: fields,
+            keyPrefix: IndexEntry.prefix(of: collection, number, .whole), irregularKeys: nil)
+        incompleteEntries = IndexEntry.incompleteRange(collection: collection, number: number)
     }
 
     /// The directions of the fields, as readers of keys need them.

@@ -1,5 +1,6 @@
 package import SheafBytes
 package import SheafDocument
+import SheafQuery
 import SheafStorage
 
 /// What an index has of a document: a link to its newest operation (`format-spec/indexes.md`).
@@ -72,7 +73,19 @@ package struct IndexEntry: Sendable {
     }
 
     static func prefix(of definition: IndexDefinition, _ region: Region) -> [UInt8] {
-        prefix(collection: definition.collection, number: definition.number) + [region.rawValue]
+        prefix(of: definition.collection, definition.number, region)
+    }
+
+    static func prefix(of collection: UInt16, _ number: UInt16, _ region: Region) -> [UInt8] {
+        prefix(collection: collection, number: number) + [region.rawValue]
+    }
+
+    /// The entries that do not have all of their documents: while there is none, order and values of
+    /// an index can be trusted.
+    static func incompleteRange(collection: UInt16, number: UInt16) -> KeyRange {
+        KeyRange(
+            from: prefix(of: collection, number, .cut),
+            to: range(collection: collection, number: number).upper)
     }
 
     private static func append(
@@ -102,15 +115,6 @@ package struct IndexEntry: Sendable {
 extension IndexDefinition {
     /// All entries of the index.
     package var entries: KeyRange { IndexEntry.range(collection: collection, number: number) }
-
-    /// What the entries begin with that have all of their documents.
-    package var wholeEntriesPrefix: [UInt8] { IndexEntry.prefix(of: self, .whole) }
-
-    /// The entries that do not have all of their documents: while there is none, order and values
-    /// of the index can be trusted.
-    package var incompleteEntries: KeyRange {
-        KeyRange(from: IndexEntry.prefix(of: self, .cut), to: entries.upper)
-    }
 
     /// Where in a region those entries are whose components lie between two bounds, of which the
     /// lower belongs to the range; without one at either end all entries there are in it.

@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+import SheafQuery
 import SheafStorage
 
 /// Makes the keys of an index from documents in their bytes, over names that were looked up once.

@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+import SheafQuery
 import SheafStorage
 
 /// Holds the links of a state against what its documents say, made in another way.

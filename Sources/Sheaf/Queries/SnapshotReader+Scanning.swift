@@ -24,6 +24,17 @@ extension SnapshotReader {
         try log.forEachPlaces(in: range, PlaceOrder(order)) { (places) throws(QueryError) in
             var start = 0
             while start < places.count {
+                if let filter, start >= ParallelScan.firstLength, pending.isEmpty,
+                    places.count - start >= ParallelScan.leastLength
+                {
+                    let length = min(places.count - start, ParallelScan.length)
+                    let rest = UnsafeBufferPointer(rebasing: places[start..<start + length])
+                    start += length
+                    guard try visit(ParallelScan(rest, log, filter), &scanned, body) else {
+                        return false
+                    }
+                    continue
+                }
                 let rest = UnsafeBufferPointer(
                     rebasing: places[start..<min(start + batch.capacity, places.count)])
                 let found = batch.find(rest, in: log)
@@ -71,6 +82,21 @@ extension SnapshotReader {
         tally.entries += looked
         tally.fetched += looked
         return goesOn
+    }
+
+    /// Shows what a scan on several cores has found to `body`; false when no more are wanted.
+    private func visit(
+        _ scan: ParallelScan, _ tally: inout ScanTally, _ body: Visitor
+    ) throws(QueryError) -> Bool {
+        try scan.run { (found) throws(QueryError) in
+            tally.entries += found.lookedAt
+            tally.fetched += found.lookedAt
+            guard try found.forEachBatch(body) else { return false }
+            for place in found.others {
+                guard try visit(place, scan.filter, &tally, body) else { return false }
+            }
+            return true
+        }
     }
 
     /// Shows the document at one place to `body`.

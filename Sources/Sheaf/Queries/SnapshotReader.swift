@@ -44,13 +44,8 @@ package final class SnapshotReader: QueryStore {
         guard let number = snapshot.directory.number(ofCollection: name) else { return nil }
         let indexes = snapshot.indexes(of: name).map { definition in
             let incomplete = definition.incompleteEntries
-            return IndexDescription(
-                name: definition.name,
-                fields: definition.fields.map {
-                    IndexDescription.Field($0.path, isDescending: $0.isDescending)
-                },
-                keyPrefix: definition.wholeEntriesPrefix,
-                irregularKeys: count(in: incomplete) > 0 ? incomplete : nil)
+            return snapshot.log.tree.isEmpty(in: incomplete)
+                ? definition.description : definition.description.withIrregularKeys(incomplete)
         }
         return CollectionDescription(
             name: name, keyPrefix: StoreKey.document(collection: number, id: []).bytes,

@@ -101,9 +101,12 @@ package enum DocumentID {
 
     /// The id that a key has.
     package static func id(of key: [UInt8]) throws(Malformed) -> Value {
-        let values = try key.span.withUnsafeBytes { key throws(Malformed) in
-            try SortKeyReader.read(key, descending: [false])
-        }
+        try key.span.withUnsafeBytes { key throws(Malformed) in try id(of: key) }
+    }
+
+    /// The id that a key has.
+    package static func id(of key: UnsafeRawBufferPointer) throws(Malformed) -> Value {
+        let values = try SortKeyReader.read(key, descending: [false])
         guard values.count == 1, let id = values[0] else {
             throw .invalid("what is no id", at: 0)
         }

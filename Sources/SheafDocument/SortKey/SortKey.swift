@@ -50,8 +50,8 @@ package enum SortKey {
     }
 
     /// The key of one value, for what equality matters alone: without a trailer.
-    package static func identity(of value: Value) -> [UInt8] {
-        var writer = SortKeyWriter()
+    package static func identity(of value: Value, behind prefix: [UInt8] = []) -> [UInt8] {
+        var writer = SortKeyWriter(behind: prefix)
         writer.append(value)
         return writer.components
     }
@@ -63,8 +63,10 @@ package struct SortKeyWriter {
     package private(set) var components: [UInt8] = []
     private var forms: [SortKey.NumberForm] = []
 
-    package init() {
+    /// Begins with bytes that are no components.
+    package init(behind prefix: [UInt8] = []) {
         components.reserveCapacity(48)
+        components.append(contentsOf: prefix)
     }
 
     /// Adds a value; nil stands for one that is missing.
@@ -125,6 +127,12 @@ package struct SortKeyWriter {
     }
 
     private mutating func write(text: UnsafeRawBufferPointer) {
+        // Hardly any text has bytes that have to be escaped.
+        if text.allSatisfy({ $0 > SortKey.escape }) {
+            components.append(contentsOf: text)
+            components.append(SortKey.Tag.end.rawValue)
+            return
+        }
         for byte in text {
             if byte > SortKey.escape {
                 components.append(byte)

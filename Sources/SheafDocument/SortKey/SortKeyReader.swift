@@ -127,8 +127,19 @@ package struct SortKeyReader {
         }
     }
 
+    /// Where a text ends that nothing is escaped in.
+    private func plainEnd() -> Int? {
+        var end = offset
+        while end < bytes.count, bytes[end] > SortKey.escape { end &+= 1 }
+        return end < bytes.count && bytes[end] == SortKey.Tag.end.rawValue ? end : nil
+    }
+
     private mutating func readString() throws(Malformed) -> String {
         let start = offset
+        if mask == 0, let end = plainEnd() {
+            defer { offset = end + 1 }
+            return try text(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), at: start)
+        }
         guard let string = String(validating: try readText(), as: UTF8.self) else {
             throw .unexpected(SortKey.Tag.string.rawValue, at: start)
         }

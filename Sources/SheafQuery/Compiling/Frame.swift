@@ -107,7 +107,7 @@ package struct Row {
             if case .value(let object) = content { return object[Self.idName] }
             return nil
         }
-        return try onDocument { () throws(Malformed) in try DocumentID.id(of: Array(id)) }
+        return try onDocument { () throws(Malformed) in try DocumentID.id(of: id) }
     }
 }
 

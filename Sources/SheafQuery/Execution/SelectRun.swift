@@ -109,9 +109,11 @@ final class SelectRun {
         var goesOn = true
         var hasPartner = false
         try measure(tally?.rows, meter) { () throws(QueryError) in
-            try visitPartners(join, tally?.inner) { (row, place) throws(QueryError) in
+            try visitPartners(join, tally?.inner) { (row, place, isFound) throws(QueryError) in
                 frame.rows[join.source] = row
-                guard try join.condition(frame) == .yes else { return true }
+                if let left = isFound ? join.rest : join.condition {
+                    guard try left(frame) == .yes else { return true }
+                }
                 hasPartner = true
                 if join.kind == .right { matched[number, default: []].insert(place) }
                 tally?.rows.rowsOut += 1
@@ -125,24 +127,30 @@ final class SelectRun {
         return try self.join(number + 1)
     }
 
+    /// Visits the rows that may belong to those that the frame shows; `isFound` says that their ids are
+    /// what the condition wants them to be.
     private func visitPartners(
-        _ join: JoinPlan, _ tally: AccessTally?, _ body: AccessRun.Visitor
+        _ join: JoinPlan, _ tally: AccessTally?,
+        _ body: (Row, _ place: UInt64, _ isFound: Bool) throws(QueryError) -> Bool
     ) throws(QueryError) {
+        let visit: AccessRun.Visitor = { (row, place) throws(QueryError) in
+            try body(row, place, false)
+        }
         let source = plan.sources[join.source]
         guard let collection = source.collection else {
             guard source.name.hasPrefix("system:") else { return }
             let run = AccessRun(store, nil)
-            return try run.run(.virtual(String(source.name.dropFirst(7))), tally, body)
+            return try run.run(.virtual(String(source.name.dropFirst(7))), tally, visit)
         }
         let run = AccessRun(store, collection)
         switch join.lookup {
         case .id(let evaluator, _):
             // The id of what is equal: 1.0 is no id, and equal to one.
             guard let value = try evaluator(frame), value != .null else { return }
-            let key = collection.keyPrefix + SortKey.identity(of: value)
-            if tally != nil { return try run.run(.ids([key]), tally, body) }
+            let key = SortKey.identity(of: value, behind: collection.keyPrefix)
+            if tally != nil { return try run.run(.ids([key]), tally, visit) }
             try store.read(key) { (document) throws(QueryError) in
-                _ = try body(Row(document), document.place)
+                _ = try body(Row(document), document.place, value.isFoundByKey)
             }
         case .index(let index, let evaluator, _):
             guard let value = try evaluator(frame), value != .null else { return }
@@ -150,9 +158,9 @@ final class SelectRun {
                 behind: index.keyPrefix, isDescending: index.fields[0].isDescending)
             // What long values have made irregular may have this one.
             let irregular = index.irregularKeys.map { [$0] } ?? []
-            try run.run(.index(IndexScan(index, [range] + irregular)), tally, body)
+            try run.run(.index(IndexScan(index, [range] + irregular)), tally, visit)
         case .scan:
-            try run.run(.documents([collection.keys], isReversed: false), tally, body)
+            try run.run(.documents([collection.keys], isReversed: false), tally, visit)
         }
     }
 
@@ -174,6 +182,11 @@ final class SelectRun {
             }
         }
     }
+}
+
+extension Value {
+    /// Whether what has the same key as an id is equal, and nothing else is.
+    fileprivate var isFoundByKey: Bool { kind == .string || kind == .number }
 }
 
 extension SelectPlan {

@@ -8,7 +8,8 @@ extension PlanDescriber {
         let source = plan.sources[0]
         let tally = tallies?.access
         if plan.countedRanges != nil { return counting(source, tally) }
-        var found = access(source.path.access, to: source, filter: plan.filterExpression, tally)
+        var found = access(
+            source.path.access, to: source, filter: plan.asked.filterExpression, tally)
         guard plan.isStraight, !plan.isDistinct else { return found }
         switch source.path.access {
         case .index: found.enter(at: plan.offset, stopAfter: plan.limit)

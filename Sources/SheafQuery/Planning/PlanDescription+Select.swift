@@ -31,7 +31,7 @@ struct PlanDescriber {
     // MARK: Conditions
 
     private func filter(_ input: PlanOperator) -> PlanOperator {
-        guard let condition = plan.conditionExpression, plan.condition != nil else { return input }
+        guard let condition = plan.asked.restExpression, plan.condition != nil else { return input }
         return Self.filter(input, condition, on: "rows", tallies?.filter)
     }
 

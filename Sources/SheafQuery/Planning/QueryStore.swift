@@ -175,7 +175,7 @@ package struct IndexDescription: Sendable {
         package let path: [String]
         package let isDescending: Bool
 
-        package init(_ path: [String], isDescending: Bool) {
+        package init(_ path: [String], isDescending: Bool = false) {
             self.path = path
             self.isDescending = isDescending
         }
@@ -196,6 +196,11 @@ package struct IndexDescription: Sendable {
         self.fields = fields
         self.keyPrefix = keyPrefix
         self.irregularKeys = irregularKeys
+    }
+
+    /// The same, some of whose entries do not tell everything.
+    package func withIrregularKeys(_ keys: KeyRange) -> IndexDescription {
+        IndexDescription(name: name, fields: fields, keyPrefix: keyPrefix, irregularKeys: keys)
     }
 
     /// Whether each entry tells all values and the id.

@@ -5,13 +5,7 @@ import SheafDocument
 final class SelectPlan {
     let sources: [SourcePlan]
     let joins: [JoinPlan]
-    /// What is asked of the documents of the first source, in their bytes.
-    var filter: FieldFilter?
-    /// What is left of WHERE, for whole rows.
-    var condition: Predicate?
-    /// What the filter and the condition ask, for EXPLAIN.
-    var filterExpression: Expression?
-    var conditionExpression: Expression?
+    var asked = AskedConditions()
     var grouping: GroupPlan?
     var order: [SortTerm] = []
     /// Whether the rows come in the order that is wanted.
@@ -24,6 +18,9 @@ final class SelectPlan {
     /// The ranges whose entries are counted instead of visited, and those that do not count.
     var countedRanges: (of: [KeyRange], without: [KeyRange])?
 
+    var filter: FieldFilter? { asked.filter }
+    var condition: Predicate? { asked.rest }
+
     /// Whether it makes no difference in which order documents come.
     var takesAnyOrder: Bool {
         guard limit == nil || !isOrdered || grouping != nil else { return false }
@@ -35,6 +32,17 @@ final class SelectPlan {
         self.joins = joins
         self.projection = projection
     }
+}
+
+/// What is asked of rows.
+struct AskedConditions {
+    /// What is asked of the documents of the first source, in their bytes.
+    var filter: FieldFilter?
+    /// What is left of WHERE, for whole rows.
+    var rest: Predicate?
+    // What both ask, for EXPLAIN.
+    var filterExpression: Expression?
+    var restExpression: Expression?
 }
 
 /// A SELECT and its plan, and what the operators have done where that was measured.
@@ -81,16 +89,19 @@ final class JoinPlan {
     let source: Int
     let lookup: Lookup
     let condition: Predicate
+    /// What is left of the condition for rows that were found by their ids.
+    let rest: Predicate?
     let expression: Expression
 
     init(
         kind: Join.Kind, source: Int, lookup: Lookup, condition: @escaping Predicate,
-        expression: Expression
+        rest: Predicate?, expression: Expression
     ) {
         self.kind = kind
         self.source = source
         self.lookup = lookup
         self.condition = condition
+        self.rest = rest
         self.expression = expression
     }
 }

@@ -8,23 +8,26 @@ extension SelectPlanner {
         var plans: [JoinPlan] = []
         for (number, join) in select.joins.enumerated() {
             let source = number + 1
+            let (lookup, rest) = try lookup(join, source)
             plans.append(
                 JoinPlan(
-                    kind: join.kind, source: source,
-                    lookup: try lookup(join, source),
+                    kind: join.kind, source: source, lookup: lookup,
                     condition: try compiler.compilePredicate(join.condition).predicate,
-                    expression: join.condition))
+                    rest: try rest.map { (rest) throws(QueryError) in
+                        try compiler.compilePredicate(rest).predicate
+                    }, expression: join.condition))
         }
         return plans
     }
 
+    /// How rows are found, and what an id that was found leaves to be asked.
     private func lookup(
         _ join: Join, _ source: Int
-    ) throws(QueryError) -> JoinPlan.Lookup {
-        if environment.isVirtual(join.source) { return .scan }
+    ) throws(QueryError) -> (JoinPlan.Lookup, rest: Expression?) {
+        if environment.isVirtual(join.source) { return (.scan, nil) }
         let name = join.source.index?.text
-        if name?.isEmpty == true { return .scan }
-        guard let collection = environment.collection(join.source) else { return .scan }
+        if name?.isEmpty == true { return (.scan, nil) }
+        guard let collection = environment.collection(join.source) else { return (.scan, nil) }
         let terms: [Expression]
         if case .and(let all) = join.condition.node {
             terms = all
@@ -32,14 +35,19 @@ extension SelectPlanner {
             terms = [join.condition]
         }
         var byIndex: JoinPlan.Lookup?
-        for term in terms {
+        for (number, term) in terms.enumerated() {
             guard case .comparison(.equal, let left, let right) = term.node else { continue }
             for (inner, outer) in [(left, right), (right, left)] {
                 guard let path = try path(of: inner, in: source),
                     try depends(outer, onlyBefore: source)
                 else { continue }
                 if path == [Row.idName] {
-                    return .id(try compiler.compile(outer).evaluator, outer)
+                    var others = terms
+                    others.remove(at: number)
+                    return (
+                        .id(try compiler.compile(outer).evaluator, outer),
+                        Self.conjunction(others, of: join.condition)
+                    )
                 }
                 let index = collection.indexes.first {
                     $0.fields[0].path == path && (name == nil || $0.name == name)
@@ -49,7 +57,7 @@ extension SelectPlanner {
                 }
             }
         }
-        if let byIndex { return byIndex }
+        if let byIndex { return (byIndex, nil) }
         throw QueryError(
             .meaning,
             "Joining to \"\(Scope.name(of: join.source))\" disallowed without appropriate index support. "

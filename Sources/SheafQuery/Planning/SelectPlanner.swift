@@ -31,14 +31,14 @@ final class SelectPlanner {
             try environment.checkVirtual(source)
         }
         let isGrouped = try checkGrouping()
-        let conditions = try compileConditions()
+        let condition = try knownCondition()
         let joins = try planJoins()
         let output = try planOutput(isGrouped: isGrouped)
         let (limit, offset) = try bounds()
         let wanted = try wantedOrder(isGrouped: isGrouped)
         var planner = try accessPlanner(order: wanted ?? [], limit: limit, offset: offset)
         if isGrouped || select.isDistinct { planner?.limit = nil }
-        let path = try accessPath(conditions.known, planner)
+        let path = try accessPath(condition, planner)
         let sources = try sourcePlans(path)
         let plan = SelectPlan(sources: sources, joins: joins, projection: output.projection)
         plan.grouping = output.grouping
@@ -47,8 +47,12 @@ final class SelectPlanner {
             output.order.isEmpty || wanted != nil && path.isOrdered && !isGrouped
         (plan.limit, plan.offset) = (limit, offset)
         plan.isDistinct = select.isDistinct
-        if !path.isExact || !joins.isEmpty || sources[0].collection?.hasPendingChanges ?? true {
-            try setConditions(of: plan, conditions)
+        // What ranges say in full is not asked again; what they cannot say may still be wrong.
+        let isAsked =
+            !path.isExact || !joins.isEmpty || sources[0].collection?.hasPendingChanges ?? true
+        if isAsked || !condition.isExact {
+            let asked = try conditions(plan.sources[0].path.access)
+            if isAsked { plan.asked = asked }
         }
         plan.variableCount = compiler.scope.variableCount
         plan.countedRanges = countedRanges(of: plan, path)
@@ -57,58 +61,45 @@ final class SelectPlanner {
 
     // MARK: Conditions
 
-    private struct Conditions {
-        var known = Condition.always
-        var filter: FieldFilter?
-        var asked: Expression?
-        var rest: Predicate?
-        var left: Expression?
-    }
-
-    /// Says what rows are asked, where the way to them leaves something to ask.
-    private func setConditions(
-        of plan: SelectPlan, _ conditions: Conditions
-    ) throws(QueryError) {
-        // What an index tells of documents is no bytes of theirs that a filter could read.
-        if case .index(let scan) = plan.sources[0].path.access, scan.isCovering {
-            plan.conditionExpression = select.condition
-            if let condition = select.condition { plan.condition = try predicate(condition) }
-            return
+    /// What the rows are asked that come this way.
+    private func conditions(_ access: Access) throws(QueryError) -> AskedConditions {
+        var asked = AskedConditions()
+        guard let expression = environment.condition(of: select) else { return asked }
+        // What an index tells of documents is no bytes of theirs that a filter could read. And rows
+        // that an outer join adds have no first source, and have to pass the whole condition.
+        if access.isCovering || asksWholeRows {
+            asked.rest = try predicate(expression)
+            asked.restExpression = expression
+            return asked
         }
-        (plan.filter, plan.filterExpression) = (conditions.filter, conditions.asked)
-        (plan.condition, plan.conditionExpression) = (conditions.rest, conditions.left)
+        let splitter = FilterCompiler(compiler: compiler, source: 0)
+        let (filter, terms, rest) = try splitter.split(expression)
+        asked.filter = filter
+        asked.filterExpression = Self.conjunction(terms, of: expression)
+        asked.restExpression = Self.conjunction(rest, of: expression)
+        asked.rest = try asked.restExpression.flatMap(predicate)
+        return asked
     }
 
-    private func compileConditions() throws(QueryError) -> Conditions {
-        var conditions = Conditions()
-        guard let expression = environment.condition(of: select) else { return conditions }
+    /// Whether conditions cannot be asked of the first source alone.
+    private var asksWholeRows: Bool {
+        select.joins.contains { $0.kind == .right } || environment.isVirtual(select.source)
+    }
+
+    /// What keys can answer of the condition.
+    private func knownCondition() throws(QueryError) -> Condition {
+        guard let expression = environment.condition(of: select) else { return .always }
         guard !expression.hasAggregate else {
             throw compiler.error(
                 .meaning, "WHERE comes before groups are made, and has no aggregates",
                 hint: "put the condition into HAVING", expression)
         }
-        // Rows that an outer join adds have no first source, and have to pass the whole condition.
-        if select.joins.contains(where: { $0.kind == .right })
-            || environment.isVirtual(select.source)
-        {
-            conditions.known = .anything
-            conditions.rest = try predicate(expression)
-            conditions.left = expression
-            return conditions
-        }
-        let reader = ConditionReader(compiler: compiler, source: 0)
-        conditions.known = try reader.read(expression)
-        let splitter = FilterCompiler(compiler: compiler, source: 0)
-        let (filter, asked, rest) = try splitter.split(expression)
-        conditions.filter = filter
-        conditions.asked = Self.conjunction(asked, of: expression)
-        conditions.left = Self.conjunction(rest, of: expression)
-        if let left = conditions.left { conditions.rest = try predicate(left) }
-        return conditions
+        if asksWholeRows { return .anything }
+        return try ConditionReader(compiler: compiler, source: 0).read(expression)
     }
 
     /// Some of the terms of a condition; none where there are none.
-    private static func conjunction(
+    static func conjunction(
         _ terms: [Expression], of whole: Expression
     ) -> Expression? {
         terms.count > 1 ? Expression(.and(terms), at: whole.range) : terms.first
@@ -136,12 +127,6 @@ final class SelectPlanner {
         planner.limit = limit.map { QueryLimits.sum($0, offset) }
         planner.neededPaths = try neededPaths()
         return planner
-    }
-
-    /// As many as both, or as many as there are numbers for.
-    static func sum(_ limit: Int, _ offset: Int) -> Int {
-        let (sum, overflows) = limit.addingReportingOverflow(offset)
-        return overflows ? .max : sum
     }
 
     private func accessPath(

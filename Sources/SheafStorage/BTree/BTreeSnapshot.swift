@@ -38,6 +38,16 @@ package final class BTreeSnapshot: Sendable {
         view.count(in: range, of: count)
     }
 
+    /// Whether there is no entry with a key in `range`: found out faster than their number.
+    package func isEmpty(in range: KeyRange) -> Bool {
+        var isEmpty = true
+        view.forEachRun(in: range, reversed: false) { (_, _, _) in
+            isEmpty = false
+            return false
+        }
+        return isEmpty
+    }
+
     /// Calls `body` with the entries in `range`, in order, until it returns false.
     ///
     /// The key is valid during the call alone.
