@@ -1,0 +1,186 @@
+import SheafDocument
+
+/// Draws statements that read.
+struct SelectMaker {
+    var maker: TwinMaker
+
+    init(seed: UInt64) {
+        maker = TwinMaker(seed: seed)
+    }
+
+    mutating func select() -> SelectTwin {
+        maker.arguments = [:]
+        var select = SelectTwin()
+        let collection = maker.pick(["t", "t", "t", "u"])
+        addSources(collection, to: &select)
+        if maker.chance(4, in: 5) { select.condition = maker.condition(maker.below(4)) }
+        if maker.chance(1, in: 4) {
+            addGroups(to: &select)
+        } else {
+            addColumns(to: &select)
+            maker.coin() ? order(&select) : ()
+        }
+        select.arguments = maker.arguments
+        return select
+    }
+
+    // MARK: Sources
+
+    private mutating func addSources(_ collection: String, to select: inout SelectTwin) {
+        let alias = maker.chance(1, in: 5) ? maker.pick(["q", "r"]) : nil
+        maker.sources = [alias ?? collection]
+        let text = collection + (alias.map { " AS \($0)" } ?? "")
+        select.from = (text, text)
+        guard maker.chance(1, in: 8) else { return }
+        for number in 0...maker.below(4) / 3 { addJoin("j\(number)", to: &select) }
+    }
+
+    private static let pairs: [(Field, Field)] = [
+        (Schema.id, Schema.id), (Schema.id, Schema.field("a")), (Schema.id, Schema.field("m")),
+        (Schema.field("a"), Schema.field("a")), (Schema.field("s"), Schema.field("s")),
+        (Schema.field("b"), Schema.field("a")), (Schema.field("m"), Schema.field("s")),
+        (Schema.field("o", "x"), Schema.field("b")), (Schema.field("a"), Schema.id),
+        (Schema.field("n"), Schema.field("k")), (Schema.field("f"), Schema.field("f")),
+        (Schema.field("w"), Schema.field("o", "y")),
+    ]
+
+    private mutating func addJoin(_ alias: String, to select: inout SelectTwin) {
+        let collection = maker.pick(Schema.collections)
+        let before = maker.sources
+        let (inner, outer) = maker.pick(Self.pairs)
+        let own = inner.twin(of: alias, isQualified: true)
+        let other = outer.twin(of: maker.pick(before), isQualified: true)
+        var condition =
+            maker.coin() ? Twin.comparison("=", own, other) : .comparison("=", other, own)
+        maker.sources = before + [alias]
+        if maker.chance(1, in: 3) { condition = .all([condition, maker.condition(1)]) }
+        let word = maker.pick(["JOIN", "INNER JOIN", "LEFT JOIN", "LEFT OUTER JOIN", "RIGHT JOIN"])
+        let index = maker.chance(2, in: 3) ? " USE INDEX ''" : ""
+        select.from.sheaf += " \(word) \(collection) AS \(alias)\(index) ON \(condition.sheaf)"
+        select.from.sqlite += " \(word) \(collection) AS \(alias) ON \(condition.value)"
+    }
+
+    // MARK: Columns
+
+    private mutating func addColumns(to select: inout SelectTwin) {
+        if maker.chance(1, in: 4) {
+            select.columnTexts = ["*"]
+            let hasSeveral = maker.sources.count > 1
+            for source in maker.sources {
+                for field in Schema.all {
+                    select.columns.append(
+                        SelectTwin.Column(
+                            path: (hasSeveral ? [source] : []) + field.path,
+                            twin: field.twin(of: source, isQualified: true)))
+                }
+            }
+            return
+        }
+        var names: Set<String> = []
+        for index in 0...maker.below(4) {
+            if maker.chance(1, in: 3) {
+                let field = maker.pick(Schema.all)
+                let name = field.path.last ?? ""
+                guard names.insert(name).inserted else { continue }
+                add(maker.field(field), named: name, isPath: true, to: &select)
+            } else {
+                add(maker.value(maker.below(4)), named: "c\(index)", to: &select)
+            }
+        }
+        if maker.chance(1, in: 6) {
+            select.isDistinct = true
+            select.isLoose = true
+        }
+    }
+
+    private func add(
+        _ twin: Twin, named name: String, isPath: Bool = false, to select: inout SelectTwin
+    ) {
+        select.columns.append(SelectTwin.Column(path: [name], twin: twin))
+        select.columnTexts.append(isPath ? twin.sheaf : "\(twin.sheaf) AS \(name)")
+    }
+
+    // MARK: Order
+
+    /// Sorts rows by some keys, and either by something unique behind them or not.
+    private mutating func order(_ select: inout SelectTwin) {
+        if select.isDistinct {
+            orderByColumns(&select)
+            return
+        }
+        let keys = maker.list(1...3) { maker in
+            maker.chance(3, in: 4) ? maker.field(maker.pick(Schema.all)) : maker.value(1)
+        }
+        select.terms = keys.map { ($0, maker.coin()) }
+        if select.columnTexts == ["*"] || maker.coin() {
+            let isDescending = maker.coin()
+            for source in maker.sources {
+                let isQualified = maker.sources.count > 1
+                select.terms.append(
+                    (Schema.id.twin(of: source, isQualified: isQualified), isDescending))
+            }
+            select.order = .total
+            addBounds(to: &select)
+            return
+        }
+        let columns = (select.columns, select.columnTexts)
+        (select.columns, select.columnTexts) = ([], [])
+        for (index, key) in keys.enumerated() { add(key, named: "k\(index)", to: &select) }
+        select.columns += columns.0
+        select.columnTexts += columns.1
+        select.order = .keys(keys.count)
+    }
+
+    /// Sorts rows that stand for several by all there is in them.
+    private mutating func orderByColumns(_ select: inout SelectTwin) {
+        let columns = select.columns.shuffled(using: &maker.random)
+        for column in columns {
+            var twin = column.twin
+            if let name = column.path.last, name.hasPrefix("c"), maker.coin() { twin.sheaf = name }
+            select.terms.append((twin, maker.coin()))
+        }
+        select.order = .total
+        addBounds(to: &select)
+    }
+
+    private mutating func addBounds(to select: inout SelectTwin) {
+        guard maker.chance(2, in: 3) else { return }
+        func add(_ word: String, _ count: Int) {
+            let value = Value.integer(Int64(count))
+            let text = maker.chance(1, in: 4) ? maker.parameter(value) : "\(count)"
+            select.bounds.sheaf += " \(word) \(text)"
+            select.bounds.sqlite += " \(word) \(count)"
+        }
+        add("LIMIT", maker.pick([0, 1, 2, 3, 5, 10, 1_000]))
+        if maker.chance(1, in: 3) { add("OFFSET", maker.pick([0, 1, 2, 5, 100])) }
+    }
+
+    // MARK: Groups
+
+    private mutating func addGroups(to select: inout SelectTwin) {
+        select.isLoose = true
+        for _ in 0..<maker.below(3) {
+            let key =
+                maker.chance(2, in: 3) ? maker.field(maker.pick(Schema.all)) : maker.value(1)
+            if !key.isConstant { select.groups.append(key) }
+        }
+        for (index, key) in select.groups.enumerated() where maker.chance(3, in: 4) {
+            add(key, named: "c\(index)", to: &select)
+        }
+        for index in 0...maker.below(3) {
+            add(maker.aggregate(), named: "cn\(index)", to: &select)
+        }
+        if maker.chance(1, in: 3) { select.having = having(select.groups) }
+        select.isDistinct = maker.chance(1, in: 12)
+        if maker.coin() { orderByColumns(&select) }
+    }
+
+    private mutating func having(_ keys: [Twin]) -> Twin {
+        let aggregate = maker.aggregate()
+        let literal = maker.literal(for: maker.pick(Schema.fields))
+        let one = Twin.comparison(maker.pick(["<", ">", "=", "!="]), aggregate, literal)
+        guard let key = keys.first, maker.coin() else { return one }
+        let test = Twin.test(maker.pick([.null, .missing]), key, isNegated: maker.coin())
+        return maker.coin() ? .all([one, test]) : .any([one, test])
+    }
+}

@@ -1,0 +1,259 @@
+/// Functions in both languages.
+extension Twin {
+    /// A call that is missing where one of its arguments is, after each was taken for its type.
+    private static func call(
+        _ name: String, _ arguments: [Twin], kind: Kind, limits: Limits = Limits(),
+        _ value: ([String]) -> String
+    ) -> Twin {
+        strict("\(name)(\(list(arguments)))", arguments, kind: kind, limits: limits, value)
+    }
+
+    private static func strict(
+        _ sheaf: String, _ arguments: [Twin], kind: Kind, limits: Limits,
+        _ value: ([String]) -> String
+    ) -> Twin {
+        Twin(
+            sheaf: sheaf, value: "(\(value(arguments.map(\.value))))",
+            missing: SQL.or(arguments.map(\.missing)), kind: kind, limits: limits,
+            isConstant: arguments.allSatisfy(\.isConstant))
+    }
+
+    private static func list(_ arguments: [Twin]) -> String {
+        arguments.map(\.sheaf).joined(separator: ", ")
+    }
+
+    // MARK: Numbers
+
+    /// `abs` of what stays within bounds.
+    static func absolute(_ operand: Twin) -> Twin {
+        let operand = operand.taken(as: .number)
+        return call("abs", [operand], kind: .number, limits: operand.limits) { "abs(\($0[0]))" }
+    }
+
+    /// `ceil`, `floor` or `round`, which leave integers as they are.
+    static func rounded(_ name: String, _ operand: Twin) -> Twin {
+        let operand = operand.taken(as: .number)
+        var limits = operand.limits
+        limits.bound += 1
+        limits.fractionBits = 0
+        return call(name, [operand], kind: .number, limits: limits) {
+            "CASE typeof(\($0[0])) WHEN 'integer' THEN \($0[0]) ELSE \(name)(\($0[0])) END"
+        }
+    }
+
+    /// -1, 0 or 1.
+    static func sign(_ operand: Twin) -> Twin {
+        let limits = Limits(isInteger: true, bound: 1, fractionBits: 0)
+        return call("sign", [operand.taken(as: .number)], kind: .number, limits: limits) {
+            "sign(\($0[0]))"
+        }
+    }
+
+    /// The root; missing of what is negative.
+    static func squareRoot(_ operand: Twin) -> Twin {
+        let operand = operand.taken(as: .number)
+        var limits = Limits()
+        limits.bound = operand.limits.bound
+        var twin = call("sqrt", [operand], kind: .number, limits: limits) { "sqrt(\($0[0]))" }
+        twin.missing = SQL.or([twin.missing, "(ifnull(\(operand.value), 0) < 0)"])
+        return twin
+    }
+
+    // MARK: Texts
+
+    /// `left || right`.
+    static func joined(_ left: Twin, _ right: Twin) -> Twin {
+        let sheaf = "\(left.operand(.concatenation)) || \(right.operand(.sum))"
+        let texts = [left.taken(as: .text), right.taken(as: .text)]
+        var twin = strict(sheaf, texts, kind: .text, limits: lengths(texts)) {
+            "\($0[0]) || \($0[1])"
+        }
+        twin.strength = .concatenation
+        return twin
+    }
+
+    private static func lengths(_ texts: [Twin]) -> Limits {
+        Limits(
+            bound: texts.reduce(0) { $0 + $1.limits.bound },
+            isASCII: texts.allSatisfy(\.limits.isASCII))
+    }
+
+    /// `concat`.
+    static func concatenated(_ operands: [Twin]) -> Twin {
+        let texts = operands.map { $0.taken(as: .text) }
+        return call("concat", texts, kind: .text, limits: lengths(texts)) {
+            $0.joined(separator: " || ")
+        }
+    }
+
+    /// `lower` or `upper` of what is ASCII.
+    static func cased(_ name: String, _ operand: Twin) -> Twin {
+        call(name, [operand], kind: .text, limits: operand.limits) { "\(name)(\($0[0]))" }
+    }
+
+    /// `trim`, `ltrim` or `rtrim`, of spaces or of the characters of another text.
+    static func trimmed(_ name: String, _ operands: [Twin]) -> Twin {
+        let texts = operands.map { $0.taken(as: .text) }
+        return call(name, texts, kind: .text, limits: texts[0].limits) {
+            "\(name)(\($0.joined(separator: ", ")))"
+        }
+    }
+
+    /// `char_length` or `byte_length`.
+    static func length(_ name: String, _ operand: Twin) -> Twin {
+        let text = operand.taken(as: .text)
+        let limits = Limits(isInteger: true, bound: 4 * text.limits.bound, fractionBits: 0)
+        return call(name, [text], kind: .number, limits: limits) {
+            name == "byte_length" ? "length(CAST(\($0[0]) AS BLOB))" : "length(\($0[0]))"
+        }
+    }
+
+    /// `substr` from a place that counts from zero, or from the end where it is negative.
+    static func part(of operand: Twin, from start: Int, length: Int?) -> Twin {
+        let text = operand.taken(as: .text)
+        let name = "substr(\(operand.sheaf), \(start)" + (length.map { ", \($0)" } ?? "") + ")"
+        return strict(name, [text], kind: .text, limits: text.limits) { values in
+            let value = values[0]
+            let place = start < 0 ? "max(length(\(value)) - \(-start), 0) + 1" : "\(start + 1)"
+            return "substr(\(value), \(place)" + (length.map { ", \($0)" } ?? "") + ")"
+        }
+    }
+
+    /// `pos`, which counts from zero.
+    static func place(of part: Twin, in text: Twin) -> Twin {
+        let bound = text.limits.bound
+        let limits = Limits(isInteger: true, bound: bound, fractionBits: 0)
+        return call("pos", texts(text, part), kind: .number, limits: limits) {
+            "instr(\($0[0]), \($0[1])) - 1"
+        }
+    }
+
+    private static func texts(_ operands: Twin...) -> [Twin] {
+        operands.map { $0.taken(as: .text) }
+    }
+
+    /// `replace`.
+    static func replaced(_ text: Twin, _ old: Twin, _ new: Twin) -> Twin {
+        let operands = texts(text, old, new)
+        // Each character may be one that is replaced.
+        let limits = Limits(
+            bound: operands[0].limits.bound * max(operands[2].limits.bound, 1),
+            isASCII: operands.allSatisfy(\.limits.isASCII))
+        return call("replace", operands, kind: .text, limits: limits) {
+            "replace(\($0[0]), \($0[1]), \($0[2]))"
+        }
+    }
+
+    /// `contains`, `starts_with` or `ends_with`.
+    static func search(_ name: String, _ text: Twin, _ part: Twin) -> Twin {
+        call(name, texts(text, part), kind: .boolean) { values in
+            let (text, part) = (values[0], values[1])
+            return switch name {
+            case "contains": "instr(\(text), \(part)) > 0"
+            case "starts_with": "substr(\(text), 1, length(\(part))) = \(part)"
+            default:
+                "length(\(part)) <= length(\(text)) AND "
+                    + "substr(\(text), length(\(text)) - length(\(part)) + 1) = \(part)"
+            }
+        }
+    }
+
+    /// LIKE, and ILIKE between texts that are ASCII.
+    static func like(
+        _ subject: Twin, _ pattern: Twin, escape: Twin?, ignoresCase: Bool, isNegated: Bool
+    ) -> Twin {
+        let word = (isNegated ? "NOT " : "") + (ignoresCase ? "ILIKE" : "LIKE")
+        let sheaf =
+            "\(subject.operand(.concatenation)) \(word) \(pattern.operand(.concatenation))"
+            + (escape.map { " ESCAPE \($0.sheaf)" } ?? "")
+        var twin = strict(sheaf, texts(subject, pattern), kind: .boolean, limits: Limits()) {
+            let sides = ignoresCase ? $0.map { "lower(\($0))" } : $0
+            let end = escape.map { " ESCAPE \($0.value)" } ?? ""
+            return "\(sides[0]) \(isNegated ? "NOT LIKE" : "LIKE") \(sides[1])\(end)"
+        }
+        twin.strength = .pattern
+        return twin
+    }
+
+    // MARK: Choices and types
+
+    /// `coalesce`, which is null where nothing is known.
+    static func coalesced(_ operands: [Twin]) -> Twin {
+        var twin = choice(operands)
+        twin.sheaf = "coalesce(\(list(operands)))"
+        twin.value = "coalesce(\(operands.map(\.value).joined(separator: ", ")))"
+        return twin
+    }
+
+    /// `ifmissing`, `ifnull` or `nvl`: the second where the first is not as it should be.
+    static func alternative(_ name: String, _ first: Twin, _ second: Twin) -> Twin {
+        let isUnfit =
+            switch name {
+            case "ifmissing": first.missing
+            case "ifnull": SQL.and(["(\(first.value) IS NULL)", SQL.not(first.missing)])
+            default: "(\(first.value) IS NULL)"
+            }
+        var twin = choice([first, second])
+        twin.sheaf = "\(name)(\(first.sheaf), \(second.sheaf))"
+        twin.value = "(CASE WHEN \(isUnfit) THEN \(second.value) ELSE \(first.value) END)"
+        if first.missing != SQL.no || second.missing != SQL.no {
+            twin.missing = "(CASE WHEN \(isUnfit) THEN \(second.missing) ELSE \(first.missing) END)"
+        }
+        return twin
+    }
+
+    /// `nullif` or `missingif`.
+    static func unless(_ name: String, _ first: Twin, _ second: Twin) -> Twin {
+        let equals = "(\(comparison("=", first, second).value) IS 1)"
+        var twin = first
+        twin.sheaf = "\(name)(\(first.sheaf), \(second.sheaf))"
+        twin.strength = .atom
+        twin.value = "(CASE WHEN NOT \(equals) THEN \(first.value) END)"
+        if name == "missingif" { twin.missing = SQL.or([first.missing, equals]) }
+        twin.isConstant = first.isConstant && second.isConstant
+        return twin
+    }
+
+    /// `type`.
+    static func type(_ operand: Twin) -> Twin {
+        let known =
+            operand.kind == .boolean
+            ? "CASE typeof(\(operand.value)) WHEN 'null' THEN 'null' ELSE 'boolean' END"
+            : "CASE typeof(\(operand.value)) WHEN 'real' THEN 'float' WHEN 'text' THEN 'string' "
+                + "ELSE typeof(\(operand.value)) END"
+        return Twin(
+            sheaf: "type(\(operand.sheaf))",
+            value: "(CASE WHEN \(operand.missing) THEN 'missing' ELSE \(known) END)", kind: .text,
+            limits: Limits(bound: 7, isASCII: true), isConstant: operand.isConstant)
+    }
+
+    /// `ismissing`, `isnull` or `ismissingornull`.
+    static func question(_ name: String, _ operand: Twin) -> Twin {
+        let value =
+            switch name {
+            case "ismissing": operand.missing
+            case "isnull": SQL.and(["(\(operand.value) IS NULL)", SQL.not(operand.missing)])
+            default: "(\(operand.value) IS NULL)"
+            }
+        return Twin(
+            sheaf: "\(name)(\(operand.sheaf))", value: value, kind: .boolean,
+            isConstant: operand.isConstant)
+    }
+
+    /// `cast` of a number to a text, of an integer to a float, of a float to an integer.
+    static func cast(_ operand: Twin, to type: String) -> Twin {
+        var limits = operand.limits
+        switch type {
+        case "string": limits = Limits(bound: 24, isASCII: true)
+        case "integer": (limits.isInteger, limits.fractionBits) = (true, 0)
+        default: limits.isInteger = false
+        }
+        let names = ["string": "TEXT", "integer": "INTEGER", "float": "REAL"]
+        let name = names[type] ?? type
+        // The sign takes the affinity away, which would let numbers equal texts.
+        return strict(
+            "cast(\(operand.sheaf) AS \(type))", [operand],
+            kind: type == "string" ? .text : .number, limits: limits
+        ) { "+CAST(\($0[0]) AS \(name))" }
+    }
+}

@@ -1,0 +1,175 @@
+import SheafDocument
+
+/// A statement that writes, in both languages.
+struct WriteTwin {
+    var sheaf: String
+    var arguments: [String: Value] = [:]
+    /// What SQLite runs for it, with the values of its parameters.
+    var sqlite: [(text: String, values: [Value])] = []
+    /// What tells SQLite beforehand which documents will be written; nil where it cannot.
+    var ids: String?
+}
+
+/// Draws statements that write.
+struct WriteMaker {
+    var maker: TwinMaker
+
+    init(seed: UInt64) {
+        maker = TwinMaker(seed: seed &+ 1)
+    }
+
+    mutating func write() -> WriteTwin {
+        let collection = begin()
+        switch maker.below(8) {
+        case 0, 1: return insert(into: collection, count: 1 + maker.below(4))
+        case 2: return delete(from: collection)
+        default: return update(collection)
+        }
+    }
+
+    private mutating func begin() -> String {
+        maker.arguments = [:]
+        let collection = maker.pick(["t", "t", "u"])
+        maker.sources = [collection]
+        return collection
+    }
+
+    // MARK: INSERT
+
+    /// New documents, and some whose id is there already.
+    mutating func insert(into collection: String, count: Int) -> WriteTwin {
+        maker.arguments = [:]
+        let (policy, isUpdate) = maker.pick([
+            ("DO NOTHING", false), ("DO UPDATE", true), ("DO MERGE", true),
+            ("DO UPDATE_LOCAL_DIFF", true),
+        ])
+        var write = WriteTwin(sheaf: "")
+        var texts: [String] = []
+        for id in Schema.ids.shuffled(using: &maker.random).prefix(count) {
+            let document = Schema.document(&maker.random)
+            texts.append("(\(maker.parameter(.object(Schema.object(document, id: id)))))")
+            var columns = ["_id"]
+            var values = [id]
+            for (field, value) in document {
+                columns += [field.column, field.presenceColumn]
+                values += [value, 1]
+            }
+            let changes = columns.dropFirst().map { "\($0) = excluded.\($0)" }
+            let action =
+                isUpdate && !changes.isEmpty
+                ? "UPDATE SET " + changes.joined(separator: ", ") : "NOTHING"
+            let places = values.map { _ in "?" }.joined(separator: ", ")
+            let names = columns.joined(separator: ", ")
+            write.sqlite.append(
+                (
+                    "INSERT INTO \(collection)(\(names)) VALUES(\(places)) "
+                        + "ON CONFLICT(_id) DO \(action)", values
+                ))
+        }
+        write.sheaf =
+            "INSERT INTO \(collection) DOCUMENTS \(texts.joined(separator: ", ")) "
+            + "ON ID CONFLICT \(policy)"
+        write.arguments = maker.arguments
+        return write
+    }
+
+    // MARK: UPDATE
+
+    private mutating func update(_ collection: String) -> WriteTwin {
+        var fields = Schema.fields.shuffled(using: &maker.random)
+        var texts: [String] = []
+        var changes: [String] = []
+        var missing: [String] = []
+        for _ in 0...maker.below(3) {
+            let field = fields.removeLast()
+            let twin = value(for: field)
+            texts.append("\(field.path.joined(separator: ".")) = \(twin.sheaf)")
+            missing.append(twin.missing)
+            // What is missing is not written.
+            let (column, presence) = (field.column, field.presenceColumn)
+            changes += [
+                "\(column) = (CASE WHEN \(twin.missing) THEN \(column) ELSE \(twin.value) END)",
+                "\(presence) = (CASE WHEN \(twin.missing) THEN \(presence) ELSE 1 END)",
+            ]
+        }
+        var sheaf = "UPDATE \(collection) SET " + texts.joined(separator: ", ")
+        let hasUnset = maker.chance(1, in: 4)
+        if hasUnset {
+            let field = fields.removeLast()
+            sheaf += " UNSET " + field.path.joined(separator: ".")
+            changes += ["\(field.column) = NULL", "\(field.presenceColumn) = NULL"]
+        }
+        let condition = maker.condition(maker.below(3))
+        let isWritten = SQL.not(SQL.and(missing))
+        return WriteTwin(
+            sheaf: sheaf + " WHERE " + condition.sheaf, arguments: maker.arguments,
+            sqlite: [
+                (
+                    "UPDATE \(collection) SET \(changes.joined(separator: ", ")) "
+                        + "WHERE \(condition.value)", []
+                )
+            ],
+            // Whether UNSET of what is not there changes anything is no question for SQLite.
+            ids: hasUnset
+                ? nil : "SELECT _id FROM \(collection) WHERE \(condition.value) AND \(isWritten)")
+    }
+
+    /// A value that leaves the field with what is known of it.
+    private mutating func value(for field: Field) -> Twin {
+        for _ in 0..<6 {
+            let twin: Twin
+            switch field.kind {
+            case .number: twin = maker.number(maker.below(3))
+            case .text: twin = maker.text(maker.below(3))
+            case .boolean: twin = maker.condition(maker.below(3))
+            case .mixed: twin = maker.coin() ? maker.number(1) : maker.text(1)
+            }
+            let fits = twin.kind == field.kind || field.kind == .mixed && twin.kind != .boolean
+            if fits, twin.limits.isWithin(field.limits) { return twin }
+        }
+        return maker.chance(1, in: 6) ? maker.literal(.null) : maker.literal(for: field)
+    }
+
+    // MARK: DELETE
+
+    private mutating func delete(from collection: String) -> WriteTwin {
+        let condition = maker.condition(1 + maker.below(2))
+        var sheaf = " FROM \(collection) WHERE \(condition.sheaf)"
+        var ids = "SELECT _id FROM \(collection) WHERE \(condition.value)"
+        if maker.chance(2, in: 3) {
+            let key = maker.field(maker.pick(Schema.fields))
+            let isDescending = maker.coin()
+            let terms =
+                key.orderTerms(isDescending: isDescending)
+                + maker.field(Schema.id).orderTerms(isDescending: false)
+            let count = maker.below(4)
+            sheaf += " ORDER BY \(key.sheaf)\(isDescending ? " DESC" : ""), _id LIMIT \(count)"
+            ids += " ORDER BY \(terms.joined(separator: ", ")) LIMIT \(count)"
+            if maker.chance(1, in: 4) {
+                sheaf += " OFFSET 1"
+                ids += " OFFSET 1"
+            }
+        }
+        return WriteTwin(
+            sheaf: maker.pick(["DELETE", "EVICT"]) + sheaf, arguments: maker.arguments,
+            sqlite: [("DELETE FROM \(collection) WHERE _id IN (\(ids))", [])], ids: ids)
+    }
+
+    // MARK: Indexes
+
+    /// CREATE INDEX, or DROP INDEX.
+    mutating func index() -> String {
+        let collection = maker.pick(["t", "t", "u"])
+        let name = "i\(maker.below(4))"
+        guard maker.chance(5, in: 6) else { return "DROP INDEX IF EXISTS \(name) ON \(collection)" }
+        var paths: [String] = []
+        for _ in 0...maker.below(3) {
+            let path = maker.pick(Schema.all).path.joined(separator: ".")
+            if !paths.contains(where: { $0.hasPrefix(path) }) {
+                paths.append(path + (maker.chance(1, in: 3) ? " DESC" : ""))
+            }
+        }
+        return "CREATE INDEX IF NOT EXISTS \(name) ON \(collection) "
+            + "(\(paths.joined(separator: ", ")))"
+    }
+}
