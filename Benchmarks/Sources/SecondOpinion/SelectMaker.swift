@@ -57,7 +57,14 @@ struct SelectMaker {
         let word = maker.pick(["JOIN", "INNER JOIN", "LEFT JOIN", "LEFT OUTER JOIN", "RIGHT JOIN"])
         let index = maker.chance(2, in: 3) ? " USE INDEX ''" : ""
         select.from.sheaf += " \(word) \(collection) AS \(alias)\(index) ON \(condition.sheaf)"
-        select.from.sqlite += " \(word) \(collection) AS \(alias) ON \(condition.value)"
+        // SQLite's own RIGHT JOIN forgets rows where a join before it finds nothing.
+        guard word == "RIGHT JOIN" else {
+            select.from.sqlite += " \(word) \(collection) AS \(alias) ON \(condition.value)"
+            return
+        }
+        let others = before.count > 1 ? "(\(select.from.sqlite))" : select.from.sqlite
+        select.from.sqlite =
+            "\(collection) AS \(alias) LEFT JOIN \(others) ON \(condition.value)"
     }
 
     // MARK: Columns

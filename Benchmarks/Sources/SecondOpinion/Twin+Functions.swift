@@ -88,7 +88,8 @@ extension Twin {
 
     /// `lower` or `upper` of what is ASCII.
     static func cased(_ name: String, _ operand: Twin) -> Twin {
-        call(name, [operand], kind: .text, limits: operand.limits) { "\(name)(\($0[0]))" }
+        let text = operand.taken(as: .text)
+        return call(name, [text], kind: .text, limits: text.limits) { "\(name)(\($0[0]))" }
     }
 
     /// `trim`, `ltrim` or `rtrim`, of spaces or of the characters of another text.
@@ -140,7 +141,8 @@ extension Twin {
             bound: operands[0].limits.bound * max(operands[2].limits.bound, 1),
             isASCII: operands.allSatisfy(\.limits.isASCII))
         return call("replace", operands, kind: .text, limits: limits) {
-            "replace(\($0[0]), \($0[1]), \($0[2]))"
+            // What replaces nothing may be null for SQLite.
+            "CASE WHEN \($0[2]) IS NOT NULL THEN replace(\($0[0]), \($0[1]), \($0[2])) END"
         }
     }
 

@@ -61,7 +61,7 @@ struct Twin {
     var missing = SQL.no
     var kind: Kind
     var limits = Limits()
-    /// Whether no field is in it; SQLite takes some constants behind ORDER BY for columns.
+    /// Whether no field is in it.
     var isConstant = false
 
     /// The text for Sheaf where an operator takes operands that bind at least so tightly.
@@ -94,16 +94,13 @@ struct Twin {
 
     /// The terms of an ORDER BY in SQLite: null behind all values, missing behind null.
     func orderTerms(isDescending: Bool) -> [String] {
-        guard !isConstant else { return [] }
-        let direction = isDescending ? " DESC" : ""
-        return (SQL.isKnown(missing) ? [] : [missing]).map { $0 + direction }
-            + ["(\(value) IS NULL)\(direction)", value + direction]
+        [missing, "(\(value) IS NULL)", value].map {
+            SQL.term($0) + (isDescending ? " DESC" : "")
+        }
     }
 
     /// The same as keys of a GROUP BY.
-    var groupTerms: [String] {
-        SQL.isKnown(missing) ? [value] : [value, missing]
-    }
+    var groupTerms: [String] { [SQL.term(value), SQL.term(missing)] }
 }
 
 /// Pieces of statements for SQLite.
@@ -112,8 +109,10 @@ enum SQL {
     static let yes = "1"
     static let null = "NULL"
 
-    /// Whether a condition is a constant.
-    static func isKnown(_ condition: String) -> Bool { condition == no || condition == yes }
+    /// An expression to sort or group by.
+    ///
+    /// A number would be taken for the number of a column, also where SQLite computes it at once.
+    static func term(_ expression: String) -> String { "coalesce(\(expression), NULL)" }
 
     static func or(_ conditions: [String]) -> String {
         if conditions.contains(yes) { return yes }

@@ -20,11 +20,11 @@ extension TwinMaker {
                 subject, beside(field, depth), beside(field, depth), isNegated: chance(1, in: 3))
         case 8, 9:
             let (subject, field) = drawSubject()
-            // Where SQLite has integers for booleans, these are looked for among their like.
-            let elements = list(1...4) { maker in maker.beside(field, min(depth, 1)) }
+            // SQLite has integers for booleans, which would equal numbers.
+            let elements = list(0...3) { maker in maker.beside(field, min(depth, 1)) }
+                .filter { ($0.kind == .boolean) == (subject.kind == .boolean) }
             return .membership(
-                subject, elements.filter { ($0.kind == .boolean) == (subject.kind == .boolean) },
-                isNegated: chance(1, in: 3))
+                subject, elements + [literal(for: field)], isNegated: chance(1, in: 3))
         case 10, 11:
             let operand = chance(3, in: 4) ? field(pick(Schema.all)) : value(min(depth, 1))
             return .test(

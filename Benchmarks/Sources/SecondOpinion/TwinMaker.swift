@@ -165,8 +165,9 @@ struct TwinMaker {
         case 0, 1: return .joined(text(depth - 1), text(depth - 1))
         case 2: return .concatenated(list(2...3) { $0.text(depth - 1) })
         case 3:
-            let operand = text(depth - 1).taken(as: .text)
-            return operand.limits.isASCII ? .cased(pick(["lower", "upper"]), operand) : operand
+            let operand = text(depth - 1)
+            // SQLite knows the cases of ASCII alone.
+            return operand.taken(as: .text).limits.isASCII ? .cased(pick(["lower", "upper"]), operand) : operand
         case 4:
             let operands = [text(depth - 1)] + (coin() ? [text(0)] : [])
             return .trimmed(pick(["trim", "ltrim", "rtrim"]), operands)
