@@ -7,11 +7,25 @@ struct Answer {
 
     /// What is wrong with one of two answers; nil where both are the same.
     static func difference(_ sheaf: Answer, _ sqlite: Answer, _ select: SelectTwin) -> String? {
-        guard sheaf.rows.count == sqlite.rows.count else {
-            return "\(sheaf.rows.count) rows, and \(sqlite.rows.count) from SQLite"
-        }
         let left = sheaf.rows.map { text(of: $0, isLoose: select.isLoose) }
         let right = sqlite.rows.map { text(of: $0, isLoose: select.isLoose) }
+        if case .some(let limit, let offset) = select.order {
+            let count = min(limit, max(right.count - offset, 0))
+            guard left.count == count else {
+                return "\(left.count) rows, and \(count) of \(right.count) from SQLite"
+            }
+            var rest = right
+            for row in left {
+                guard let index = rest.firstIndex(of: row) else {
+                    return "SQLite has no row \(row), or not so often"
+                }
+                rest.remove(at: index)
+            }
+            return nil
+        }
+        guard left.count == right.count else {
+            return "\(left.count) rows, and \(right.count) from SQLite"
+        }
         switch select.order {
         case .total:
             guard let index = left.indices.first(where: { left[$0] != right[$0] }) else {
@@ -25,7 +39,7 @@ struct Answer {
                     return "the keys \(keys[0]) stand where SQLite has \(keys[1])"
                 }
             }
-        case .none: break
+        case .none, .some: break
         }
         guard let pair = zip(left.sorted(), right.sorted()).first(where: { $0 != $1 }) else {
             return nil

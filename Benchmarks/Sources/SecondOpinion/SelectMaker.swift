@@ -18,7 +18,11 @@ struct SelectMaker {
             addGroups(to: &select)
         } else {
             addColumns(to: &select)
-            maker.coin() ? order(&select) : ()
+            if maker.coin() {
+                order(&select)
+            } else if maker.chance(1, in: 4) {
+                addBounds(to: &select)
+            }
         }
         select.arguments = maker.arguments
         return select
@@ -150,16 +154,22 @@ struct SelectMaker {
         addBounds(to: &select)
     }
 
+    /// Adds LIMIT and OFFSET; where no order says which rows they take, SQLite finds all.
     private mutating func addBounds(to select: inout SelectTwin) {
         guard maker.chance(2, in: 3) else { return }
-        func add(_ word: String, _ count: Int) {
-            let value = Value.integer(Int64(count))
-            let text = maker.chance(1, in: 4) ? maker.parameter(value) : "\(count)"
-            select.bounds.sheaf += " \(word) \(text)"
-            select.bounds.sqlite += " \(word) \(count)"
+        let limit = maker.pick([0, 1, 2, 3, 5, 10, 1_000])
+        let offset = maker.chance(1, in: 3) ? maker.pick([0, 1, 2, 5, 100]) : nil
+        select.bounds.sheaf = " LIMIT \(count(limit))"
+        if let offset { select.bounds.sheaf += " OFFSET \(count(offset))" }
+        if case .none = select.order {
+            select.order = .some(limit: limit, offset: offset ?? 0)
+        } else {
+            select.bounds.sqlite = " LIMIT \(limit) OFFSET \(offset ?? 0)"
         }
-        add("LIMIT", maker.pick([0, 1, 2, 3, 5, 10, 1_000]))
-        if maker.chance(1, in: 3) { add("OFFSET", maker.pick([0, 1, 2, 5, 100])) }
+    }
+
+    private mutating func count(_ number: Int) -> String {
+        maker.chance(1, in: 4) ? maker.parameter(.integer(Int64(number))) : "\(number)"
     }
 
     // MARK: Groups

@@ -12,6 +12,8 @@ struct SelectTwin {
     /// What is determined of the order of rows.
     enum Order {
         case none, total
+        /// Of all rows that SQLite finds, which has no bounds then, so many in any order.
+        case some(limit: Int, offset: Int)
         /// So many columns at the beginning are the keys; rows with equal ones come in any order.
         case keys(Int)
     }

@@ -59,6 +59,16 @@ extension Twin {
         return twin
     }
 
+    /// `round` to so many digits of what has few.
+    static func rounded(_ operand: Twin, digits: Int) -> Twin {
+        let operand = operand.taken(as: .number)
+        return strict(
+            "round(\(operand.sheaf), \(digits))", [operand], kind: .number, limits: Limits()
+        ) {
+            "CASE typeof(\($0[0])) WHEN 'integer' THEN \($0[0]) ELSE round(\($0[0]), \(digits)) END"
+        }
+    }
+
     // MARK: Texts
 
     /// `left || right`.
@@ -100,6 +110,24 @@ extension Twin {
         }
     }
 
+    /// `TRIM(BOTH .. FROM ..)` and its like.
+    static func trimmed(_ side: String, _ characters: Twin, from text: Twin) -> Twin {
+        let names = ["LEADING": "ltrim", "TRAILING": "rtrim"]
+        var twin = trimmed(names[side] ?? "trim", [text, characters])
+        twin.sheaf = "TRIM(\(side) \(characters.sheaf) FROM \(text.sheaf))"
+        return twin
+    }
+
+    /// `repeat`.
+    static func repeated(_ operand: Twin, count: Int) -> Twin {
+        let text = operand.taken(as: .text)
+        let limits = Limits(
+            bound: text.limits.bound * Double(max(count, 0)), isASCII: text.limits.isASCII)
+        return strict("repeat(\(operand.sheaf), \(count))", [text], kind: .text, limits: limits) {
+            "replace(hex(zeroblob(\(max(count, 0)))), '00', \($0[0]))"
+        }
+    }
+
     /// `char_length` or `byte_length`.
     static func length(_ name: String, _ operand: Twin) -> Twin {
         let text = operand.taken(as: .text)
@@ -120,11 +148,14 @@ extension Twin {
         }
     }
 
-    /// `pos`, which counts from zero.
-    static func place(of part: Twin, in text: Twin) -> Twin {
+    /// `pos` or `position`, which count from zero.
+    static func place(of part: Twin, in text: Twin, isSpelled: Bool) -> Twin {
         let bound = text.limits.bound
         let limits = Limits(isInteger: true, bound: bound, fractionBits: 0)
-        return call("pos", texts(text, part), kind: .number, limits: limits) {
+        let sheaf =
+            isSpelled
+            ? "position(\(part.sheaf) IN \(text.sheaf))" : "pos(\(text.sheaf), \(part.sheaf))"
+        return strict(sheaf, texts(text, part), kind: .number, limits: limits) {
             "instr(\($0[0]), \($0[1])) - 1"
         }
     }
@@ -201,6 +232,25 @@ extension Twin {
         if first.missing != SQL.no || second.missing != SQL.no {
             twin.missing = "(CASE WHEN \(isUnfit) THEN \(second.missing) ELSE \(first.missing) END)"
         }
+        return twin
+    }
+
+    /// `decode`, for which null is null and missing is missing.
+    static func decoded(_ subject: Twin, _ pairs: [(Twin, Twin)], _ otherwise: Twin) -> Twin {
+        var twin = choice(pairs.map(\.1) + [otherwise])
+        let conditions = pairs.map { candidate, _ in
+            // As integers conditions are equal where they say the same.
+            "(\(subject.value) IS \(candidate.value) "
+                + "AND (\(subject.missing)) = (\(candidate.missing)))"
+        }
+        func cases(_ result: (Twin) -> String) -> String {
+            let branches = zip(conditions, pairs).map { "WHEN \($0) THEN \(result($1.1))" }
+            return "(CASE \(branches.joined(separator: " ")) ELSE \(result(otherwise)) END)"
+        }
+        let texts = [subject] + pairs.flatMap { [$0.0, $0.1] } + [otherwise]
+        twin.sheaf = "decode(\(list(texts)))"
+        twin.value = cases(\.value)
+        twin.missing = cases(\.missing)
         return twin
     }
 

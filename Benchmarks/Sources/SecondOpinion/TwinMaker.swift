@@ -135,6 +135,7 @@ struct TwinMaker {
             return coin() ? .absolute(operand) : .sign(operand)
         case 9:
             if coin() { return .squareRoot(number(depth - 1)) }
+            if coin() { return .rounded(field(Schema.field("b")), digits: below(3)) }
             return .cast(
                 leaf([Schema.field("a"), Schema.field("b")]), to: pick(["integer", "float"]))
         default: return choice(depth) { $0.number($1) }
@@ -150,7 +151,7 @@ struct TwinMaker {
     }
 
     private mutating func measure(_ depth: Int) -> Twin {
-        if chance(1, in: 4) { return .place(of: text(0), in: text(depth)) }
+        if chance(1, in: 4) { return .place(of: text(0), in: text(depth), isSpelled: coin()) }
         return .length(pick(["char_length", "byte_length"]), text(depth))
     }
 
@@ -167,11 +168,17 @@ struct TwinMaker {
         case 3:
             let operand = text(depth - 1)
             // SQLite knows the cases of ASCII alone.
-            return operand.taken(as: .text).limits.isASCII ? .cased(pick(["lower", "upper"]), operand) : operand
+            return operand.taken(as: .text).limits.isASCII
+                ? .cased(pick(["lower", "upper"]), operand) : operand
         case 4:
+            if chance(1, in: 3) {
+                return .trimmed(
+                    pick(["BOTH", "LEADING", "TRAILING"]), text(0), from: text(depth - 1))
+            }
             let operands = [text(depth - 1)] + (coin() ? [text(0)] : [])
             return .trimmed(pick(["trim", "ltrim", "rtrim"]), operands)
         case 5, 6:
+            if chance(1, in: 5) { return .repeated(text(depth - 1), count: below(5) - 1) }
             let length = coin() ? below(4) : nil
             return .part(of: text(depth - 1), from: below(7) - 3, length: length)
         case 7: return .replaced(text(depth - 1), text(0), text(0))
@@ -192,12 +199,15 @@ struct TwinMaker {
                 if twin.kind != .boolean { return twin }
             }
         }
-        switch below(6) {
+        switch below(7) {
         case 0: return .coalesced([value(&self), value(&self)])
         case 1:
             return .alternative(pick(["ifmissing", "ifnull", "nvl"]), value(&self), value(&self))
         case 2: return .unless(pick(["nullif", "missingif"]), value(&self), value(&self))
         case 3:
+            let pairs = list(1...2) { (value(&$0), value(&$0)) }
+            return .decoded(value(&self), pairs, value(&self))
+        case 4:
             let subject = value(&self)
             let branches = list(1...2) { (when: value(&$0), then: value(&$0)) }
             return .conditional(
