@@ -8,6 +8,10 @@ struct WriteTwin {
     var sqlite: [(text: String, values: [Value])] = []
     /// What tells SQLite beforehand which documents will be written; nil where it cannot.
     var ids: String?
+    /// The columns of RETURNING, and the collection that they are of.
+    var returning = SelectTwin()
+    /// Whether RETURNING shows documents as they were.
+    var isReturnedBefore = false
 }
 
 /// Draws statements that write.
@@ -25,6 +29,18 @@ struct WriteMaker {
         case 2: return delete(from: collection)
         default: return update(collection)
         }
+    }
+
+    /// Adds RETURNING where it is known beforehand which documents are written.
+    private mutating func addReturning(to write: inout WriteTwin, _ collection: String) {
+        guard write.ids != nil, maker.chance(1, in: 3) else { return }
+        write.returning.from = (collection, collection)
+        for index in 0...maker.below(2) {
+            let twin = maker.value(maker.below(3))
+            write.returning.columns.append(SelectTwin.Column(path: ["c\(index)"], twin: twin))
+            write.sheaf += (index == 0 ? " RETURNING " : ", ") + "\(twin.sheaf) AS c\(index)"
+        }
+        write.arguments = maker.arguments
     }
 
     private mutating func begin() -> String {
@@ -101,7 +117,7 @@ struct WriteMaker {
         }
         let condition = maker.condition(maker.below(3))
         let isWritten = SQL.not(SQL.and(missing))
-        return WriteTwin(
+        var write = WriteTwin(
             sheaf: sheaf + " WHERE " + condition.sheaf, arguments: maker.arguments,
             sqlite: [
                 (
@@ -112,6 +128,8 @@ struct WriteMaker {
             // Whether UNSET of what is not there changes anything is no question for SQLite.
             ids: hasUnset
                 ? nil : "SELECT _id FROM \(collection) WHERE \(condition.value) AND \(isWritten)")
+        addReturning(to: &write, collection)
+        return write
     }
 
     /// A value that leaves the field with what is known of it.
@@ -150,9 +168,12 @@ struct WriteMaker {
                 ids += " OFFSET 1"
             }
         }
-        return WriteTwin(
+        var write = WriteTwin(
             sheaf: maker.pick(["DELETE", "EVICT"]) + sheaf, arguments: maker.arguments,
-            sqlite: [("DELETE FROM \(collection) WHERE _id IN (\(ids))", [])], ids: ids)
+            sqlite: [("DELETE FROM \(collection) WHERE _id IN (\(ids))", [])], ids: ids,
+            isReturnedBefore: true)
+        addReturning(to: &write, collection)
+        return write
     }
 
     // MARK: Indexes
