@@ -183,7 +183,10 @@ struct TwinMaker {
             return .part(of: text(depth - 1), from: below(7) - 3, length: length)
         case 7: return .replaced(text(depth - 1), text(0), text(0))
         case 8: return .type(value(depth - 1))
-        case 9: return .cast(leaf([Schema.field("a"), Schema.field("b")]), to: "string")
+        case 9:
+            // Zero takes the sign away from -0.0, which SQLite does not know.
+            let number = leaf([Schema.field("a"), Schema.field("b")])
+            return .cast(.arithmetic("+", number, .zero), to: "string")
         default: return choice(depth) { $0.text($1) }
         }
     }
