@@ -35,8 +35,17 @@ struct SelectMaker {
         maker.sources = [alias ?? collection]
         let text = collection + (alias.map { " AS \($0)" } ?? "")
         select.from = (text, text)
-        guard maker.chance(1, in: 8) else { return }
+        guard maker.chance(1, in: 8) else {
+            if maker.chance(1, in: 16) { addIDs(to: &select) }
+            return
+        }
         for number in 0...maker.below(4) / 3 { addJoin("j\(number)", to: &select) }
+    }
+
+    private mutating func addIDs(to select: inout SelectTwin) {
+        let ids = maker.list(1...6) { $0.literal(for: Schema.id) }
+        select.from.sheaf += " USE IDS \(ids.map(\.sheaf).joined(separator: ", "))"
+        select.ids = "(_id IN (\(ids.map(\.value).joined(separator: ", "))))"
     }
 
     private static let pairs: [(Field, Field)] = [
@@ -88,20 +97,28 @@ struct SelectMaker {
             return
         }
         var names: Set<String> = []
+        let aliases = self.aliases(&select)
         for index in 0...maker.below(4) {
-            if maker.chance(1, in: 3) {
+            if !select.hidesFields, maker.chance(1, in: 3) {
                 let field = maker.pick(Schema.all)
                 let name = field.path.last ?? ""
                 guard names.insert(name).inserted else { continue }
                 add(maker.field(field), named: name, isPath: true, to: &select)
             } else {
-                add(maker.value(maker.below(4)), named: "c\(index)", to: &select)
+                add(maker.value(maker.below(4)), named: aliases[index], to: &select)
             }
         }
         if maker.chance(1, in: 6) {
             select.isDistinct = true
             select.isLoose = true
         }
+    }
+
+    /// What columns are called: `c0` and so on, or like fields.
+    private mutating func aliases(_ select: inout SelectTwin) -> [String] {
+        select.hidesFields = maker.chance(1, in: 6)
+        guard select.hidesFields else { return (0..<4).map { "c\($0)" } }
+        return ["a", "b", "s", "m"].shuffled(using: &maker.random)
     }
 
     private func add(
@@ -119,10 +136,9 @@ struct SelectMaker {
             orderByColumns(&select)
             return
         }
-        let keys = maker.list(1...3) { maker in
-            maker.chance(3, in: 4) ? maker.field(maker.pick(Schema.all)) : maker.value(1)
-        }
-        select.terms = keys.map { ($0, maker.coin()) }
+        var keys: [(term: Twin, shown: Twin)] = []
+        for _ in 0...maker.below(3) { keys.append(key(of: select)) }
+        select.terms = keys.map { ($0.term, maker.coin()) }
         if select.columnTexts == ["*"] || maker.coin() {
             let isDescending = maker.coin()
             for source in maker.sources {
@@ -136,10 +152,30 @@ struct SelectMaker {
         }
         let columns = (select.columns, select.columnTexts)
         (select.columns, select.columnTexts) = ([], [])
-        for (index, key) in keys.enumerated() { add(key, named: "k\(index)", to: &select) }
+        for (index, key) in keys.enumerated() {
+            add(key.shown, named: "k\(index)", to: &select)
+        }
         select.columns += columns.0
         select.columnTexts += columns.1
         select.order = .keys(keys.count)
+    }
+
+    /// What rows are sorted by, and the same as a column.
+    private mutating func key(of select: SelectTwin) -> (term: Twin, shown: Twin) {
+        guard select.hidesFields else {
+            let key =
+                maker.chance(3, in: 4) ? maker.field(maker.pick(Schema.all)) : maker.value(1)
+            return (key, key)
+        }
+        if maker.coin() {
+            let column = maker.pick(select.columns)
+            var term = column.twin
+            (term.sheaf, term.strength) = (column.path[0], .atom)
+            return (term, column.twin)
+        }
+        // With the name of its source a field is not hidden.
+        let field = maker.pick(Schema.all).twin(of: maker.pick(maker.sources), isQualified: true)
+        return (field, field)
     }
 
     /// Sorts rows that stand for several by all there is in them.
@@ -147,7 +183,8 @@ struct SelectMaker {
         let columns = select.columns.shuffled(using: &maker.random)
         for column in columns {
             var twin = column.twin
-            if let name = column.path.last, name.hasPrefix("c"), maker.coin() { twin.sheaf = name }
+            let name = column.path[0]
+            if select.hidesFields || name.hasPrefix("c") && maker.coin() { twin.sheaf = name }
             select.terms.append((twin, maker.coin()))
         }
         select.order = .total
@@ -184,8 +221,10 @@ struct SelectMaker {
         for (index, key) in select.groups.enumerated() where maker.chance(3, in: 4) {
             add(key, named: "c\(index)", to: &select)
         }
+        let aliases = self.aliases(&select)
         for index in 0...maker.below(3) {
-            add(maker.aggregate(), named: "cn\(index)", to: &select)
+            let name = select.hidesFields ? aliases[index] : "cn\(index)"
+            add(maker.aggregate(), named: name, to: &select)
         }
         if maker.chance(1, in: 3) { select.having = having(select.groups) }
         select.isDistinct = maker.chance(1, in: 12)

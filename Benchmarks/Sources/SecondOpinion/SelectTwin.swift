@@ -24,6 +24,10 @@ struct SelectTwin {
     /// Whether a row stands for several, so that it may show 1 or 1.0 where both are in them.
     var isLoose = false
     var isDistinct = false
+    /// Whether columns are called like fields, which they hide from ORDER BY alone.
+    var hidesFields = false
+    /// What USE IDS lists, as a condition.
+    var ids = SQL.yes
 
     var condition: Twin?
     var groups: [Twin] = []
@@ -53,7 +57,8 @@ struct SelectTwin {
         var text = "SELECT \(isDistinct ? "DISTINCT " : "")"
         text += columns.map { "\($0.twin.value), \($0.twin.missing)" }.joined(separator: ", ")
         text += " FROM " + from.sqlite
-        if let condition { text += " WHERE " + condition.value }
+        let condition = SQL.and([ids, condition?.value ?? SQL.yes])
+        if condition != SQL.yes { text += " WHERE " + condition }
         if !groups.isEmpty {
             text += " GROUP BY " + groups.flatMap(\.groupTerms).joined(separator: ", ")
         }

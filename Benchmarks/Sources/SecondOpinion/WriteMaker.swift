@@ -24,8 +24,9 @@ struct WriteMaker {
 
     mutating func write() -> WriteTwin {
         let collection = begin()
-        switch maker.below(8) {
+        switch maker.below(9) {
         case 0, 1: return insert(into: collection, count: 1 + maker.below(4))
+        case 8: return copy(from: collection)
         case 2: return delete(from: collection)
         default: return update(collection)
         }
@@ -87,6 +88,39 @@ struct WriteMaker {
             + "ON ID CONFLICT \(policy)"
         write.arguments = maker.arguments
         return write
+    }
+
+    /// Documents of one collection that go into the other.
+    private mutating func copy(from collection: String) -> WriteTwin {
+        let target = collection == "t" ? "u" : "t"
+        let condition = maker.condition(1)
+        let columns = Schema.fields.flatMap { [$0.column, $0.presenceColumn] }
+        let changes = Schema.fields.flatMap { field in
+            // What is missing in the copy stays.
+            [field.column, field.presenceColumn].map { column in
+                "\(column) = CASE WHEN excluded.\(field.presenceColumn) THEN excluded.\(column) "
+                    + "ELSE \(column) END"
+            }
+        }
+        let isUpdate = maker.coin()
+        let names = (["_id"] + columns).joined(separator: ", ")
+        let action =
+            isUpdate ? "UPDATE SET " + changes.joined(separator: ", ") : "NOTHING"
+        return WriteTwin(
+            sheaf: "INSERT INTO \(target) SELECT * FROM \(collection) WHERE \(condition.sheaf) "
+                + "ON ID CONFLICT DO \(isUpdate ? "UPDATE" : "NOTHING")",
+            arguments: maker.arguments,
+            sqlite: [
+                (
+                    "INSERT INTO \(target)(\(names)) SELECT \(names) FROM \(collection) "
+                        + "WHERE \(condition.value) ON CONFLICT(_id) DO \(action)", []
+                )
+            ],
+            // Whether a document without fields changes another is no question for SQLite.
+            ids: isUpdate
+                ? nil
+                : "SELECT _id FROM \(collection) WHERE \(condition.value) "
+                    + "AND _id NOT IN (SELECT _id FROM \(target))")
     }
 
     // MARK: UPDATE
