@@ -79,9 +79,9 @@ enum Schema {
         func pick(_ values: [Value]) -> Value { values[random.below(values.count)] }
         switch field.column {
         case "_id": return pick(ids)
-        case "a": return .integer(Int64(random.below(7)) - 1)
+        case "a": return .integer(Int64(random.below(10)) - 4)
         case "b", "o_x":
-            return random.chance(1, in: 2) ? .integer(Int64(random.below(5))) : pick(halves)
+            return random.chance(1, in: 2) ? .integer(Int64(random.below(7)) - 2) : pick(halves)
         case "k": return pick(integers)
         case "n": return random.chance(1, in: 4) ? pick(integers) : pick(numbers)
         case "f": return .bool(random.chance(1, in: 2))
