@@ -5,7 +5,7 @@ struct SelectMaker {
     var maker: TwinMaker
 
     init(seed: UInt64) {
-        maker = TwinMaker(seed: seed)
+        maker = TwinMaker(seed: seed, "reads")
     }
 
     mutating func select() -> SelectTwin {

@@ -9,8 +9,8 @@ struct TwinMaker {
     /// The values of the parameters that were drawn on the way.
     var arguments: [String: Value] = [:]
 
-    init(seed: UInt64) {
-        random = SeededRandom(seed: seed, "statements")
+    init(seed: UInt64, _ name: StaticString) {
+        random = SeededRandom(seed: seed, name)
     }
 
     mutating func below(_ bound: Int) -> Int { random.below(bound) }

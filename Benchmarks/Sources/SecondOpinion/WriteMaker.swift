@@ -19,7 +19,7 @@ struct WriteMaker {
     var maker: TwinMaker
 
     init(seed: UInt64) {
-        maker = TwinMaker(seed: seed &+ 1)
+        maker = TwinMaker(seed: seed, "writes")
     }
 
     mutating func write() -> WriteTwin {
