@@ -19,6 +19,8 @@ let package = Package(
         .library(name: "SheafQuery", targets: ["SheafQuery"]),
         .library(name: "Sheaf", targets: ["Sheaf"]),
         .library(name: "SheafDocumentModel", targets: ["SheafDocumentModel"]),
+        .library(name: "SheafQueryModel", targets: ["SheafQueryModel"]),
+        .library(name: "SheafTestSupport", targets: ["SheafTestSupport"]),
     ],
     targets: [
         // Floor 0: system libraries.

@@ -27,7 +27,10 @@ let settings: [SwiftSetting] =
 
 let package = Package(
     name: "sheaf-benchmarks",
-    products: [.executable(name: "sheaf-bench", targets: ["SheafBench"])],
+    products: [
+        .executable(name: "sheaf-bench", targets: ["SheafBench"]),
+        .executable(name: "sheaf-second-opinion", targets: ["SecondOpinion"]),
+    ],
     dependencies: [.package(name: "sheaf", path: "..")],
     targets: [
         // The peers, and what does not import: a sink for results, and the kind of a file system.
@@ -57,6 +60,19 @@ let package = Package(
                 .product(name: "Sheaf", package: "sheaf"),
             ] + (hasLevelDB ? ["CLevelDB"] : []),
             packageAccess: false, swiftSettings: settings),
+
+        // Random statements, run by Sheaf and by SQLite.
+        .executableTarget(
+            name: "SecondOpinion",
+            dependencies: [
+                "BenchHarness", "CSQLite",
+                .product(name: "Sheaf", package: "sheaf"),
+                .product(name: "SheafDocument", package: "sheaf"),
+                .product(name: "SheafQuery", package: "sheaf"),
+                .product(name: "SheafQueryModel", package: "sheaf"),
+                .product(name: "SheafTestSupport", package: "sheaf"),
+            ],
+            exclude: ["README.md"], packageAccess: false, swiftSettings: settings),
 
         .testTarget(
             name: "BenchHarnessTests", dependencies: ["BenchHarness"], packageAccess: false,

@@ -53,15 +53,15 @@ package final class QueryLife {
 
     // MARK: The store
 
-    func flush() throws { while try store.flush() {} }
+    package func flush() throws { while try store.flush() {} }
 
-    func compact() throws {
+    package func compact() throws {
         try flush()
         store.compactEverything()
         while try store.compactionStep() {}
     }
 
-    func reopen() throws {
+    package func reopen() throws {
         try flush()
         try store.close()
         store = try StoreEngine(opening: volume, options: Self.options(seed, clock))
@@ -163,7 +163,7 @@ package final class QueryLife {
     }
 
     /// The same for reports.
-    func indexText() -> String {
+    package func indexText() -> String {
         let lines = indexes.map { index in
             "\(index.name) ON \(index.collection)("
                 + index.fields.map {

@@ -1,0 +1,104 @@
+import CSQLite
+import SheafDocument
+
+/// The documents in tables of SQLite, in memory.
+final class SQLiteTables {
+    /// What SQLite says of a statement that it does not take.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private let handle: OpaquePointer
+
+    init() throws {
+        var opened: OpaquePointer?
+        let status = sqlite3_open(":memory:", &opened)
+        guard status == SQLITE_OK, let opened else {
+            sqlite3_close(opened)
+            throw Failure(description: "SQLite opens no database in memory: status \(status)")
+        }
+        handle = opened
+        try run("PRAGMA case_sensitive_like = ON")
+        for collection in Schema.collections {
+            // Columns without a type keep values as they are.
+            let columns = Schema.fields.map { "\($0.column), \($0.presenceColumn)" }
+            try run(
+                "CREATE TABLE \(collection)(_id PRIMARY KEY NOT NULL, "
+                    + "\(columns.joined(separator: ", ")))")
+        }
+    }
+
+    deinit { sqlite3_close(handle) }
+
+    /// Removes all documents.
+    func clear() throws {
+        for collection in Schema.collections { try run("DELETE FROM \(collection)") }
+    }
+
+    /// Runs a statement and returns its rows; NULL is null.
+    @discardableResult
+    func run(_ text: String, _ values: [Value] = []) throws -> [[Value]] {
+        var prepared: OpaquePointer?
+        guard sqlite3_prepare_v2(handle, text, -1, &prepared, nil) == SQLITE_OK,
+            let statement = prepared
+        else { throw failure() }
+        defer { sqlite3_finalize(statement) }
+        for (index, value) in values.enumerated() { bind(value, Int32(index + 1), of: statement) }
+        var rows: [[Value]] = []
+        while true {
+            switch sqlite3_step(statement) {
+            case SQLITE_ROW:
+                rows.append(
+                    (0..<sqlite3_column_count(statement)).map { column(statement, $0) })
+            case SQLITE_DONE: return rows
+            default: throw failure()
+            }
+        }
+    }
+
+    private func bind(_ value: Value, _ place: Int32, of statement: OpaquePointer) {
+        let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+        switch value {
+        case .null: sqlite3_bind_null(statement, place)
+        case .bool(let flag): sqlite3_bind_int64(statement, place, flag ? 1 : 0)
+        case .integer(let number): sqlite3_bind_int64(statement, place, number)
+        case .float(let number): sqlite3_bind_double(statement, place, number)
+        case .string(let text):
+            sqlite3_bind_text(statement, place, text, Int32(text.utf8.count), transient)
+        case .bytes, .array, .object:
+            preconditionFailure("No column holds \(value.json).")
+        }
+    }
+
+    private func column(_ statement: OpaquePointer, _ place: Int32) -> Value {
+        switch sqlite3_column_type(statement, place) {
+        case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, place))
+        case SQLITE_FLOAT: return .float(sqlite3_column_double(statement, place))
+        case SQLITE_NULL: return .null
+        default:
+            guard let bytes = sqlite3_column_text(statement, place) else { return .string("") }
+            let count = Int(sqlite3_column_bytes(statement, place))
+            return .string(
+                String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self))
+        }
+    }
+
+    private func failure() -> Failure {
+        Failure(description: String(cString: sqlite3_errmsg(handle)))
+    }
+
+    /// The answer to a statement, of which each column of Sheaf has two here.
+    func answer(_ select: SelectTwin) throws -> Answer {
+        Answer(
+            rows: try run(select.sqlite).map { row in
+                select.columns.enumerated().map { index, column -> Value? in
+                    let value = row[2 * index]
+                    guard row[2 * index + 1] == 0 else { return nil }
+                    guard column.twin.kind == .boolean, case .integer(let flag) = value else {
+                        return value
+                    }
+                    return .bool(flag != 0)
+                }
+            })
+    }
+}

@@ -1,0 +1,174 @@
+/// Functions of numbers and of everything, in both languages.
+extension Twin {
+    /// A call that is missing where one of its arguments is, after each was taken for its type.
+    static func call(
+        _ name: String, _ arguments: [Twin], kind: Kind, limits: Limits = Limits(),
+        _ value: ([String]) -> String
+    ) -> Twin {
+        strict("\(name)(\(list(arguments)))", arguments, kind: kind, limits: limits, value)
+    }
+
+    /// The same with another text for Sheaf.
+    static func strict(
+        _ sheaf: String, _ arguments: [Twin], kind: Kind, limits: Limits,
+        _ value: ([String]) -> String
+    ) -> Twin {
+        Twin(
+            sheaf: sheaf, value: "(\(value(arguments.map(\.value))))",
+            missing: SQL.or(arguments.map(\.missing)), kind: kind, limits: limits,
+            isConstant: arguments.allSatisfy(\.isConstant))
+    }
+
+    /// Arguments with commas between them.
+    static func list(_ arguments: [Twin]) -> String {
+        arguments.map(\.sheaf).joined(separator: ", ")
+    }
+
+    // MARK: Numbers
+
+    /// `abs` of what stays within bounds.
+    static func absolute(_ operand: Twin) -> Twin {
+        let operand = operand.taken(as: .number)
+        return call("abs", [operand], kind: .number, limits: operand.limits) { "abs(\($0[0]))" }
+    }
+
+    /// `ceil`, `floor` or `round`, which leave integers as they are.
+    static func rounded(_ name: String, _ operand: Twin) -> Twin {
+        let operand = operand.taken(as: .number)
+        var limits = operand.limits
+        limits.bound += 1
+        limits.fractionBits = 0
+        return call(name, [operand], kind: .number, limits: limits) {
+            "CASE typeof(\($0[0])) WHEN 'integer' THEN \($0[0]) ELSE \(name)(\($0[0])) END"
+        }
+    }
+
+    /// -1, 0 or 1.
+    static func sign(_ operand: Twin) -> Twin {
+        let limits = Limits(isInteger: true, bound: 1, fractionBits: 0)
+        return call("sign", [operand.taken(as: .number)], kind: .number, limits: limits) {
+            "sign(\($0[0]))"
+        }
+    }
+
+    /// The root; missing of what is negative.
+    static func squareRoot(_ operand: Twin) -> Twin {
+        let operand = operand.taken(as: .number)
+        var limits = Limits()
+        limits.bound = operand.limits.bound
+        var twin = call("sqrt", [operand], kind: .number, limits: limits) { "sqrt(\($0[0]))" }
+        twin.missing = SQL.or([twin.missing, "(ifnull(\(operand.value), 0) < 0)"])
+        return twin
+    }
+
+    /// `round` to so many digits of what has few.
+    static func rounded(_ operand: Twin, digits: Int) -> Twin {
+        let operand = operand.taken(as: .number)
+        return strict(
+            "round(\(operand.sheaf), \(digits))", [operand], kind: .number, limits: Limits()
+        ) {
+            "CASE typeof(\($0[0])) WHEN 'integer' THEN \($0[0]) ELSE round(\($0[0]), \(digits)) END"
+        }
+    }
+
+    // MARK: Choices and types
+
+    /// `coalesce`, which is null where nothing is known.
+    static func coalesced(_ operands: [Twin]) -> Twin {
+        var twin = choice(operands)
+        twin.sheaf = "coalesce(\(list(operands)))"
+        twin.value = "coalesce(\(operands.map(\.value).joined(separator: ", ")))"
+        return twin
+    }
+
+    /// `ifmissing`, `ifnull` or `nvl`: the second where the first is not as it should be.
+    static func alternative(_ name: String, _ first: Twin, _ second: Twin) -> Twin {
+        let isUnfit =
+            switch name {
+            case "ifmissing": first.missing
+            case "ifnull": SQL.and(["(\(first.value) IS NULL)", SQL.not(first.missing)])
+            default: "(\(first.value) IS NULL)"
+            }
+        var twin = choice([first, second])
+        twin.sheaf = "\(name)(\(first.sheaf), \(second.sheaf))"
+        twin.value = "(CASE WHEN \(isUnfit) THEN \(second.value) ELSE \(first.value) END)"
+        if first.missing != SQL.no || second.missing != SQL.no {
+            twin.missing = "(CASE WHEN \(isUnfit) THEN \(second.missing) ELSE \(first.missing) END)"
+        }
+        return twin
+    }
+
+    /// `decode`, for which null is null and missing is missing.
+    static func decoded(_ subject: Twin, _ pairs: [(Twin, Twin)], _ otherwise: Twin) -> Twin {
+        var twin = choice(pairs.map(\.1) + [otherwise])
+        let conditions = pairs.map { candidate, _ in
+            // As integers conditions are equal where they say the same.
+            "(\(subject.value) IS \(candidate.value) "
+                + "AND (\(subject.missing)) = (\(candidate.missing)))"
+        }
+        func cases(_ result: (Twin) -> String) -> String {
+            let branches = zip(conditions, pairs).map { "WHEN \($0) THEN \(result($1.1))" }
+            return "(CASE \(branches.joined(separator: " ")) ELSE \(result(otherwise)) END)"
+        }
+        let texts = [subject] + pairs.flatMap { [$0.0, $0.1] } + [otherwise]
+        twin.sheaf = "decode(\(list(texts)))"
+        twin.value = cases(\.value)
+        twin.missing = cases(\.missing)
+        return twin
+    }
+
+    /// `nullif` or `missingif`.
+    static func unless(_ name: String, _ first: Twin, _ second: Twin) -> Twin {
+        let equals = "(\(comparison("=", first, second).value) IS 1)"
+        var twin = first
+        twin.sheaf = "\(name)(\(first.sheaf), \(second.sheaf))"
+        twin.strength = .atom
+        twin.value = "(CASE WHEN NOT \(equals) THEN \(first.value) END)"
+        if name == "missingif" { twin.missing = SQL.or([first.missing, equals]) }
+        twin.isConstant = first.isConstant && second.isConstant
+        return twin
+    }
+
+    /// `type`.
+    static func type(_ operand: Twin) -> Twin {
+        let known =
+            operand.kind == .boolean
+            ? "CASE typeof(\(operand.value)) WHEN 'null' THEN 'null' ELSE 'boolean' END"
+            : "CASE typeof(\(operand.value)) WHEN 'real' THEN 'float' WHEN 'text' THEN 'string' "
+                + "ELSE typeof(\(operand.value)) END"
+        return Twin(
+            sheaf: "type(\(operand.sheaf))",
+            value: "(CASE WHEN \(operand.missing) THEN 'missing' ELSE \(known) END)", kind: .text,
+            limits: Limits(bound: 7, isASCII: true), isConstant: operand.isConstant)
+    }
+
+    /// `ismissing`, `isnull` or `ismissingornull`.
+    static func question(_ name: String, _ operand: Twin) -> Twin {
+        let value =
+            switch name {
+            case "ismissing": operand.missing
+            case "isnull": SQL.and(["(\(operand.value) IS NULL)", SQL.not(operand.missing)])
+            default: "(\(operand.value) IS NULL)"
+            }
+        return Twin(
+            sheaf: "\(name)(\(operand.sheaf))", value: value, kind: .boolean,
+            isConstant: operand.isConstant)
+    }
+
+    /// `cast` of a number to a text, of an integer to a float, of a float to an integer.
+    static func cast(_ operand: Twin, to type: String) -> Twin {
+        var limits = operand.limits
+        switch type {
+        case "string": limits = Limits(bound: 24, isASCII: true)
+        case "integer": (limits.isInteger, limits.fractionBits) = (true, 0)
+        default: limits.isInteger = false
+        }
+        let names = ["string": "TEXT", "integer": "INTEGER", "float": "REAL"]
+        let name = names[type] ?? type
+        // The sign takes the affinity away, which would let numbers equal texts.
+        return strict(
+            "cast(\(operand.sheaf) AS \(type))", [operand],
+            kind: type == "string" ? .text : .number, limits: limits
+        ) { "+CAST(\($0[0]) AS \(name))" }
+    }
+}

@@ -1,0 +1,223 @@
+/// Operators in both languages.
+extension Twin {
+    // MARK: Arithmetic
+
+    /// `left + right` and the like; `%` is for integers alone.
+    static func arithmetic(_ sign: Character, _ left: Twin, _ right: Twin) -> Twin {
+        let strength: Strength = sign == "+" || sign == "-" ? .sum : .product
+        // Operators of one strength go from left to right.
+        let tighter = Strength(rawValue: strength.rawValue + 1) ?? .atom
+        let sheaf = "\(left.operand(strength)) \(sign) \(right.operand(tighter))"
+        let (left, right) = (left.taken(as: .number), right.taken(as: .number))
+        let value = "(\(left.value) \(sign) \(right.value))"
+        var missing = [left.missing, right.missing]
+        if sign == "/" || sign == "%" {
+            // What null divided by zero is, both leave unknown: null beside a number.
+            missing.append(
+                "(\(left.value) IS NOT NULL AND \(right.value) IS NOT NULL AND \(right.value) = 0)")
+        }
+        let limits = Self.limits(sign, left.limits, right.limits)
+        if !(limits.bound < 0x1p62) {
+            missing.append(
+                "(typeof(\(left.value)) = 'integer' AND typeof(\(right.value)) = 'integer' "
+                    + "AND typeof(\(value)) = 'real')")
+            missing.append("(\(value) IS NOT NULL AND \(value) IN (9e999, -9e999))")
+            return Twin(
+                sheaf: sheaf, strength: strength,
+                value: "(CASE WHEN NOT \(SQL.or(missing)) THEN \(value) END)",
+                missing: SQL.or(missing), kind: .number, limits: limits,
+                isConstant: left.isConstant && right.isConstant)
+        }
+        return Twin(
+            sheaf: sheaf, strength: strength, value: value, missing: SQL.or(missing),
+            kind: .number, limits: limits, isConstant: left.isConstant && right.isConstant)
+    }
+
+    private static func limits(_ sign: Character, _ left: Limits, _ right: Limits) -> Limits {
+        var limits = Limits(isInteger: left.isInteger && right.isInteger)
+        switch sign {
+        case "*":
+            limits.bound = left.bound * right.bound
+            limits.fractionBits = left.fractionBits + right.fractionBits
+        case "+", "-":
+            limits.bound = left.bound + right.bound
+            limits.fractionBits = max(left.fractionBits, right.fractionBits)
+        default:
+            guard limits.isInteger else { return limits }
+            limits.bound = left.bound
+        }
+        if limits.isInteger { limits.fractionBits = 0 }
+        return limits
+    }
+
+    /// The unary minus.
+    static func negated(_ operand: Twin) -> Twin {
+        let number = operand.taken(as: .number)
+        // Two signs would begin a comment.
+        let isBare = operand.strength == .atom && !operand.sheaf.hasPrefix("-")
+        var twin = arithmetic("-", zero, number)
+        twin.sheaf = "-" + (isBare ? operand.sheaf : "(\(operand.sheaf))")
+        twin.strength = .sign
+        twin.isConstant = operand.isConstant
+        return twin
+    }
+
+    /// An integer that is always there.
+    static let zero = Twin(
+        sheaf: "0", value: "0", kind: .number,
+        limits: Limits(isInteger: true, bound: 0, fractionBits: 0), isConstant: true)
+
+    // MARK: Comparisons
+
+    /// `left = right` and the like; between types it is missing.
+    static func comparison(_ operation: String, _ left: Twin, _ right: Twin) -> Twin {
+        let sheaf = "\(left.operand(.concatenation)) \(operation) \(right.operand(.concatenation))"
+        let sign = operation == "==" ? "=" : operation
+        let value = "(\(left.value) \(sign) \(right.value))"
+        var missing = [left.missing, right.missing]
+        var twin = Twin(
+            sheaf: sheaf, strength: .comparison, value: value, kind: .boolean,
+            isConstant: left.isConstant && right.isConstant)
+        let areKnown = "\(left.value) IS NOT NULL AND \(right.value) IS NOT NULL"
+        if left.kind == right.kind, left.kind != .mixed {
+            twin.missing = SQL.or(missing)
+        } else if left.kind == .boolean || right.kind == .boolean
+            || left.kind != .mixed && right.kind != .mixed
+        {
+            missing.append("(\(areKnown))")
+            twin.value = SQL.null
+            twin.missing = SQL.or(missing)
+        } else {
+            let isSame = "(typeof(\(left.value)) = 'text') = (typeof(\(right.value)) = 'text')"
+            missing.append("(\(areKnown) AND NOT \(isSame))")
+            twin.value = "(CASE WHEN \(isSame) THEN \(value) END)"
+            twin.missing = SQL.or(missing)
+        }
+        return twin
+    }
+
+    /// `subject BETWEEN low AND high`.
+    static func between(_ subject: Twin, _ low: Twin, _ high: Twin, isNegated: Bool) -> Twin {
+        let word = isNegated ? "NOT BETWEEN" : "BETWEEN"
+        let sheaf =
+            "\(subject.operand(.concatenation)) \(word) \(low.operand(.concatenation)) "
+            + "AND \(high.operand(.concatenation))"
+        var twin: Twin
+        if subject.kind != .mixed, subject.kind == low.kind, low.kind == high.kind {
+            let value = "(\(subject.value) BETWEEN \(low.value) AND \(high.value))"
+            twin = unknown(value, [subject, low, high])
+        } else {
+            twin = all([comparison(">=", subject, low), comparison("<=", subject, high)])
+        }
+        twin.sheaf = sheaf
+        twin.strength = .comparison
+        return isNegated ? twin.reversed : twin
+    }
+
+    /// `subject IN (elements)`; an element of another type is another value.
+    static func membership(_ subject: Twin, _ elements: [Twin], isNegated: Bool) -> Twin {
+        let list = elements.map(\.sheaf).joined(separator: ", ")
+        let values = elements.map(\.value).joined(separator: ", ")
+        var twin = unknown("(\(subject.value) IN (\(values)))", [subject] + elements)
+        twin.sheaf =
+            "\(subject.operand(.concatenation)) \(isNegated ? "NOT IN" : "IN") (\(list))"
+        twin.strength = .comparison
+        return isNegated ? twin.reversed : twin
+    }
+
+    // MARK: Logic
+
+    /// A condition that is missing where its answer is unknown and something in it is missing.
+    private static func unknown(_ value: String, _ operands: [Twin]) -> Twin {
+        let missing = SQL.or(operands.map(\.missing))
+        return Twin(
+            sheaf: "", value: value, missing: SQL.and([missing, "(\(value) IS NULL)"]),
+            kind: .boolean, isConstant: operands.allSatisfy(\.isConstant))
+    }
+
+    /// The opposite for SQLite alone.
+    private var reversed: Twin {
+        var twin = self
+        twin.value = "(NOT \(value))"
+        return twin
+    }
+
+    /// AND.
+    static func all(_ terms: [Twin]) -> Twin { junction("AND", .and, terms) }
+    /// OR.
+    static func any(_ terms: [Twin]) -> Twin { junction("OR", .or, terms) }
+
+    private static func junction(_ word: String, _ strength: Strength, _ terms: [Twin]) -> Twin {
+        let tighter = Strength(rawValue: strength.rawValue + 1) ?? .atom
+        let terms = terms.map { (twin: $0.taken(as: .boolean), text: $0.operand(tighter)) }
+        let value = "(" + terms.map(\.twin.value).joined(separator: " \(word) ") + ")"
+        var twin = unknown(value, terms.map(\.twin))
+        twin.sheaf = terms.map(\.text).joined(separator: " \(word) ")
+        twin.strength = strength
+        return twin
+    }
+
+    /// NOT.
+    static func not(_ operand: Twin) -> Twin {
+        var twin = operand.taken(as: .boolean).reversed
+        twin.sheaf = "NOT \(operand.operand(.not))"
+        twin.strength = .not
+        return twin
+    }
+
+    /// `operand IS [NOT] NULL`, MISSING, TRUE or FALSE.
+    static func test(_ test: Test, _ operand: Twin, isNegated: Bool) -> Twin {
+        let value =
+            switch test {
+            case .null: SQL.and(["(\(operand.value) IS NULL)", SQL.not(operand.missing)])
+            case .missing: operand.missing
+            case .yes: "(\(operand.taken(as: .boolean).value) IS 1)"
+            case .no: "(\(operand.taken(as: .boolean).value) IS 0)"
+            }
+        return Twin(
+            sheaf: "\(operand.operand(.pattern)) IS \(isNegated ? "NOT " : "")\(test.rawValue)",
+            strength: .test, value: isNegated ? SQL.not(value) : value, kind: .boolean,
+            isConstant: operand.isConstant)
+    }
+
+    /// `CASE WHEN condition THEN value .. [ELSE value] END`, or of a subject that equals others.
+    static func conditional(
+        subject: Twin?, _ branches: [(when: Twin, then: Twin)], otherwise: Twin?
+    ) -> Twin {
+        var texts: [String] = []
+        var values: [String] = []
+        var missing: [String] = []
+        for branch in branches {
+            let condition = subject.map { comparison("=", $0, branch.when) } ?? branch.when
+            let isTrue = condition.taken(as: .boolean).value
+            texts.append("WHEN \(branch.when.sheaf) THEN \(branch.then.sheaf)")
+            values.append("WHEN \(isTrue) THEN \(branch.then.value)")
+            missing.append("WHEN \(isTrue) THEN \(branch.then.missing)")
+        }
+        let results = branches.map(\.then) + (otherwise.map { [$0] } ?? [])
+        let end = otherwise.map { " ELSE \($0.sheaf)" } ?? ""
+        var twin = choice(results)
+        twin.sheaf =
+            "CASE " + (subject.map { $0.sheaf + " " } ?? "") + texts.joined(separator: " ")
+            + "\(end) END"
+        twin.value =
+            "(CASE " + values.joined(separator: " ") + " ELSE \(otherwise?.value ?? SQL.null) END)"
+        if results.contains(where: { $0.missing != SQL.no }) {
+            twin.missing =
+                "(CASE " + missing.joined(separator: " ")
+                + " ELSE \(otherwise?.missing ?? SQL.no) END)"
+        }
+        return twin
+    }
+
+    /// Something that is one of some others.
+    static func choice(_ results: [Twin]) -> Twin {
+        var twin = results[0]
+        (twin.strength, twin.missing, twin.isConstant) = (.atom, SQL.no, false)
+        for result in results.dropFirst() {
+            twin.limits = twin.limits.union(result.limits)
+            if result.kind != twin.kind { twin.kind = .mixed }
+        }
+        return twin
+    }
+}

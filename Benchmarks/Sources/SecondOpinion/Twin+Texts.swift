@@ -1,0 +1,139 @@
+/// Functions of texts, and LIKE, in both languages.
+extension Twin {
+    /// `left || right`.
+    static func joined(_ left: Twin, _ right: Twin) -> Twin {
+        let sheaf = "\(left.operand(.concatenation)) || \(right.operand(.sum))"
+        let texts = [left.taken(as: .text), right.taken(as: .text)]
+        var twin = strict(sheaf, texts, kind: .text, limits: lengths(texts)) {
+            "\($0[0]) || \($0[1])"
+        }
+        twin.strength = .concatenation
+        return twin
+    }
+
+    private static func lengths(_ texts: [Twin]) -> Limits {
+        Limits(
+            bound: texts.reduce(0) { $0 + $1.limits.bound },
+            isASCII: texts.allSatisfy(\.limits.isASCII))
+    }
+
+    /// `concat`.
+    static func concatenated(_ operands: [Twin]) -> Twin {
+        let texts = operands.map { $0.taken(as: .text) }
+        return call("concat", texts, kind: .text, limits: lengths(texts)) {
+            $0.joined(separator: " || ")
+        }
+    }
+
+    /// `lower` or `upper` of what is ASCII.
+    static func cased(_ name: String, _ operand: Twin) -> Twin {
+        let text = operand.taken(as: .text)
+        return call(name, [text], kind: .text, limits: text.limits) { "\(name)(\($0[0]))" }
+    }
+
+    /// `trim`, `ltrim` or `rtrim`, of spaces or of the characters of another text.
+    static func trimmed(_ name: String, _ operands: [Twin]) -> Twin {
+        let texts = operands.map { $0.taken(as: .text) }
+        return call(name, texts, kind: .text, limits: texts[0].limits) {
+            "\(name)(\($0.joined(separator: ", ")))"
+        }
+    }
+
+    /// `TRIM(BOTH .. FROM ..)` and its like.
+    static func trimmed(_ side: String, _ characters: Twin, from text: Twin) -> Twin {
+        let names = ["LEADING": "ltrim", "TRAILING": "rtrim"]
+        var twin = trimmed(names[side] ?? "trim", [text, characters])
+        twin.sheaf = "TRIM(\(side) \(characters.sheaf) FROM \(text.sheaf))"
+        return twin
+    }
+
+    /// `repeat`.
+    static func repeated(_ operand: Twin, count: Int) -> Twin {
+        let text = operand.taken(as: .text)
+        let limits = Limits(
+            bound: text.limits.bound * Double(max(count, 0)), isASCII: text.limits.isASCII)
+        return strict("repeat(\(operand.sheaf), \(count))", [text], kind: .text, limits: limits) {
+            "replace(hex(zeroblob(\(max(count, 0)))), '00', \($0[0]))"
+        }
+    }
+
+    /// `char_length` or `byte_length`.
+    static func length(_ name: String, _ operand: Twin) -> Twin {
+        let text = operand.taken(as: .text)
+        let limits = Limits(isInteger: true, bound: 4 * text.limits.bound, fractionBits: 0)
+        return call(name, [text], kind: .number, limits: limits) {
+            name == "byte_length" ? "length(CAST(\($0[0]) AS BLOB))" : "length(\($0[0]))"
+        }
+    }
+
+    /// `substr` from a place that counts from zero, or from the end where it is negative.
+    static func part(of operand: Twin, from start: Int, length: Int?) -> Twin {
+        let text = operand.taken(as: .text)
+        let name = "substr(\(operand.sheaf), \(start)" + (length.map { ", \($0)" } ?? "") + ")"
+        return strict(name, [text], kind: .text, limits: text.limits) { values in
+            let value = values[0]
+            let place = start < 0 ? "max(length(\(value)) - \(-start), 0) + 1" : "\(start + 1)"
+            return "substr(\(value), \(place)" + (length.map { ", \($0)" } ?? "") + ")"
+        }
+    }
+
+    /// `pos` or `position`, which count from zero.
+    static func place(of part: Twin, in text: Twin, isSpelled: Bool) -> Twin {
+        let bound = text.limits.bound
+        let limits = Limits(isInteger: true, bound: bound, fractionBits: 0)
+        let sheaf =
+            isSpelled
+            ? "position(\(part.sheaf) IN \(text.sheaf))" : "pos(\(text.sheaf), \(part.sheaf))"
+        return strict(sheaf, texts(text, part), kind: .number, limits: limits) {
+            "instr(\($0[0]), \($0[1])) - 1"
+        }
+    }
+
+    private static func texts(_ operands: Twin...) -> [Twin] {
+        operands.map { $0.taken(as: .text) }
+    }
+
+    /// `replace`.
+    static func replaced(_ text: Twin, _ old: Twin, _ new: Twin) -> Twin {
+        let operands = texts(text, old, new)
+        // Each character may be one that is replaced.
+        let limits = Limits(
+            bound: operands[0].limits.bound * max(operands[2].limits.bound, 1),
+            isASCII: operands.allSatisfy(\.limits.isASCII))
+        return call("replace", operands, kind: .text, limits: limits) {
+            // What replaces nothing may be null for SQLite.
+            "CASE WHEN \($0[2]) IS NOT NULL THEN replace(\($0[0]), \($0[1]), \($0[2])) END"
+        }
+    }
+
+    /// `contains`, `starts_with` or `ends_with`.
+    static func search(_ name: String, _ text: Twin, _ part: Twin) -> Twin {
+        call(name, texts(text, part), kind: .boolean) { values in
+            let (text, part) = (values[0], values[1])
+            return switch name {
+            case "contains": "instr(\(text), \(part)) > 0"
+            case "starts_with": "substr(\(text), 1, length(\(part))) = \(part)"
+            default:
+                "length(\(part)) <= length(\(text)) AND "
+                    + "substr(\(text), length(\(text)) - length(\(part)) + 1) = \(part)"
+            }
+        }
+    }
+
+    /// LIKE, and ILIKE between texts that are ASCII.
+    static func like(
+        _ subject: Twin, _ pattern: Twin, escape: Twin?, ignoresCase: Bool, isNegated: Bool
+    ) -> Twin {
+        let word = (isNegated ? "NOT " : "") + (ignoresCase ? "ILIKE" : "LIKE")
+        let sheaf =
+            "\(subject.operand(.concatenation)) \(word) \(pattern.operand(.concatenation))"
+            + (escape.map { " ESCAPE \($0.sheaf)" } ?? "")
+        var twin = strict(sheaf, texts(subject, pattern), kind: .boolean, limits: Limits()) {
+            let sides = ignoresCase ? $0.map { "lower(\($0))" } : $0
+            let end = escape.map { " ESCAPE \($0.value)" } ?? ""
+            return "\(sides[0]) \(isNegated ? "NOT LIKE" : "LIKE") \(sides[1])\(end)"
+        }
+        twin.strength = .pattern
+        return twin
+    }
+}

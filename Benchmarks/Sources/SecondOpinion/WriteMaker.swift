@@ -1,0 +1,230 @@
+import SheafDocument
+
+/// A statement that writes, in both languages.
+struct WriteTwin {
+    var sheaf: String
+    var arguments: [String: Value] = [:]
+    /// What SQLite runs for it, with the values of its parameters.
+    var sqlite: [(text: String, values: [Value])] = []
+    /// What tells SQLite beforehand which documents will be written; nil where it cannot.
+    var ids: String?
+    /// The columns of RETURNING, and the collection that they are of.
+    var returning = SelectTwin()
+    /// Whether RETURNING shows documents as they were.
+    var isReturnedBefore = false
+}
+
+/// Draws statements that write.
+struct WriteMaker {
+    var maker: TwinMaker
+
+    init(seed: UInt64) {
+        maker = TwinMaker(seed: seed, "writes")
+    }
+
+    mutating func write() -> WriteTwin {
+        let collection = begin()
+        switch maker.below(9) {
+        case 0, 1: return insert(into: collection, count: 1 + maker.below(4))
+        case 8: return copy(from: collection)
+        case 2: return delete(from: collection)
+        default: return update(collection)
+        }
+    }
+
+    /// Adds RETURNING where it is known beforehand which documents are written.
+    private mutating func addReturning(to write: inout WriteTwin, _ collection: String) {
+        guard write.ids != nil, maker.chance(1, in: 3) else { return }
+        write.returning.from = (collection, collection)
+        for index in 0...maker.below(2) {
+            let twin = maker.value(maker.below(3))
+            write.returning.columns.append(SelectTwin.Column(path: ["c\(index)"], twin: twin))
+            write.sheaf += (index == 0 ? " RETURNING " : ", ") + "\(twin.sheaf) AS c\(index)"
+        }
+        write.arguments = maker.arguments
+    }
+
+    private mutating func begin() -> String {
+        maker.arguments = [:]
+        let collection = maker.pick(["t", "t", "u"])
+        maker.sources = [collection]
+        return collection
+    }
+
+    // MARK: INSERT
+
+    /// New documents, and some whose id is there already.
+    mutating func insert(into collection: String, count: Int) -> WriteTwin {
+        maker.arguments = [:]
+        let (policy, isUpdate) = maker.pick([
+            ("DO NOTHING", false), ("DO UPDATE", true), ("DO MERGE", true),
+            ("DO UPDATE_LOCAL_DIFF", true),
+        ])
+        var write = WriteTwin(sheaf: "")
+        var texts: [String] = []
+        for id in Schema.ids.shuffled(using: &maker.random).prefix(count) {
+            let document = Schema.document(&maker.random)
+            texts.append("(\(maker.parameter(.object(Schema.object(document, id: id)))))")
+            var columns = ["_id"]
+            var values = [id]
+            for (field, value) in document {
+                columns += [field.column, field.presenceColumn]
+                values += [value, 1]
+            }
+            let changes = columns.dropFirst().map { "\($0) = excluded.\($0)" }
+            let action =
+                isUpdate && !changes.isEmpty
+                ? "UPDATE SET " + changes.joined(separator: ", ") : "NOTHING"
+            let places = values.map { _ in "?" }.joined(separator: ", ")
+            let names = columns.joined(separator: ", ")
+            write.sqlite.append(
+                (
+                    "INSERT INTO \(collection)(\(names)) VALUES(\(places)) "
+                        + "ON CONFLICT(_id) DO \(action)", values
+                ))
+        }
+        write.sheaf =
+            "INSERT INTO \(collection) DOCUMENTS \(texts.joined(separator: ", ")) "
+            + "ON ID CONFLICT \(policy)"
+        write.arguments = maker.arguments
+        return write
+    }
+
+    /// Documents of one collection that go into the other.
+    private mutating func copy(from collection: String) -> WriteTwin {
+        let target = collection == "t" ? "u" : "t"
+        let condition = maker.condition(1)
+        let columns = Schema.fields.flatMap { [$0.column, $0.presenceColumn] }
+        let changes = Schema.fields.flatMap { field in
+            // What is missing in the copy stays.
+            [field.column, field.presenceColumn].map { column in
+                "\(column) = CASE WHEN excluded.\(field.presenceColumn) THEN excluded.\(column) "
+                    + "ELSE \(column) END"
+            }
+        }
+        let isUpdate = maker.coin()
+        let names = (["_id"] + columns).joined(separator: ", ")
+        let action =
+            isUpdate ? "UPDATE SET " + changes.joined(separator: ", ") : "NOTHING"
+        return WriteTwin(
+            sheaf: "INSERT INTO \(target) SELECT * FROM \(collection) WHERE \(condition.sheaf) "
+                + "ON ID CONFLICT DO \(isUpdate ? "UPDATE" : "NOTHING")",
+            arguments: maker.arguments,
+            sqlite: [
+                (
+                    "INSERT INTO \(target)(\(names)) SELECT \(names) FROM \(collection) "
+                        + "WHERE \(condition.value) ON CONFLICT(_id) DO \(action)", []
+                )
+            ],
+            // Whether a document without fields changes another is no question for SQLite.
+            ids: isUpdate
+                ? nil
+                : "SELECT _id FROM \(collection) WHERE \(condition.value) "
+                    + "AND _id NOT IN (SELECT _id FROM \(target))")
+    }
+
+    // MARK: UPDATE
+
+    private mutating func update(_ collection: String) -> WriteTwin {
+        var fields = Schema.fields.shuffled(using: &maker.random)
+        var texts: [String] = []
+        var changes: [String] = []
+        var missing: [String] = []
+        for _ in 0...maker.below(3) {
+            let field = fields.removeLast()
+            let twin = value(for: field)
+            texts.append("\(field.path.joined(separator: ".")) = \(twin.sheaf)")
+            missing.append(twin.missing)
+            // What is missing is not written.
+            let (column, presence) = (field.column, field.presenceColumn)
+            changes += [
+                "\(column) = (CASE WHEN \(twin.missing) THEN \(column) ELSE \(twin.value) END)",
+                "\(presence) = (CASE WHEN \(twin.missing) THEN \(presence) ELSE 1 END)",
+            ]
+        }
+        var sheaf = "UPDATE \(collection) SET " + texts.joined(separator: ", ")
+        let hasUnset = maker.chance(1, in: 4)
+        if hasUnset {
+            let field = fields.removeLast()
+            sheaf += " UNSET " + field.path.joined(separator: ".")
+            changes += ["\(field.column) = NULL", "\(field.presenceColumn) = NULL"]
+        }
+        let condition = maker.condition(maker.below(3))
+        let isWritten = SQL.not(SQL.and(missing))
+        var write = WriteTwin(
+            sheaf: sheaf + " WHERE " + condition.sheaf, arguments: maker.arguments,
+            sqlite: [
+                (
+                    "UPDATE \(collection) SET \(changes.joined(separator: ", ")) "
+                        + "WHERE \(condition.value)", []
+                )
+            ],
+            // Whether UNSET of what is not there changes anything is no question for SQLite.
+            ids: hasUnset
+                ? nil : "SELECT _id FROM \(collection) WHERE \(condition.value) AND \(isWritten)")
+        addReturning(to: &write, collection)
+        return write
+    }
+
+    /// A value that leaves the field with what is known of it.
+    private mutating func value(for field: Field) -> Twin {
+        for _ in 0..<6 {
+            let twin: Twin
+            switch field.kind {
+            case .number: twin = maker.number(maker.below(3))
+            case .text: twin = maker.text(maker.below(3))
+            case .boolean: twin = maker.condition(maker.below(3))
+            case .mixed: twin = maker.coin() ? maker.number(1) : maker.text(1)
+            }
+            let fits = twin.kind == field.kind || field.kind == .mixed && twin.kind != .boolean
+            if fits, twin.limits.isWithin(field.limits) { return twin }
+        }
+        return maker.chance(1, in: 6) ? maker.literal(.null) : maker.literal(for: field)
+    }
+
+    // MARK: DELETE
+
+    private mutating func delete(from collection: String) -> WriteTwin {
+        let condition = maker.condition(1 + maker.below(2))
+        var sheaf = " FROM \(collection) WHERE \(condition.sheaf)"
+        var ids = "SELECT _id FROM \(collection) WHERE \(condition.value)"
+        if maker.chance(2, in: 3) {
+            let key = maker.field(maker.pick(Schema.fields))
+            let isDescending = maker.coin()
+            let terms =
+                key.orderTerms(isDescending: isDescending)
+                + maker.field(Schema.id).orderTerms(isDescending: false)
+            let count = maker.below(4)
+            sheaf += " ORDER BY \(key.sheaf)\(isDescending ? " DESC" : ""), _id LIMIT \(count)"
+            ids += " ORDER BY \(terms.joined(separator: ", ")) LIMIT \(count)"
+            if maker.chance(1, in: 4) {
+                sheaf += " OFFSET 1"
+                ids += " OFFSET 1"
+            }
+        }
+        var write = WriteTwin(
+            sheaf: maker.pick(["DELETE", "EVICT"]) + sheaf, arguments: maker.arguments,
+            sqlite: [("DELETE FROM \(collection) WHERE _id IN (\(ids))", [])], ids: ids,
+            isReturnedBefore: true)
+        addReturning(to: &write, collection)
+        return write
+    }
+
+    // MARK: Indexes
+
+    /// CREATE INDEX, or DROP INDEX.
+    mutating func index() -> String {
+        let collection = maker.pick(["t", "t", "u"])
+        let name = "i\(maker.below(4))"
+        guard maker.chance(5, in: 6) else { return "DROP INDEX IF EXISTS \(name) ON \(collection)" }
+        var paths: [String] = []
+        for _ in 0...maker.below(3) {
+            let path = maker.pick(Schema.all).path.joined(separator: ".")
+            if !paths.contains(where: { $0.hasPrefix(path) }) {
+                paths.append(path + (maker.chance(1, in: 3) ? " DESC" : ""))
+            }
+        }
+        return "CREATE INDEX IF NOT EXISTS \(name) ON \(collection) "
+            + "(\(paths.joined(separator: ", ")))"
+    }
+}
