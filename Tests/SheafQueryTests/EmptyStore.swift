@@ -49,4 +49,8 @@ final class EmptyStore: QueryStore {
     func read(
         _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
     ) throws(QueryError) {}
+
+    func read(
+        _ keys: [[UInt8]], _ body: (_ number: Int, ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError) {}
 }

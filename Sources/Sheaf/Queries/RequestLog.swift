@@ -17,7 +17,8 @@ final class RequestLog: Sendable {
 
     private struct State: Sendable {
         var next: UInt64 = 1
-        var running: [UInt64: Request] = [:]
+        /// In the order in which they began.
+        var running: [Request] = []
         /// The oldest first.
         var finished: [Request] = []
         var failures = 0
@@ -45,9 +46,10 @@ final class RequestLog: Sendable {
         return state.withLock { state in
             let number = state.next
             state.next += 1
-            state.running[number] = Request(
-                number: number, text: kept, startMilliseconds: wallMilliseconds,
-                startNanoseconds: nanoseconds)
+            state.running.append(
+                Request(
+                    number: number, text: kept, startMilliseconds: wallMilliseconds,
+                    startNanoseconds: nanoseconds))
             return number
         }
     }
@@ -58,7 +60,10 @@ final class RequestLog: Sendable {
         keeping count: Int
     ) {
         state.withLock { state in
-            guard var request = state.running.removeValue(forKey: number) else { return }
+            guard let place = state.running.lastIndex(where: { $0.number == number }) else {
+                return
+            }
+            var request = state.running.remove(at: place)
             request.state = error == nil ? "completed" : "failed"
             request.nanoseconds = nanoseconds &- request.startNanoseconds
             request.resultCount = rows
@@ -79,7 +84,7 @@ final class RequestLog: Sendable {
     /// The statements that run now, the oldest first.
     func running(nanoseconds: UInt64) -> [Object] {
         state.withLock { state in
-            state.running.values.sorted { $0.number < $1.number }.map { request in
+            state.running.map { request in
                 var request = request
                 request.nanoseconds = nanoseconds &- request.startNanoseconds
                 return Self.row(request)

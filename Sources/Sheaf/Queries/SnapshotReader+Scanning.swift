@@ -7,6 +7,8 @@ import SheafStorage
 extension SnapshotReader {
     package typealias Visitor = (ScannedDocuments) throws(QueryError) -> Int?
 
+    private var log: LogSnapshot { snapshot.log }
+
     package func scan(
         _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
         _ tally: inout ScanTally, _ body: Visitor
@@ -18,7 +20,6 @@ extension SnapshotReader {
             tally.entries += scanned.entries
             tally.fetched += scanned.fetched
         }
-        let log = snapshot.log
         let batch = OperationBatch(capacity: DocumentBatch.capacity)
         let documents = DocumentBatch()
         try log.forEachPlaces(in: range, PlaceOrder(order)) { (places) throws(QueryError) in
@@ -49,6 +50,46 @@ extension SnapshotReader {
                 guard try visit(rest[found], filter, &scanned, body) else { return false }
             }
             return true
+        }
+    }
+
+    /// Shows the documents at places to `body`, each with the number of its place, until it returns
+    /// false.
+    func visit(
+        _ places: UnsafeBufferPointer<Place>,
+        _ body: (Int, ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError) {
+        func visit(_ index: Int) throws(QueryError) -> Bool {
+            try self.visit(try operation(at: places[index]), at: places[index], nil) {
+                (documents) throws(QueryError) in
+                try body(index, documents[0]) ? nil : 1
+            }
+        }
+        let batch = OperationBatch(capacity: DocumentBatch.capacity)
+        let documents = DocumentBatch()
+        var start = 0
+        while start < places.count {
+            let end = min(start + batch.capacity, places.count)
+            let found = batch.find(UnsafeBufferPointer(rebasing: places[start..<end]), in: log)
+            let stored = batch.stored(found)
+            if let base = stored.baseAddress, (try? documents.open(stored, where: nil)) != nil {
+                let shown = ScannedDocuments(
+                    documents.fields, base, at: documents.left,
+                    keyPrefixLength: StoreKey.documentPrefixLength, isLasting: true)
+                for number in 0..<shown.count {
+                    let index = start + Int(documents.left[number])
+                    guard try body(index, shown[number]) else { return }
+                }
+            } else {
+                for index in start..<start + found {
+                    guard try visit(index) else { return }
+                }
+            }
+            start += found
+            guard start < end else { continue }
+            // One that extends others, or is damaged.
+            guard try visit(start) else { return }
+            start += 1
         }
     }
 

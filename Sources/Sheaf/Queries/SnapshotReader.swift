@@ -100,6 +100,36 @@ package final class SnapshotReader: QueryStore {
             return nil
         }
     }
+
+    package func read(
+        _ keys: [[UInt8]], _ body: (_ number: Int, ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError) {
+        guard pending.isEmpty else {
+            var goesOn = true
+            for (number, key) in keys.enumerated() where goesOn {
+                try read(key) { (document) throws(QueryError) in
+                    goesOn = try body(number, document)
+                }
+            }
+            return
+        }
+        var places: [Place] = []
+        var numbers: [Int] = []
+        places.reserveCapacity(keys.count)
+        numbers.reserveCapacity(keys.count)
+        for (number, key) in keys.enumerated() {
+            guard let place = key.span.withUnsafeBytes({ snapshot.log.place(of: $0) }) else {
+                continue
+            }
+            places.append(place)
+            numbers.append(number)
+        }
+        try places.span.withUnsafeBufferPointer { (places) throws(QueryError) in
+            try visit(places) { (index, document) throws(QueryError) in
+                try body(numbers[index], document)
+            }
+        }
+    }
 }
 
 extension QueryError {

@@ -8,7 +8,7 @@ package final class DocumentBatch {
     /// The fields of those that exist, each where its operation was.
     package let fields: UnsafeMutablePointer<EncodedObject>
     private let indexes: UnsafeMutablePointer<UInt16>
-    private var count = 0
+    @exclusivity(unchecked) private var count = 0
 
     /// Which of the documents are left, in order.
     package var left: UnsafeBufferPointer<UInt16> {

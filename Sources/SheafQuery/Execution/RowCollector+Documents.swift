@@ -6,13 +6,18 @@ extension RowCollector {
     /// Takes in documents of the only source; says after how many no more are wanted.
     func pass(_ documents: ScannedDocuments) throws(QueryError) -> Int? {
         if givesDocuments, visitor == nil, documents.isLasting { return give(documents) }
+        guard let sortFilter else { return try passEach(documents) }
         return try sortFilter.keep(documents, sorter?.boundary) { (documents) throws(QueryError) in
-            for number in 0..<documents.count {
-                frame.rows[0] = Row(documents[number])
-                guard try pass() else { return number + 1 }
-            }
-            return nil
+            try passEach(documents)
         }
+    }
+
+    private func passEach(_ documents: ScannedDocuments) throws(QueryError) -> Int? {
+        for number in 0..<documents.count {
+            frame.rows[0] = Row(documents[number])
+            guard try pass() else { return number + 1 }
+        }
+        return nil
     }
 
     /// Gives documents out as they are.
@@ -34,7 +39,7 @@ extension RowCollector {
 
 /// Passes over documents that come behind all rows that are wanted, in their bytes.
 final class SortFilter {
-    private let field: FieldPath?
+    private let field: FieldPath
     /// What comes before a boundary, or may.
     private let outcomes: FieldFilter.Outcomes
     private let names: NameTable
@@ -43,15 +48,21 @@ final class SortFilter {
     private var filter: FieldFilter?
     private let indexes: UnsafeMutablePointer<UInt16>
 
-    init(_ plan: SelectPlan, _ names: NameTable) {
-        self.names = names
+    /// A filter for what is sorted by a field, and wanted only in part.
+    static func filter(_ plan: SelectPlan, _ names: NameTable) -> SortFilter? {
         // A condition has to be asked first, and may fail.
-        let isPlain = plan.condition == nil && plan.grouping == nil && !plan.isDistinct
-        let first = plan.order.first
-        field = isPlain && plan.limit != nil ? first?.field : nil
-        let strictly: FieldFilter.Outcomes = first?.isDescending == true ? .greater : .less
+        guard plan.limit != nil, !plan.isOrdered, plan.condition == nil, plan.grouping == nil,
+            !plan.isDistinct, let first = plan.order.first, let field = first.field
+        else { return nil }
+        let strictly: FieldFilter.Outcomes = first.isDescending ? .greater : .less
         // What is equal comes behind what came before, unless another term says more.
-        outcomes = plan.order.count == 1 ? strictly : [strictly, .equal]
+        return SortFilter(field, plan.order.count == 1 ? strictly : [strictly, .equal], names)
+    }
+
+    private init(_ field: FieldPath, _ outcomes: FieldFilter.Outcomes, _ names: NameTable) {
+        self.field = field
+        self.outcomes = outcomes
+        self.names = names
         indexes = .allocate(capacity: DocumentBatch.capacity)
     }
 
@@ -65,7 +76,7 @@ final class SortFilter {
         _ documents: ScannedDocuments, _ boundary: (key: Value?, number: Int)?,
         _ body: (ScannedDocuments) throws(QueryError) -> Int?
     ) throws(QueryError) -> Int? {
-        guard let field, let last = boundary else { return try body(documents) }
+        guard let last = boundary else { return try body(documents) }
         if last.number != number {
             number = last.number
             filter = last.key.map { value in

@@ -21,7 +21,7 @@ final class RowCollector {
     @exclusivity(unchecked) private var shown = 0
     @exclusivity(unchecked) private(set) var sorter: Sorter<ResultItem>?
     @exclusivity(unchecked) private var grouper: Grouper?
-    let sortFilter: SortFilter
+    let sortFilter: SortFilter?
     /// Whether documents are given out as they come.
     let givesDocuments: Bool
 
@@ -32,11 +32,11 @@ final class RowCollector {
         self.frame = frame
         self.tallies = tallies
         meter = tallies?.meter
-        types = plan.sources.map(\.types)
+        types = plan.types
         var isLazy = false
         if case .document = plan.projection, types[0].isPlain, !plan.isDistinct { isLazy = true }
         self.isLazy = isLazy
-        sortFilter = SortFilter(plan, frame.names)
+        sortFilter = SortFilter.filter(plan, frame.names)
         givesDocuments =
             isLazy && plan.condition == nil && plan.grouping == nil && plan.isOrdered
         if let grouping = plan.grouping { grouper = Grouper(grouping) }

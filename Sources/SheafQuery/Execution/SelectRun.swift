@@ -84,11 +84,7 @@ final class SelectRun {
         var access = AccessRun(store, plan.sources[0].collection)
         access.isOrderFree = plan.takesAnyOrder
         if plan.skipsByRank { collector.skipped = plan.offset }
-        if plan.joins.isEmpty, tallies == nil {
-            access.takeDocuments = { [collector] (documents) throws(QueryError) in
-                try collector.pass(documents)
-            }
-        }
+        if tallies == nil { access.takeDocuments = takeDocuments() }
         try access.run(
             plan.sources[0].path.access, tallies?.access, filter: plan.filter,
             skipping: collector.skipped
@@ -98,6 +94,50 @@ final class SelectRun {
             return !isFinished
         }
         try visitUnmatched()
+    }
+
+    /// What takes in documents of the first source some at a time, where there is something.
+    private func takeDocuments() -> ((ScannedDocuments) throws(QueryError) -> Int?)? {
+        guard let join = plan.joins.first else {
+            return { [collector] (documents) throws(QueryError) in try collector.pass(documents) }
+        }
+        guard join.kind == .inner, case .id(let evaluator, _) = join.lookup,
+            let prefix = plan.sources[join.source].collection?.keyPrefix
+        else { return nil }
+        return { [unowned self] (documents) throws(QueryError) in
+            try self.join(documents, join, evaluator, prefix)
+        }
+    }
+
+    /// Finds the partners of documents by their ids, all at once: memory does not answer for one after
+    /// the other then.
+    private func join(
+        _ documents: ScannedDocuments, _ join: JoinPlan, _ evaluator: Evaluator,
+        _ prefix: [UInt8]
+    ) throws(QueryError) -> Int? {
+        var keys: [[UInt8]] = []
+        var rows: [(number: Int, isFound: Bool)] = []
+        keys.reserveCapacity(documents.count)
+        rows.reserveCapacity(documents.count)
+        for number in 0..<documents.count {
+            frame.rows[0] = Row(documents[number])
+            guard let value = try evaluator(frame), value != .null else { continue }
+            keys.append(SortKey.identity(of: value, behind: prefix))
+            rows.append((number, value.isFoundByKey))
+        }
+        var stop: Int?
+        try store.read(keys) { (index, document) throws(QueryError) in
+            let (number, isFound) = rows[index]
+            frame.rows[0] = Row(documents[number])
+            frame.rows[join.source] = Row(document)
+            if let left = isFound ? join.rest : join.condition {
+                guard try left(frame) == .yes else { return true }
+            }
+            isFinished = try !self.join(1)
+            if isFinished { stop = number + 1 }
+            return !isFinished
+        }
+        return stop
     }
 
     /// Finds the partners of the rows that the frame shows, from a join on; false to stop.

@@ -49,6 +49,12 @@ package protocol QueryStore: AnyObject {
     func read(
         _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
     ) throws(QueryError)
+
+    /// Visits the documents of keys that exist, each with the number of its key, until `body` returns
+    /// false.
+    func read(
+        _ keys: [[UInt8]], _ body: (_ number: Int, ScannedDocument) throws(QueryError) -> Bool
+    ) throws(QueryError)
 }
 
 /// In which order a scan visits documents.

@@ -4,6 +4,8 @@ import SheafDocument
 /// How a SELECT is run: everything that is decided before the first row.
 final class SelectPlan {
     let sources: [SourcePlan]
+    /// The types of the fields of each source.
+    let types: [FieldTypes]
     let joins: [JoinPlan]
     var asked = AskedConditions()
     var grouping: GroupPlan?
@@ -29,6 +31,7 @@ final class SelectPlan {
 
     init(sources: [SourcePlan], joins: [JoinPlan], projection: Projection) {
         self.sources = sources
+        types = sources.map(\.types)
         self.joins = joins
         self.projection = projection
     }

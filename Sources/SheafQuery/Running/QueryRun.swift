@@ -95,7 +95,21 @@ package struct QueryRun {
 
     /// The rows of a statement that reads.
     package func rows() throws(QueryError) -> QueryRows {
-        try rows(of: statement.body)
+        // The plan of the last run, where it would be made again.
+        let basis = PlanBasis(options, environment.store.planState)
+        if let basis, let plan = statement.plans.plan(basis) { return try rows(of: plan) }
+        guard case .select(let select) = statement.body else {
+            return try rows(of: statement.body)
+        }
+        let planner = SelectPlanner(select, environment)
+        let plan = try planner.plan()
+        if let basis, !planner.compiler.readsClock { statement.plans.keep(plan, basis) }
+        return try rows(of: plan)
+    }
+
+    private func rows(of plan: SelectPlan) throws(QueryError) -> QueryRows {
+        QueryRows(
+            items: try SelectRun(plan, environment).run(), columns: plan.projection.columnNames)
     }
 
     /// Makes the plan of a SELECT, and throws it away.
@@ -117,24 +131,11 @@ package struct QueryRun {
     func rows(
         of select: Select, clock: (() -> UInt64)? = nil
     ) throws(QueryError) -> (rows: QueryRows, planned: PlannedSelect) {
-        let plan = try plan(select, isMeasured: clock != nil)
+        let plan = try SelectPlanner(select, environment).plan()
         let run = SelectRun(plan, environment, clock: clock)
         let items = try run.run()
         let rows = QueryRows(items: items, columns: plan.projection.columnNames)
         return (rows, PlannedSelect(select: select, plan: plan, tallies: run.tallies))
-    }
-
-    /// The plan of a SELECT: that of the last run, where it would be made again.
-    private func plan(_ select: Select, isMeasured: Bool) throws(QueryError) -> SelectPlan {
-        var basis: PlanBasis?
-        if case .select = statement.body, !isMeasured {
-            basis = PlanBasis(options, environment.store.planState)
-        }
-        if let basis, let known = statement.plans.plan(basis) { return known }
-        let planner = SelectPlanner(select, environment)
-        let plan = try planner.plan()
-        if let basis, !planner.compiler.readsClock { statement.plans.keep(plan, basis) }
-        return plan
     }
 
     // MARK: Changes

@@ -6,10 +6,8 @@ package final class OperationBatch {
     /// The bytes of those that were found, in the order of their places.
     private let found: UnsafeMutablePointer<StoredBytes>
     package let capacity: Int
-    /// Where the last one was found.
-    private var segment: Segment?
     /// What was read ahead, so that the compiler does not leave the reading out.
-    private var trace: UInt64 = 0
+    @exclusivity(unchecked) private var trace: UInt64 = 0
 
     package init(capacity: Int) {
         self.capacity = capacity
@@ -30,13 +28,27 @@ package final class OperationBatch {
     /// how many were found.
     package func find(_ places: UnsafeBufferPointer<Place>, in log: LogSnapshot) -> Int {
         precondition(places.count <= capacity, "A batch has room for \(capacity) operations.")
-        fetch(places, log.segments)
-        var count = 0
+        return withExtendedLifetime(log.segments) {
+            fetch(places, log.segments)
+            return find(places, in: log, log.segments)
+        }
+    }
+
+    @inline(__always)
+    private func find(
+        _ places: UnsafeBufferPointer<Place>, in log: LogSnapshot, _ segments: SegmentTable
+    ) -> Int {
+        var segment: Unmanaged<Segment>?
+        var (number, count) = (UInt32.max, 0)
         while count < places.count {
             let place = places[count]
-            select(place.position.segment, log.segments)
+            if place.position.segment != number {
+                number = place.position.segment
+                segment = segments.reference(number)
+            }
             let rest = UnsafeBufferPointer(rebasing: places[count...])
-            let more = segment?.find(rest, into: found + count) ?? 0
+            let more =
+                segment?._withUnsafeGuaranteedRef { $0.find(rest, into: found + count) } ?? 0
             count += more
             guard more == 0 else { continue }
             // In a base file, not verified yet, an extension, or damaged.
@@ -52,19 +64,17 @@ package final class OperationBatch {
         return count
     }
 
-    @inline(__always)
-    private func select(_ number: UInt32, _ segments: SegmentTable) {
-        if segment?.header.segments.contains(number) != true { segment = segments.segment(number) }
-    }
-
     /// Reads from all places before any of them is looked at: memory is asked for all at once, and
     /// does not answer for one after the other.
+    @inline(__always)
     private func fetch(_ places: UnsafeBufferPointer<Place>, _ segments: SegmentTable) {
-        var start = 0
+        var (start, sum) = (0, UInt64(0))
         while start < places.count {
-            select(places[start].position.segment, segments)
             let rest = UnsafeBufferPointer(rebasing: places[start...])
-            start += max(segment?.fetch(rest, &trace) ?? 1, 1)
+            let more = segments.reference(rest[0].position.segment)?
+                ._withUnsafeGuaranteedRef { $0.fetch(rest, &sum) }
+            start += max(more ?? 1, 1)
         }
+        trace &+= sum
     }
 }

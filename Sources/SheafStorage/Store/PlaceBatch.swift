@@ -1,9 +1,9 @@
 /// Places that are read together: a few, and more and more as long as nobody stops; or very many,
 /// in the order of the log.
 final class PlaceBatch {
-    private var storage: UnsafeMutablePointer<Place>
-    private var count = 0
-    private var target: Int
+    @exclusivity(unchecked) private var storage: UnsafeMutablePointer<Place>
+    @exclusivity(unchecked) private var count = 0
+    @exclusivity(unchecked) private var target: Int
     private let capacity: Int
     private let sorts: Bool
 

@@ -3,8 +3,26 @@ package final class SegmentTable: Sendable {
     /// Each file once, in the order of their segments.
     package let files: [Segment]
 
+    /// The same, for those who keep the table meanwhile: to count references to each file that a scan
+    /// comes to would take as long as to read it.
+    private let references: [Unmanaged<Segment>]
+    /// The segments of each file.
+    private let numbers: [ClosedRange<UInt32>]
+
     init(_ files: [Segment] = []) {
         self.files = files
+        references = files.map { Unmanaged.passUnretained($0) }
+        numbers = files.map(\.header.segments)
+    }
+
+    /// The file that holds the positions of segment `number`, as long as the table is kept.
+    @inline(__always)
+    func reference(_ number: UInt32) -> Unmanaged<Segment>? {
+        guard let first = numbers.first?.lowerBound, number >= first else { return nil }
+        // Where nothing was folded together, files are counted as segments are.
+        let guess = Int(number &- first)
+        if guess < numbers.count, numbers[guess].contains(number) { return references[guess] }
+        return segment(number).map { Unmanaged.passUnretained($0) }
     }
 
     /// The last segment's number; zero in a store without segments.
