@@ -139,7 +139,8 @@ let package = Package(
         .testTarget(
             name: "SheafToolTests",
             dependencies: [
-                "SheafTool", "Sheaf", "SheafDocument", "SheafStorage", "SheafTestSupport",
+                "SheafTool", "Sheaf", "SheafDocument", "SheafQuery", "SheafStorage",
+                "SheafTestSupport",
             ],
             swiftSettings: settings),
     ],

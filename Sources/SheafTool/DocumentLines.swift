@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import SheafQuery
 import SheafStorage
 
 /// Operations on documents as lines for people and for programs.

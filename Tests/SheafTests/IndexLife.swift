@@ -2,6 +2,7 @@ import Sheaf
 import SheafBytes
 import SheafDocument
 import SheafDocumentModel
+import SheafQuery
 import SheafStorage
 import SheafTestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import SheafQuery
 import SheafStorage
 import SheafTestSupport
 import Testing
