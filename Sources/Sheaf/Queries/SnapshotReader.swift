@@ -54,7 +54,7 @@ package final class SnapshotReader: QueryStore {
         }
         return CollectionDescription(
             name: name, keyPrefix: StoreKey.document(collection: number, id: []).bytes,
-            indexes: indexes, tombstones: nil,
+            indexes: indexes, tombstones: snapshot.tombstones(of: name),
             hasPendingChanges: pendingCollections.contains(number))
     }
 
