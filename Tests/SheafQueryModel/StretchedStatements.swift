@@ -5,20 +5,7 @@ import SheafTestSupport
 
 /// Statements of which one part is as long, or as deep, as it may be; each is measured.
 package struct StretchedStatements {
-    /// How long a statement took, by what it is.
-    package struct Timing: Sendable {
-        package let name: String
-        package let length: Int
-        package let microseconds: UInt64
-        package let isRun: Bool
-
-        /// For each KiB of text; a short one counts as one.
-        package var microsecondsPerKiB: UInt64 {
-            microseconds * 1_024 / UInt64(max(length, 1_024))
-        }
-    }
-
-    package private(set) var timings: [Timing] = []
+    package private(set) var timings: [StatementTiming] = []
     private let life: QueryLife
 
     /// Makes a store of a few documents with some indexes.
@@ -50,7 +37,7 @@ package struct StretchedStatements {
 
     /// Notes how long a statement takes, from its text to its last row.
     @discardableResult
-    package mutating func measure(_ name: String, _ text: String) -> Timing {
+    package mutating func measure(_ name: String, _ text: String) -> StatementTiming {
         let started = ThreadTime.microseconds()
         var isRun = true
         do throws(QueryError) {
@@ -60,15 +47,10 @@ package struct StretchedStatements {
             isRun = false
         }
         let microseconds = ThreadTime.microseconds() - started
-        let timing = Timing(
+        let timing = StatementTiming(
             name: name, length: text.utf8.count, microseconds: microseconds, isRun: isRun)
         timings.append(timing)
         return timing
-    }
-
-    /// Those that took the longest for their length.
-    package func slowest(_ count: Int) -> ArraySlice<Timing> {
-        timings.sorted { $0.microsecondsPerKiB > $1.microsecondsPerKiB }.prefix(count)
     }
 
     /// A statement that grows with a number.

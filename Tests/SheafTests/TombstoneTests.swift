@@ -86,6 +86,39 @@ import Testing
         #expect(try counts(life) == [0, 0])
     }
 
+    @Test func `links to tombstones that are wrong are found`() throws {
+        try insert(1..<3, into: life)
+        try life.commit([DocumentChange("cars", 2, .delete)])
+        try life.store.flush()
+        let snapshot = life.engine.snapshot()
+        var links: [[UInt8]] = []
+        snapshot.forEachEntry(in: TombstoneTests.links) { link, _ in
+            links.append(Array(link))
+            return true
+        }
+        let living = TombstoneTests.links.lower + SortKey.identity(of: 1)
+        let key = StoreKey.document(collection: 0, id: SortKey.identity(of: 1)).bytes
+        let place = try #require(key.withUnsafeBytes { snapshot.log.place(of: $0) })
+        func damage(_ change: (inout LinkChanges) throws -> Void) throws -> [String] {
+            var batch = WriteBatch()
+            try change(&batch.links)
+            batch.keepsLinks = true
+            try batch.put(StoreKey.site.bytes, life.engine.site.bytes)
+            _ = try life.store.append(batch)
+            try life.store.flush()
+            return try IndexVerifier.verify(life.engine.snapshot()).findings.map(\.reason)
+        }
+        #expect(links.count == 1)
+        #expect(try damage { _ in } == [])
+        let elsewhere = try damage { try $0.link(links[0], to: place) }
+        #expect(elsewhere.map { $0.hasPrefix("the link to a tombstone leads to ") } == [true])
+        #expect(try damage { try $0.unlink(links[0]) } == ["nothing links to the tombstone"])
+        #expect(
+            try damage { try $0.link(living, to: place) }.sorted() == [
+                "nothing links to the tombstone", "what is linked to as a tombstone is none",
+            ])
+    }
+
     @Test(arguments: [false, true])
     func `a checkpoint of before there were links to tombstones is not misread`(
         _ isFollowed: Bool

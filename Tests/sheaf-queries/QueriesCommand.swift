@@ -6,10 +6,10 @@ import SheafStorage
 enum QueriesCommand {
     private static let usage = """
         usage: sheaf-queries [--seed S] [--queries N] [--partition N] [--end-to-end N]
-               sheaf-queries --slowest N
+               sheaf-queries --slowest N [--end-to-end N]
 
         Without any of them, some of each. --slowest stretches each part of statements as far as it
-        goes, and lists the N that took the longest for each KiB of their text.
+        goes, or damages statements, and lists those that took the longest for each KiB of text.
 
         """
 
@@ -42,7 +42,7 @@ enum QueriesCommand {
             default: return complain("unknown option \(option)")
             }
         }
-        if options.slowest > 0 { return listSlowest(options.slowest) }
+        if options.slowest > 0, options.damaged == 0 { return listSlowest(options.slowest) }
         if options.queries == 0, options.partitions == 0, options.damaged == 0 {
             (options.queries, options.partitions, options.damaged) = (200_000, 10_000, 20_000)
         }
@@ -80,7 +80,7 @@ enum QueriesCommand {
         say(
             "\(tally.statements) damaged statements: \(tally.run) run, \(tally.refused) refused, "
                 + "the longest took \(tally.longestMilliseconds) ms" + seconds(since: started))
-        if tally.longestMilliseconds > 500 { say("it was \(tally.longestText)") }
+        for timing in tally.slowest.prefix(options.slowest) { say("\(timing)") }
     }
 
     /// Runs what is short and what is long.
@@ -88,12 +88,7 @@ enum QueriesCommand {
         do {
             var statements = try StretchedStatements()
             for terms in [200, 4_000] { statements.run(terms: terms) }
-            for timing in statements.slowest(count) {
-                let perKiB = timing.microsecondsPerKiB
-                say(
-                    "\(perKiB) µs for each KiB: \(timing.name), \(timing.length) bytes, "
-                        + "\(timing.microseconds) µs\(timing.isRun ? "" : ", refused")")
-            }
+            for timing in statements.timings.slowest(count) { say("\(timing)") }
             return 0
         } catch {
             say("sheaf-queries: \(error)")

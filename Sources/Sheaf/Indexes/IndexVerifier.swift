@@ -10,6 +10,8 @@ package struct IndexVerifier {
     private struct Link {
         let key: [UInt8]
         let place: Place
+
+        var isTombstone: Bool { TombstoneLink.isTombstone(key) }
     }
 
     package private(set) var findings: [DocumentVerifier.Finding] = []
@@ -135,15 +137,23 @@ package struct IndexVerifier {
                 if wanted.place == there.place {
                     rightCount += 1
                 } else {
-                    note(wanted.place, "an index leads to \(there.place.position) instead")
+                    let what = wanted.isTombstone ? "the link to a tombstone" : "an index"
+                    note(wanted.place, "\(what) leads to \(there.place.position) instead")
                 }
                 (left, right) = (left.dropFirst(), right.dropFirst())
             case (let wanted?, let there)
             where there.map { wanted.key.lexicographicallyPrecedes($0.key) } ?? true:
-                note(wanted.place, "the document is missing in an index")
+                note(
+                    wanted.place,
+                    wanted.isTombstone
+                        ? "nothing links to the tombstone" : "the document is missing in an index")
                 left = left.dropFirst()
             case (_, let there?):
-                note(there.place, "an index has what its documents have not")
+                note(
+                    there.place,
+                    there.isTombstone
+                        ? "what is linked to as a tombstone is none"
+                        : "an index has what its documents have not")
                 right = right.dropFirst()
             case (_, nil): return
             }
