@@ -12,29 +12,36 @@ struct FieldSets {
 
     /// What all of some conditions leave; what is not about one field goes to the others.
     init(_ conditions: [Condition], others: inout [Condition]) {
-        var found: [(path: [String], sets: [ComponentSet])] = []
+        var found = Gathered()
         for condition in conditions { gather(condition, &found, others: &others) }
-        sets = found.map { ($0.path, ComponentSet.intersection(of: $0.sets)) }
+        sets = found.sets.map { ($0.path, ComponentSet.intersection(of: $0.sets)) }
+    }
+
+    /// The sets of each field, in the order in which the fields come.
+    private struct Gathered {
+        private(set) var sets: [(path: [String], sets: [ComponentSet])] = []
+        private var places: [[String]: Int] = [:]
+
+        mutating func narrow(_ path: [String], to set: ComponentSet) {
+            if let place = places[path] {
+                sets[place].sets.append(set)
+            } else {
+                places[path] = sets.count
+                sets.append((path, [set]))
+            }
+        }
     }
 
     /// The values that are left to a field; none where nothing is known of it.
     func set(of path: [String]) -> ComponentSet? { sets.first { $0.path == path }?.set }
 
     private mutating func gather(
-        _ condition: Condition, _ found: inout [(path: [String], sets: [ComponentSet])],
-        others: inout [Condition]
+        _ condition: Condition, _ found: inout Gathered, others: inout [Condition]
     ) {
-        func narrow(_ path: [String], to set: ComponentSet) {
-            if let index = found.firstIndex(where: { $0.path == path }) {
-                found[index].sets.append(set)
-            } else {
-                found.append((path, [set]))
-            }
-        }
         switch condition {
-        case .field(let path, let set): narrow(path, to: set)
+        case .field(let path, let set): found.narrow(path, to: set)
         case .somewhereIn(let path, let set):
-            narrow(path, to: set)
+            found.narrow(path, to: set)
             isInexact = true
         case .all(let conditions):
             for condition in conditions { gather(condition, &found, others: &others) }
@@ -44,10 +51,10 @@ struct FieldSets {
                 others.append(condition)
                 return
             }
-            narrow(path, to: set)
+            found.narrow(path, to: set)
             if !isExact { isInexact = true }
         case .always: break
-        case .never: narrow([], to: ComponentSet([]))
+        case .never: found.narrow([], to: ComponentSet([]))
         case .anything: others.append(condition)
         }
     }
