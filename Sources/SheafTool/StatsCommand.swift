@@ -13,8 +13,8 @@ extension Command {
 
             JSON keys: store, segments, segmentBytes, bases, baseBytes, checkpoints (a list of
             file names), checkpointBytes, usedCheckpoint, unusableCheckpoints, otherFiles,
-            otherBytes, keys, removedKeys, indexes (a list of texts), links (entries of indexes,
-            which a checkpoint has and the log has not), liveBytes, liveShare, lastCommit,
+            otherBytes, keys, removedKeys, indexes (a list of texts), links (entries of indexes
+            and links to tombstones, which a checkpoint has and the log has not), liveBytes, liveShare, lastCommit,
             lastCommitTime, lastCommitTimeMilliseconds, firstWholeCommit, firstWholeCommitTime,
             firstWholeCommitTimeMilliseconds, foldedThrough, replayedBytes, tornTail, foldableFiles,
             foldableBytes, foldableGarbage. What is not known is null.

@@ -15,8 +15,8 @@ from sheaf_values import components, json_of, sort_key, value_of
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                     "../../format-spec/vectors/indexes.txt")
 HEAD = """\
-# Entries of indexes (indexes.md, "Vectors"), made from that page with an encoder of its own:
-# Tests/FormatReader/make_index_vectors.py.
+# Entries of indexes and links to tombstones (indexes.md, "Vectors"), made from that page with an
+# encoder of its own: Tests/FormatReader/make_index_vectors.py.
 """
 LONGEST, CUT = 1_032, 256
 CASES = [
@@ -64,6 +64,14 @@ def entry(directions, values, identity):
     return header + b"\2" + document
 
 
+TOMBSTONES = [
+    ("tombstone", "abc"), ("tombstone-integer", -1), ("tombstone-longest-id", "y" * 1_019)]
+
+
+def tombstone(identity):
+    return b"\xff" + struct.pack(">HH", 258, 65_535) + sort_key(value_of(identity))
+
+
 def main(is_check):
     output = Output()
     output.lines[:] = [HEAD.rstrip()]
@@ -74,6 +82,10 @@ def main(is_check):
         output.text(f"{case}.directions", directions.encode())
         output.text(f"{case}.id", json_of(value_of(identity)).encode())
         output.bytes(f"{case}.entry", made)
+    for case, identity in TOMBSTONES:
+        output.begin(case, "what is left of a document")
+        output.text(f"{case}.id", json_of(value_of(identity)).encode())
+        output.bytes(f"{case}.tombstone", tombstone(identity))
     if is_check:
         with open(FILE, encoding="ascii") as file:
             return 0 if file.read() == output.finish() else 1

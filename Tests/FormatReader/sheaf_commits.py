@@ -41,6 +41,7 @@ def check_key(key):
     check(key[0] in (ORIGIN, NAME, COLLECTION, SITE, INDEX, DOCUMENT), 0, "no such key")
     length = KEY_LENGTHS.get(key[0])
     check(len(key) == length if length else len(key) > 3, 0, "the key has another length")
+    check(key[0] != INDEX or key[3:] != b"\xff\xff", 3, "no index has this number")
 
 
 def read_origin(payload):

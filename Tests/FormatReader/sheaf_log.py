@@ -252,13 +252,13 @@ class Store:
         """Checkpoint.md, table 1, and table 8; not the pages."""
         check(len(data) >= PAGE and data[:8] == b"SHEAFCKP", 0, "no checkpoint")
         check(number(data, 4152, 8) == xxh3(data[:4152]), 4152, "the checksum is wrong")
-        (version, page, low, high, last, position, _, _, pages, files, digest, linked) = \
-            struct.unpack_from("<IIQQQQQQIIQQ", data, 8)
+        (version, page, low, high, last, position, _, _, pages, files, digest, _, linked) = \
+            struct.unpack_from("<IIQQQQQQIIQQQ", data, 8)
         check((version, page) == (1, PAGE), 8, f"version {version}", unsupported=True)
         store = self.files[0].header if self.files else None
         check(store and (low, high) == (store.low, store.high), 16, "another store")
         check(last == commit, 32, "the commit is not that of the name")
-        check(linked <= last, 80, "links are right beyond the commit")
+        check(linked <= last, 88, "links are right beyond the commit")
         check(position >= removals, 40, "removals were forgotten since")
         check(pages > 0 and len(data) == PAGE * (pages + 1) + 16 * files, 64, "the length is wrong")
         check(digest == xxh3(data[PAGE:]), 72, "the hash of the pages is wrong")

@@ -117,6 +117,24 @@ package struct DocumentLives {
                 try peer.dump(try peer.bytes(name)), peer.models[name]?.dump ?? [],
                 "\(title), \(name)")
         }
+        try checkCounts(of: peer, title)
+    }
+
+    /// Holds what is counted without a look at documents against those of the model that exist.
+    private func checkCounts(of peer: DocumentLife, _ title: String) throws {
+        let snapshot = peer.engine.snapshot()
+        for (number, collection) in snapshot.directory.collections.enumerated() {
+            let expected = peer.models.count { $0.collection == collection && $1.value != nil }
+            let keys = StoreKey.documents(of: UInt16(number))
+            let found = snapshot.tombstones(of: collection).map {
+                snapshot.count(in: keys) - snapshot.count(in: $0)
+            }
+            guard found == expected else {
+                throw Breach(
+                    description: "\(title): \(collection) has \(expected) documents, "
+                        + "and counted are \(found.map(String.init) ?? "none")")
+            }
+        }
     }
 
     /// Holds what a log says of older commits, and of what changed since, against the model.

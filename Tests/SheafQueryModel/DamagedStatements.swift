@@ -11,8 +11,13 @@ package struct DamagedStatements {
         package internal(set) var run = 0
         package internal(set) var refused = 0
         package internal(set) var longestMilliseconds: UInt64 = 0
-        package internal(set) var longestText = ""
+        /// What took long for its length.
+        package internal(set) var slowest: [StatementTiming] = []
     }
+
+    /// So many of the slowest are kept, and of each so many bytes.
+    private static let slowestCount = 40
+    private static let shownLength = 400
 
     package private(set) var tally = Tally()
     private let seed: UInt64
@@ -70,6 +75,8 @@ package struct DamagedStatements {
         var text = Statement(text: "", body: body, directives: [], parameters: []).description
         for _ in 0...random.below(5) / 2 { text = damaged(text) }
         let started = Clock.system.monotonicNanoseconds()
+        let workBefore = ThreadTime.microseconds()
+        var isRun = true
         tally.statements += 1
         do throws(QueryError) {
             let outcome = try life.execute(text, arguments)
@@ -77,16 +84,27 @@ package struct DamagedStatements {
             tally.run += 1
         } catch {
             tally.refused += 1
+            isRun = false
         }
+        note(
+            StatementTiming(
+                name: String(text.prefix(Self.shownLength)), length: text.utf8.count,
+                microseconds: ThreadTime.microseconds() - workBefore, isRun: isRun))
         let milliseconds = (Clock.system.monotonicNanoseconds() - started) / 1_000_000
-        if milliseconds > tally.longestMilliseconds {
-            tally.longestMilliseconds = milliseconds
-            tally.longestText = String(text.prefix(1_000))
-        }
+        tally.longestMilliseconds = max(tally.longestMilliseconds, milliseconds)
         guard milliseconds < Self.maximumMilliseconds else {
             throw QueryDifference(
                 "it took \(milliseconds) ms", String(text.prefix(4_000)), arguments, "seed \(seed)")
         }
+    }
+
+    private mutating func note(_ timing: StatementTiming) {
+        if tally.slowest.count == Self.slowestCount {
+            guard let last = tally.slowest.last,
+                timing.microsecondsPerKiB > last.microsecondsPerKiB
+            else { return }
+        }
+        tally.slowest = Array((tally.slowest + [timing]).slowest(Self.slowestCount))
     }
 
     // MARK: Damage

@@ -71,6 +71,8 @@ package struct QueryDifferences {
             selects.indexes = life.indexes
             let reader = try life.reader(isPending: isPending)
             let here = context + ", phase \(phase), " + (isPending ? "pending" : "durable")
+            try life.compareCounts(
+                behind: Int64(random.below(12)), isPending: isPending, on: reader, here)
             for _ in 0..<(isReading ? count : 0) {
                 let select = selects.select()
                 tally.queries += 1

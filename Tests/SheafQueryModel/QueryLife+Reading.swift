@@ -41,6 +41,34 @@ extension QueryLife {
         }
     }
 
+    /// Counts of documents are those of the model, by whatever way they are come to: of all, of
+    /// those behind an id, and by what the system says.
+    func compareCounts(
+        behind id: Int64, isPending: Bool, on reader: SnapshotReader, _ context: String
+    ) throws {
+        for (collection, documents) in documents {
+            let behind = documents.keys.count {
+                if case .integer(let number) = $0 { number > id } else { false }
+            }
+            var counts = [
+                ("SELECT COUNT(*) AS n FROM \(collection)", documents.count),
+                ("SELECT COUNT(*) AS n FROM \(collection) WHERE _id > :id", behind),
+            ]
+            if !isPending {
+                let system = "SELECT documents AS n FROM system:collections"
+                counts.append(("\(system) WHERE name = '\(collection)'", documents.count))
+            }
+            for (text, expected) in counts {
+                let arguments: [String: Value] = ["id": .integer(id)]
+                let found = try rows(Parser.parse(text), arguments, reader)
+                guard found != [["n": .integer(Int64(expected))]] else { continue }
+                throw QueryDifference(
+                    "\(expected) expected, and found \(found)", text, arguments,
+                    context + ", " + indexText())
+            }
+        }
+    }
+
     /// The rows for which a condition is true, false, null and missing are all rows, each once.
     func comparePartition(
         _ condition: Expression, _ arguments: [String: Value], on reader: SnapshotReader,

@@ -83,7 +83,11 @@ extension FormatVectorDamage {
                 "forgotten", "it ends before removals folded through",
                 set(8, at: 40, to: 1 << 32 | 384)),
             unusable("name", "its commit is not the one of its name", set(8, at: 32, to: 6)),
-            unusable("links", "links are right beyond its commit", set(8, at: 80, to: 8)),
+            unusable("links", "links are right beyond its commit", set(8, at: 88, to: 8)),
+            Case(
+                name: "checkpoint-former-links",
+                comment: "what an earlier writer says of other links is not looked at",
+                changes: set(8, at: 80, to: 8), outcome: .opens(9, usesCheckpoint: true)),
             unusable("live-zeros", "live bytes of no file", set(4, at: 8_324, to: 1)),
             unusable(
                 "live-order", "live bytes of segments that do not ascend", set(4, at: 8_336, to: 1)),

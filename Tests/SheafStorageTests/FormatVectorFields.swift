@@ -201,8 +201,9 @@ struct FormatVectorFields {
         let pages = number(4, "pages")
         let files = number(4, "files")
         take(8, "hash")
+        number(8, "formerly linked through")
         number(8, "linked through")
-        take(4_064, "reserved")
+        take(4_056, "reserved")
         take(8, "checksum")
         return (pages, files)
     }

@@ -146,6 +146,7 @@ import Testing
         let commit = store.snapshot().commit
         #expect(commit >= life.durable && commit <= life.begun + 1, comment)
         #expect(try documents(engine, asOf: commit) == expected[commit], comment)
+        try checkCount(engine, try #require(expected[commit], comment), comment)
         // The clock was set back meanwhile; times go on all the same.
         let latest = try expected[commit]?.values.map { bytes in
             try bytes.withUnsafeBytes { try EncodedDocument($0).vector().latest }
@@ -158,5 +159,27 @@ import Testing
         }
         try store.flush()
         #expect(store.snapshot().commit == commit + 1, comment)
+        try checkCount(engine, try documents(engine, asOf: commit + 1), comment)
+    }
+
+    /// Compares what is counted by keys alone with the documents that exist.
+    private func checkCount(
+        _ engine: DocumentEngine, _ documents: [[UInt8]: [UInt8]], _ comment: Comment
+    ) throws {
+        let snapshot = engine.snapshot()
+        #expect(engine.linkFailure == nil, comment)
+        for (number, collection) in snapshot.directory.collections.enumerated() {
+            let keys = StoreKey.documents(of: UInt16(number))
+            let tombstones = try #require(snapshot.tombstones(of: collection), comment)
+            let existing = try documents.filter { key, bytes in
+                try keys.contains(key) && bytes.withUnsafeBytes { try EncodedDocument($0).exists() }
+            }
+            // What the test itself has written is not among the names.
+            let others = try snapshot.document(
+                StoreKey.document(collection: UInt16(number), id: DocumentID.key(of: "after")).bytes
+            )
+            let count = snapshot.count(in: keys) - snapshot.count(in: tombstones)
+            #expect(count == existing.count + (others == nil ? 0 : 1), comment)
+        }
     }
 }

@@ -139,6 +139,7 @@ final class IndexLife {
             case .insertInitial(let object): .insertInitial(object)
             }
         let id = Self.ids[random.below(Self.ids.count)]
+        if random.chance(1, in: 8) { return DocumentChange(collection(), id, .delete) }
         guard random.chance(1, in: 2) else { return DocumentChange(collection(), id, action) }
         let value = Self.values[random.below(Self.values.count)]
         let name = ["a", "b"][random.below(2)]
@@ -168,6 +169,8 @@ final class IndexLife {
 
     /// How many entries were looked at, by their region.
     private(set) var entries: [IndexEntry.Region: Int] = [:]
+    /// How many links to tombstones were looked at.
+    private(set) var tombstoneCount = 0
 
     /// Holds the indexes of the newest state, and of those that were kept, against their documents.
     func check(_ comment: Comment) throws {
@@ -202,10 +205,30 @@ final class IndexLife {
         #expect(snapshot.count(in: LinkChanges.all) == verifier.rightCount, comment)
         for collection in Self.collections {
             let documents = try existing(collection, in: snapshot)
+            try checkTombstones(collection, documents, in: snapshot, comment)
             for index in snapshot.indexes(of: collection) {
                 #expect(snapshot.count(in: index.entries) == documents.count, comment)
                 try check(index, documents, in: snapshot, comment)
             }
+        }
+    }
+
+    /// Compares what is counted without a look at documents with those that there are.
+    private func checkTombstones(
+        _ collection: String, _ documents: [Value: Object], in snapshot: DocumentSnapshot,
+        _ comment: Comment
+    ) throws {
+        guard let number = snapshot.directory.number(ofCollection: collection) else { return }
+        let tombstones = try #require(snapshot.tombstones(of: collection), comment)
+        let keys = StoreKey.documents(of: number)
+        let count = snapshot.count(in: keys) - snapshot.count(in: tombstones)
+        #expect(count == documents.count, comment)
+        try snapshot.forEachEntry(in: tombstones) { link, place in
+            let found = try snapshot.document(at: place)
+            #expect(link.dropFirst(5).elementsEqual(found.key.dropFirst(3)), comment)
+            #expect(try found.document.read { try !EncodedDocument($0).exists() }, comment)
+            tombstoneCount += 1
+            return true
         }
     }
 

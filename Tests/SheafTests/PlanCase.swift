@@ -9,6 +9,7 @@ import SheafTestSupport
 ///     -- What it shows.
 ///     documents 20
 ///     index CREATE INDEX by_color ON cars (color)
+///     change DELETE FROM cars WHERE _id = 'c02'
 ///     pending DELETE FROM cars WHERE _id = 'c03'
 ///     statement SELECT * FROM cars
 ///
@@ -16,7 +17,8 @@ import SheafTestSupport
 ///       scan cars (rows 20)
 struct PlanCase {
     private(set) var documents = 20
-    private(set) var indexes: [String] = []
+    /// Statements that make indexes, or change documents.
+    private(set) var changes: [String] = []
     /// Statements that change what keys do not tell of yet.
     private(set) var pending: [String] = []
     private(set) var statement = ""
@@ -42,7 +44,7 @@ struct PlanCase {
             let rest = String(line[line.index(after: space)...])
             switch line[..<space] {
             case "documents": documents = Int(rest) ?? 0
-            case "index": indexes.append(rest)
+            case "index", "change": changes.append(rest)
             case "pending": pending.append(rest)
             case "statement": statement = rest
             default: break

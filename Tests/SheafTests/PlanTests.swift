@@ -10,7 +10,7 @@ import Testing
         let expected = try PlanCase(name)
         let store = try CarStore()
         try store.fill(expected.documents)
-        for index in expected.indexes { try store.execute(index) }
+        for change in expected.changes { try store.execute(change) }
         try store.flush()
         let plan = try store.planText(of: expected.statement, behind: expected.pending)
         #expect(plan == expected.plan, "\(name):\n\(plan)\n")

@@ -6,8 +6,10 @@ import SheafStorage
 enum QueriesCommand {
     private static let usage = """
         usage: sheaf-queries [--seed S] [--queries N] [--partition N] [--end-to-end N]
+               sheaf-queries --slowest N [--end-to-end N]
 
-        Without any of them, some of each.
+        Without any of them, some of each. --slowest stretches each part of statements as far as it
+        goes, or damages statements, and lists those that took the longest for each KiB of text.
 
         """
 
@@ -19,6 +21,8 @@ enum QueriesCommand {
         var partitions = 0
         /// Damaged statements, which have to end one way or the other.
         var damaged = 0
+        /// So many of the slowest statements are listed.
+        var slowest = 0
     }
 
     /// Runs the command; returns the exit code: 1 for a difference, 64 for wrong arguments.
@@ -33,10 +37,12 @@ enum QueriesCommand {
             case "--seed": options.seed = value
             case "--queries": options.queries = Int(clamping: value)
             case "--partition": options.partitions = Int(clamping: value)
+            case "--slowest": options.slowest = Int(clamping: value)
             case "--end-to-end": options.damaged = Int(clamping: value)
             default: return complain("unknown option \(option)")
             }
         }
+        if options.slowest > 0, options.damaged == 0 { return listSlowest(options.slowest) }
         if options.queries == 0, options.partitions == 0, options.damaged == 0 {
             (options.queries, options.partitions, options.damaged) = (200_000, 10_000, 20_000)
         }
@@ -74,7 +80,20 @@ enum QueriesCommand {
         say(
             "\(tally.statements) damaged statements: \(tally.run) run, \(tally.refused) refused, "
                 + "the longest took \(tally.longestMilliseconds) ms" + seconds(since: started))
-        if tally.longestMilliseconds > 500 { say("it was \(tally.longestText)") }
+        for timing in tally.slowest.prefix(options.slowest) { say("\(timing)") }
+    }
+
+    /// Runs what is short and what is long.
+    private static func listSlowest(_ count: Int) -> Int32 {
+        do {
+            var statements = try StretchedStatements()
+            for terms in [200, 4_000] { statements.run(terms: terms) }
+            for timing in statements.timings.slowest(count) { say("\(timing)") }
+            return 0
+        } catch {
+            say("sheaf-queries: \(error)")
+            return 1
+        }
     }
 
     private static func seconds(since started: UInt64) -> String {

@@ -33,7 +33,8 @@ extension DocumentEngine {
                 try LinkMender.mend(store, state.directory)
             else { throw .storage(store.failure ?? .closed) }
             let snapshot = DocumentSnapshot(store.snapshot(), directory)
-            var links = DocumentLinks([definition.collection: [definition]], directory.names)
+            var links = DocumentLinks(
+                [definition.collection: [definition]], directory.names, linksTombstones: false)
             var changes = LinkChanges()
             try links.linkAll(in: snapshot, &changes)
             changes.sort()

@@ -2,32 +2,43 @@ import SheafBytes
 import SheafDocument
 import SheafStorage
 
-/// The keys that lead to documents: one in each index of their collection.
+/// The keys that lead to documents: one in each index of their collection, or one that says that
+/// there is but a tombstone.
 struct DocumentLinks {
     private let names: NameTable
     private let indexes: [UInt16: [IndexDefinition]]
+    private let linksTombstones: Bool
     /// Made with the first document of a collection.
     private var makers: [UInt16: [IndexKeyMaker]] = [:]
 
-    init(_ indexes: [UInt16: [IndexDefinition]], _ names: NameTable) {
+    init(
+        _ indexes: [UInt16: [IndexDefinition]], _ names: NameTable, linksTombstones: Bool = true
+    ) {
         self.indexes = indexes
         self.names = names
+        self.linksTombstones = linksTombstones
     }
 
-    /// The keys that lead to a document, index by index; none where it does not exist.
+    /// Whether the collection of a document has indexes among these.
+    mutating func hasIndexes(ofDocument key: [UInt8]) -> Bool { !makers(ofDocument: key).isEmpty }
+
+    /// The keys that lead to a document, index by index, or to what is left of one; none where
+    /// there is nothing.
     mutating func keys(
         of document: StoredDocument?, _ key: [UInt8]
     ) throws(EngineError) -> [[UInt8]] {
-        guard !indexes.isEmpty, let document,
-            case .document(let collection, let id)? = key.withUnsafeBytes({ StoreKey($0) })
-        else { return [] }
-        let makers = makers(of: collection)
-        guard !makers.isEmpty else { return [] }
-        let names = names
+        guard let document else { return [] }
+        let makers = makers(ofDocument: key)
+        guard linksTombstones || !makers.isEmpty else { return [] }
+        let (names, linksTombstones) = (names, linksTombstones)
         return try onDocument(key) { () throws(Malformed) in
             try document.read { bytes throws(Malformed) in
                 let document = try EncodedDocument(bytes)
-                guard try document.exists() else { return [] }
+                guard try document.exists() else {
+                    return linksTombstones ? [TombstoneLink.key(toDocument: key)] : []
+                }
+                guard !makers.isEmpty else { return [] }
+                let id = Array(key[StoreKey.documentPrefixLength...])
                 return try makers.map { (maker) throws(Malformed) in
                     try maker.key(of: document, id: id, names)
                 }
@@ -35,24 +46,33 @@ struct DocumentLinks {
         }
     }
 
-    private mutating func makers(of collection: UInt16) -> [IndexKeyMaker] {
+    private mutating func makers(ofDocument key: [UInt8]) -> [IndexKeyMaker] {
+        guard !indexes.isEmpty,
+            case .document(let collection, _)? = key.withUnsafeBytes({ StoreKey($0) })
+        else { return [] }
         if let known = makers[collection] { return known }
         let made = (indexes[collection] ?? []).map { IndexKeyMaker($0, names) }
         makers[collection] = made
         return made
     }
 
-    /// Links all documents of the collections as they stand in a snapshot.
+    /// Links all documents as they stand in a snapshot.
     mutating func linkAll(
         in snapshot: DocumentSnapshot, _ changes: inout LinkChanges
     ) throws(EngineError) {
+        if linksTombstones { return try linkAll(StoreKey.documents, in: snapshot, &changes) }
         for collection in indexes.keys.sorted() {
-            try snapshot.log.tree.forEach(in: StoreKey.documents(of: collection)) {
-                (key, value) throws(EngineError) in
-                guard let place = Place(value) else { return true }
-                try link(Array(key), at: place, in: snapshot, &changes)
-                return true
-            }
+            try linkAll(StoreKey.documents(of: collection), in: snapshot, &changes)
+        }
+    }
+
+    private mutating func linkAll(
+        _ range: KeyRange, in snapshot: DocumentSnapshot, _ changes: inout LinkChanges
+    ) throws(EngineError) {
+        try snapshot.log.tree.forEach(in: range) { (key, value) throws(EngineError) in
+            guard let place = Place(value) else { return true }
+            try link(Array(key), at: place, in: snapshot, &changes)
+            return true
         }
     }
 
@@ -61,7 +81,10 @@ struct DocumentLinks {
         _ key: [UInt8], at place: Place, in snapshot: DocumentSnapshot,
         _ changes: inout LinkChanges
     ) throws(EngineError) {
-        let links = try keys(of: try snapshot.document(key), key)
+        // What the tree names is believed where it is of this key.
+        let found = try snapshot.document(at: place)
+        let document = found.key.elementsEqual(key) ? found.document : try snapshot.document(key)
+        let links = try keys(of: document, key)
         try onStorage { () throws(StorageError) in
             for link in links { try changes.link(link, to: place) }
         }

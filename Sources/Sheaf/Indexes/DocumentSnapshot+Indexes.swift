@@ -11,6 +11,13 @@ extension DocumentSnapshot {
         return (directory.indexes[number] ?? []).filter { $0.since <= log.commit }
     }
 
+    /// The links to what is left of documents of a collection that do not exist, in the order of
+    /// the documents' keys; none where they cannot be asked in this state.
+    package func tombstones(of collection: String) -> KeyRange? {
+        guard log.linked.commit == log.commit else { return nil }
+        return directory.number(ofCollection: collection).map(TombstoneLink.range)
+    }
+
     /// How many keys, or entries of indexes, are in a range.
     package func count(in range: KeyRange) -> Int { log.tree.count(in: range) }
 

@@ -3,13 +3,16 @@ import SheafDocument
 import SheafQuery
 import SheafStorage
 
-/// Holds the links of a state against what its documents say, made in another way.
+/// Holds the links of a state against what its documents say, made in another way: the entries of
+/// indexes, and the links to tombstones.
 ///
 /// Where links are right up to an older commit, those are looked at that nothing has changed since.
 package struct IndexVerifier {
     private struct Link {
         let key: [UInt8]
         let place: Place
+
+        var isTombstone: Bool { TombstoneLink.isTombstone(key) }
     }
 
     package private(set) var findings: [DocumentVerifier.Finding] = []
@@ -45,7 +48,7 @@ package struct IndexVerifier {
 
     /// The links that there have to be, in order.
     private func expected() throws(EngineError) -> [Link] {
-        var links: [Link] = []
+        var links = try expectedTombstones()
         for definition in indexes {
             let range = StoreKey.documents(of: definition.collection)
             try snapshot.log.tree.forEach(in: range) { (key, value) throws(EngineError) in
@@ -58,6 +61,27 @@ package struct IndexVerifier {
             }
         }
         return links.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    }
+
+    /// The links to what is left of documents.
+    private func expectedTombstones() throws(EngineError) -> [Link] {
+        var links: [Link] = []
+        try snapshot.log.tree.forEach(in: StoreKey.documents) { (key, value) throws(EngineError) in
+            let key = Array(key)
+            guard let place = Place(value), isUnchanged(place),
+                let document = try snapshot.document(key)
+            else { return true }
+            let isTombstone = try onDocument(key) { () throws(Malformed) in
+                try document.read { bytes throws(Malformed) in
+                    try EncodedDocument(bytes).value(snapshot.names) == nil
+                }
+            }
+            if isTombstone {
+                links.append(Link(key: TombstoneLink.key(toDocument: key), place: place))
+            }
+            return true
+        }
+        return links
     }
 
     /// The key that leads to a document; none where it does not exist.
@@ -97,7 +121,9 @@ package struct IndexVerifier {
 
     /// Whether a link is one of an index that is there still, and leads to what is.
     private func isCurrent(_ link: Link, _ known: [IndexDefinition]) -> Bool {
-        guard known.contains(where: { $0.entries.contains(link.key) }),
+        guard
+            TombstoneLink.isTombstone(link.key)
+                || known.contains(where: { $0.entries.contains(link.key) }),
             let found = try? snapshot.log.operation(at: link.place)
         else { return false }
         return snapshot.log.place(of: found.operation.key) == link.place
@@ -112,15 +138,23 @@ package struct IndexVerifier {
                 if wanted.place == there.place {
                     rightCount += 1
                 } else {
-                    note(wanted.place, "an index leads to \(there.place.position) instead")
+                    let what = wanted.isTombstone ? "the link to a tombstone" : "an index"
+                    note(wanted.place, "\(what) leads to \(there.place.position) instead")
                 }
                 (left, right) = (left.dropFirst(), right.dropFirst())
             case (let wanted?, let there)
             where there.map { wanted.key.lexicographicallyPrecedes($0.key) } ?? true:
-                note(wanted.place, "the document is missing in an index")
+                note(
+                    wanted.place,
+                    wanted.isTombstone
+                        ? "nothing links to the tombstone" : "the document is missing in an index")
                 left = left.dropFirst()
             case (_, let there?):
-                note(there.place, "an index has what its documents have not")
+                note(
+                    there.place,
+                    there.isTombstone
+                        ? "what is linked to as a tombstone is none"
+                        : "an index has what its documents have not")
                 right = right.dropFirst()
             case (_, nil): return
             }

@@ -60,24 +60,34 @@ struct LinkMender {
             changes.unlink(IndexEntry.range(collection: collection, number: number))
         }
         var links = DocumentLinks(kept, snapshot.names)
-        for collection in kept.keys.sorted() {
-            var changed: [(key: [UInt8], place: Place?)] = []
-            forEachChange(in: StoreKey.documents(of: collection)) { changed.append(($0, $1)) }
-            for (key, place) in changed {
-                guard let past = try snapshot.document(key, asOf: linked.commit) else {
-                    return false
-                }
-                for link in try links.keys(of: past, key) {
-                    try onStorage { () throws(StorageError) in try changes.unlink(link) }
-                }
-                guard let place else { continue }
-                try links.link(key, at: place, in: snapshot, &changes)
+        var changed: [(key: [UInt8], place: Place?)] = []
+        forEachChange(in: StoreKey.documents) { changed.append(($0, $1)) }
+        for (key, place) in changed {
+            guard let earlier = try earlierLinks(to: key, &links) else { return false }
+            try onStorage { () throws(StorageError) in
+                for link in earlier { try changes.unlink(link) }
             }
+            guard let place else { continue }
+            try links.link(key, at: place, in: snapshot, &changes)
         }
-        var made = DocumentLinks(new, snapshot.names)
+        var made = DocumentLinks(new, snapshot.names, linksTombstones: false)
         try made.linkAll(in: snapshot, &changes)
         changes.sort()
         return true
+    }
+
+    /// The links that a document had when they were right; nothing where its past is not known.
+    private func earlierLinks(
+        to key: [UInt8], _ links: inout DocumentLinks
+    ) throws(EngineError) -> [[UInt8]]? {
+        let tombstone = TombstoneLink.key(toDocument: key)
+        // Whether it was a tombstone says the tree, and of indexes there is nothing to know.
+        guard links.hasIndexes(ofDocument: key) else {
+            let isLinked = tombstone.withUnsafeBytes { snapshot.log.tree.find($0) != nil }
+            return isLinked ? [tombstone] : []
+        }
+        guard let past = try snapshot.document(key, asOf: linked.commit) else { return nil }
+        return try links.keys(of: past, key)
     }
 
     /// The indexes that have links, and those that were made since.

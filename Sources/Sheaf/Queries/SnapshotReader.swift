@@ -49,7 +49,7 @@ package final class SnapshotReader: QueryStore {
         }
         return CollectionDescription(
             name: name, keyPrefix: StoreKey.document(collection: number, id: []).bytes,
-            indexes: indexes, tombstones: nil,
+            indexes: indexes, tombstones: snapshot.tombstones(of: name),
             hasPendingChanges: pendingCollections.contains(number))
     }
 

@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 import SheafQuery
 import SheafStorage
@@ -60,21 +61,32 @@ struct SystemCollections: VirtualCollections {
         let reader = SnapshotReader(snapshot, virtual: self)
         var rows: [Object] = []
         for (number, name) in snapshot.directory.collections.enumerated() {
-            // What is left of documents that were deleted has keys as well, and is passed over.
-            var count: Int64 = 0
-            var tally = ScanTally()
-            try reader.scan(
-                StoreKey.documents(of: UInt16(number)), .any, skipping: 0,
-                filter: nil, &tally
-            ) { (documents) throws(QueryError) in
-                count += Int64(documents.count)
-                return nil
-            }
+            let keys = StoreKey.documents(of: UInt16(number))
+            let count =
+                if let tombstones = snapshot.tombstones(of: name) {
+                    snapshot.count(in: keys) - snapshot.count(in: tombstones)
+                } else {
+                    try Self.visit(keys, with: reader)
+                }
             rows.append([
-                "_id": .string(name), "name": .string(name), "documents": .integer(count),
+                "_id": .string(name), "name": .string(name), "documents": .integer(Int64(count)),
             ])
         }
         return rows
+    }
+
+    /// How many documents exist, asked of each of them.
+    private static func visit(
+        _ keys: KeyRange, with reader: SnapshotReader
+    ) throws(QueryError) -> Int {
+        var count = 0
+        var tally = ScanTally()
+        try reader.scan(keys, .any, skipping: 0, filter: nil, &tally) {
+            (documents) throws(QueryError) in
+            count += documents.count
+            return nil
+        }
+        return count
     }
 
     private func information(_ snapshot: DocumentSnapshot) -> [Object] {

@@ -51,7 +51,10 @@ package enum StoreKey: Hashable, Sendable {
         case (First.name, 3): self = .name(number)
         case (First.collection, 3): self = .collection(number)
         case (First.index, 5):
-            self = .index(collection: number, number: UInt16(bytes[3]) << 8 | UInt16(bytes[4]))
+            let index = UInt16(bytes[3]) << 8 | UInt16(bytes[4])
+            // Links to tombstones have the last number in place of that of an index.
+            guard index < .max else { return nil }
+            self = .index(collection: number, number: index)
         case (First.document, 4...):
             self = .document(collection: number, id: Array(bytes.dropFirst(3)))
         default: return nil

@@ -65,20 +65,7 @@ final class ExpressionCompiler {
                 return .dynamic { (frame) throws(QueryError) in try evaluator(frame).value }
             }
         case .arithmetic(let first, let steps):
-            var result = try compile(first)
-            let (range, text) = (expression.range, scope.text)
-            for step in steps {
-                let operation = step.operation
-                result = try Compiled.combine(result, try compile(step.operand)) {
-                    (left, right) throws(QueryError) in
-                    do throws(QueryError) {
-                        return try Operators.arithmetic(operation, left, right)
-                    } catch {
-                        throw error.located(at: range, in: text)
-                    }
-                }
-            }
-            return result
+            return try compileChain(first, steps, at: expression.range)
         case .conditional(let conditional): return try compile(conditional)
         case .call(let call): return try compile(call, at: expression.range)
         case .cast(let operand, let type):

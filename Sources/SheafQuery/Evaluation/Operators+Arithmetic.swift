@@ -6,7 +6,11 @@ extension Operators {
     package static func arithmetic(
         _ operation: ArithmeticOperator, _ left: Value?, _ right: Value?
     ) throws(QueryError) -> Value? {
-        if operation == .concatenate { return try concatenate(left, right) }
+        if operation == .concatenate {
+            var result = Concatenation(left)
+            try result.append(right)
+            return result.value
+        }
         switch (left, right) {
         case (.integer(let left), .integer(let right)):
             return integer(operation, left, right).map(Value.integer)
@@ -60,18 +64,5 @@ extension Operators {
         case .remainder: left.truncatingRemainder(dividingBy: right)
         case .concatenate: .nan
         }
-    }
-
-    private static func concatenate(
-        _ left: Value?, _ right: Value?
-    ) throws(QueryError) -> Value? {
-        guard case .string(let left) = left, case .string(let right) = right else {
-            return unfit([left, right], .string)
-        }
-        guard left.utf8.count + right.utf8.count <= QueryLimits.maximumTextLength else {
-            throw QueryError(
-                .limit, "a text has more than \(QueryLimits.maximumTextLength) bytes")
-        }
-        return .string(left + right)
     }
 }

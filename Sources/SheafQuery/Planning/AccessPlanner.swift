@@ -75,9 +75,8 @@ struct AccessPlanner {
     }
 
     private func candidates(forAll conditions: [Condition]) -> [AccessPath] {
-        var fields = FieldSets()
         var others: [Condition] = []
-        for condition in conditions { fields.add(condition, others: &others) }
+        let fields = FieldSets(conditions, others: &others)
         if fields.isEmpty { return [.nothing] }
         let isRestExact = others.isEmpty
         var found: [AccessPath] = []

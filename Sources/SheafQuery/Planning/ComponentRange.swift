@@ -162,5 +162,25 @@ package struct ComponentSet: Hashable, Sendable {
         return ComponentSet(found)
     }
 
-    func union(_ other: ComponentSet) -> ComponentSet { ComponentSet(ranges + other.ranges) }
+    /// What is in all of them; two by two, since one after the other takes the square of the time.
+    static func intersection(of sets: [ComponentSet]) -> ComponentSet {
+        var rest = sets
+        while rest.count > 1 {
+            rest = stride(from: 0, to: rest.count, by: 2).map { index in
+                index + 1 < rest.count ? rest[index].intersection(rest[index + 1]) : rest[index]
+            }
+        }
+        return rest.first ?? .all
+    }
+
+    /// Everything else.
+    var complement: ComponentSet {
+        var found: [ComponentRange] = []
+        var lower = ComponentRange.all.lower
+        for range in ranges {
+            found.append(ComponentRange(lower, range.lower))
+            lower = range.upper
+        }
+        return ComponentSet(found + [ComponentRange(lower, ComponentRange.all.upper)])
+    }
 }

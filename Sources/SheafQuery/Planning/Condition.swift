@@ -151,9 +151,8 @@ struct ConditionReader {
         // of nothing holds not even what is missing.
         guard isComplete else { return .never }
         guard !elements.isEmpty else { return .always }
-        var others = ComponentSet([.present]).intersection(ComponentSet(ComponentRange.notNull))
-        for point in points { others = others.intersection(point.complement) }
-        return .field(path, others)
+        let present = ComponentSet([.present]).intersection(ComponentSet(ComponentRange.notNull))
+        return .field(path, present.intersection(ComponentSet(points).complement))
     }
 
     private func test(
@@ -171,7 +170,7 @@ struct ConditionReader {
         return switch test {
         case .null: .field(path, ComponentSet(ComponentRange.notNull))
         case .missing: .field(path, ComponentSet([.present]))
-        case .yes, .no: .field(path, point.complement)
+        case .yes, .no: .field(path, ComponentSet([point]).complement)
         }
     }
 
@@ -218,13 +217,5 @@ extension ComparisonOperator {
         case .greater: .less
         case .greaterOrEqual: .lessOrEqual
         }
-    }
-}
-
-extension ComponentRange {
-    /// Everything else.
-    var complement: ComponentSet {
-        ComponentSet(
-            [ComponentRange(Self.all.lower, lower), ComponentRange(upper, Self.all.upper)])
     }
 }

@@ -10,28 +10,51 @@ struct FieldSets {
     /// Whether no document can have such fields.
     var isEmpty: Bool { sets.contains { $0.set.ranges.isEmpty } }
 
+    /// What all of some conditions leave; what is not about one field goes to the others.
+    init(_ conditions: [Condition], others: inout [Condition]) {
+        var found = Gathered()
+        for condition in conditions { gather(condition, &found, others: &others) }
+        sets = found.sets.map { ($0.path, ComponentSet.intersection(of: $0.sets)) }
+    }
+
+    /// The sets of each field, in the order in which the fields come.
+    private struct Gathered {
+        private(set) var sets: [(path: [String], sets: [ComponentSet])] = []
+        private var places: [[String]: Int] = [:]
+
+        mutating func narrow(_ path: [String], to set: ComponentSet) {
+            if let place = places[path] {
+                sets[place].sets.append(set)
+            } else {
+                places[path] = sets.count
+                sets.append((path, [set]))
+            }
+        }
+    }
+
     /// The values that are left to a field; none where nothing is known of it.
     func set(of path: [String]) -> ComponentSet? { sets.first { $0.path == path }?.set }
 
-    /// Takes a condition in; what is not about one field goes to the others.
-    mutating func add(_ condition: Condition, others: inout [Condition]) {
+    private mutating func gather(
+        _ condition: Condition, _ found: inout Gathered, others: inout [Condition]
+    ) {
         switch condition {
-        case .field(let path, let set): narrow(path, to: set)
+        case .field(let path, let set): found.narrow(path, to: set)
         case .somewhereIn(let path, let set):
-            narrow(path, to: set)
+            found.narrow(path, to: set)
             isInexact = true
         case .all(let conditions):
-            for condition in conditions { add(condition, others: &others) }
+            for condition in conditions { gather(condition, &found, others: &others) }
         case .any(let conditions):
             // Branches about one field are one set.
             guard let (path, set, isExact) = Self.single(conditions) else {
                 others.append(condition)
                 return
             }
-            narrow(path, to: set)
+            found.narrow(path, to: set)
             if !isExact { isInexact = true }
         case .always: break
-        case .never: narrow([], to: ComponentSet([]))
+        case .never: found.narrow([], to: ComponentSet([]))
         case .anything: others.append(condition)
         }
     }
@@ -41,34 +64,26 @@ struct FieldSets {
         !isInexact && sets.allSatisfy { paths.contains($0.path) }
     }
 
-    private mutating func narrow(_ path: [String], to set: ComponentSet) {
-        guard let index = sets.firstIndex(where: { $0.path == path }) else {
-            sets.append((path, set))
-            return
-        }
-        sets[index].set = sets[index].set.intersection(set)
-    }
-
     private static func single(
         _ conditions: [Condition]
     ) -> (path: [String], set: ComponentSet, isExact: Bool)? {
-        var found: (path: [String], set: ComponentSet, isExact: Bool)?
+        var common: [String]?
+        var ranges: [ComponentRange] = []
+        var isExact = true
         for condition in conditions {
-            let (path, set, isExact): ([String], ComponentSet, Bool)
+            let (path, set): ([String], ComponentSet)
             switch condition {
-            case .field(let field, let values): (path, set, isExact) = (field, values, true)
+            case .field(let field, let values): (path, set) = (field, values)
             case .somewhereIn(let field, let values):
-                (path, set, isExact) = (field, values, false)
+                (path, set) = (field, values)
+                isExact = false
             default: return nil
             }
-            guard let known = found else {
-                found = (path, set, isExact)
-                continue
-            }
-            guard known.path == path else { return nil }
-            found = (path, known.set.union(set), known.isExact && isExact)
+            guard path == common ?? path else { return nil }
+            common = path
+            ranges += set.ranges
         }
-        return found
+        return common.map { ($0, ComponentSet(ranges), isExact) }
     }
 }
 

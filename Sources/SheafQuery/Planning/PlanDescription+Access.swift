@@ -115,14 +115,17 @@ extension PlanDescriber {
         _ source: SourcePlan, _ ranges: [KeyRange], _ isReversed: Bool, _ tally: AccessTally?,
         _ filter: Expression?
     ) -> PlanOperator {
-        let prefix = source.collection?.keyPrefix ?? []
-        let id = IndexDescription.Field([Row.idName], isDescending: false)
-        let spans = SpanText([id], behind: prefix)
         var scan = leaf(
-            "scan", source, "", spans: ranges.compactMap(spans.text),
-            rows: count(ranges), tally, filter)
+            "scan", source, "", spans: ids(ranges, source), rows: count(ranges), tally, filter)
         scan.turn(isReversed)
         return scan
+    }
+
+    /// Which ids are in ranges of the keys of documents.
+    private func ids(_ ranges: [KeyRange], _ source: SourcePlan) -> [String] {
+        let id = IndexDescription.Field([Row.idName], isDescending: false)
+        let spans = SpanText([id], behind: source.collection?.keyPrefix ?? [])
+        return ranges.compactMap(spans.text)
     }
 
     private func index(
@@ -156,7 +159,7 @@ extension PlanDescriber {
                 rows: rows, nil)
             found.add("index", .string(scan.index.name))
         } else {
-            found = leaf("countScan", source, "", rows: rows, nil)
+            found = leaf("countScan", source, "", spans: ids(counted.of, source), rows: rows, nil)
         }
         found.measure(tally?.rows)
         if tally != nil {

@@ -155,7 +155,10 @@ package struct CollectionDescription: Sendable {
     /// What the keys of its documents begin with; their ids follow.
     package let keyPrefix: [UInt8]
     package let indexes: [IndexDescription]
-    /// The keys of what is left of deleted documents; they are among those of the documents.
+    /// A key for each document of which only something is left, and whose other key is among those
+    /// of the documents.
+    ///
+    /// Nothing where nobody knows how many there are. The ids follow the lower bound.
     package let tombstones: KeyRange?
     /// Whether there are changes that keys do not tell of: they are visited behind each scan.
     package let hasPendingChanges: Bool
@@ -173,6 +176,18 @@ package struct CollectionDescription: Sendable {
 
     /// The keys of all documents.
     package var keys: KeyRange { .prefix(keyPrefix) }
+
+    /// The keys of what is left of those documents whose keys would be in `range`.
+    func tombstones(in range: KeyRange) -> KeyRange? {
+        guard let tombstones else { return nil }
+        func moved(_ bound: [UInt8]) -> [UInt8]? {
+            guard bound.starts(with: keyPrefix) else { return nil }
+            return tombstones.lower + bound.dropFirst(keyPrefix.count)
+        }
+        return KeyRange(
+            from: moved(range.lower) ?? tombstones.lower,
+            to: range.upper.flatMap(moved) ?? tombstones.upper)
+    }
 }
 
 /// An index as a plan sees it.

@@ -309,10 +309,8 @@ final class SelectPlanner {
         case .nothing: return ([], [])
         case .index(let scan): return (scan.ranges, [])
         case .documents(let ranges, _):
-            guard let tombstones = collection.tombstones, ranges == [collection.keys] else {
-                return nil
-            }
-            return (ranges, [tombstones])
+            let tombstones = ranges.compactMap { collection.tombstones(in: $0) }
+            return tombstones.count == ranges.count ? (ranges, tombstones) : nil
         default: return nil
         }
     }

@@ -41,9 +41,8 @@ struct Adviser {
     private func conjunction(
         _ conditions: [Condition], _ wishes: IndexWishes
     ) -> [AdvisedFields] {
-        var sets = FieldSets()
         var others: [Condition] = []
-        for condition in conditions { sets.add(condition, others: &others) }
+        let sets = FieldSets(conditions, others: &others)
         guard !sets.isEmpty, let fields = AdvisedFields(sets, wishes) else { return [] }
         if !fields.points.isEmpty || !fields.tail.isEmpty { return [fields] }
         for case .any(let branches) in others {
@@ -58,9 +57,8 @@ struct Adviser {
         guard branches.count <= PlanHints().maximumScans else { return [] }
         var all: [AdvisedFields] = []
         for branch in branches {
-            var sets = FieldSets()
             var others: [Condition] = []
-            sets.add(branch, others: &others)
+            let sets = FieldSets([branch], others: &others)
             if sets.isEmpty { continue }
             guard let fields = AdvisedFields(sets, IndexWishes()) else { continue }
             guard !fields.points.isEmpty || !fields.tail.isEmpty else { return [] }

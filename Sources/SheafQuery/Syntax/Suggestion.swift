@@ -1,5 +1,8 @@
 /// Which word somebody may have meant.
 package enum Suggestion {
+    /// Longer words are nobody's slip.
+    private static let maximumLength = 64
+
     /// The nearest of some keywords; nil where none is near.
     static func nearest(to word: String, of keywords: [Keyword]) -> Keyword? {
         nearest(to: word, among: keywords.map(\.rawValue)).flatMap { Keyword(rawValue: $0) }
@@ -7,6 +10,8 @@ package enum Suggestion {
 
     /// The nearest of some words, whose case does not matter; nil where none is near.
     package static func nearest(to word: String, among words: [String]) -> String? {
+        // Of long words each candidate would take the square of the length.
+        guard word.utf8.count <= maximumLength else { return nil }
         let letters = Array(word.lowercased().utf8)
         var best: (word: String, distance: Int)?
         for candidate in words {

@@ -62,8 +62,10 @@ final class Checkpoint {
         static let pageCount = 64
         static let fileCount = 68
         static let hash = 72
-        static let linkedThrough = 80
-        static let reserved = 88
+        /// Here earlier writers say up to where other links were right: zero now, and not read.
+        static let formerlyLinkedThrough = 80
+        static let linkedThrough = 88
+        static let reserved = 96
         static let checksum = headerLength - 8
     }
 

@@ -1,0 +1,91 @@
+import SheafDocument
+
+/// What operators of one precedence make of values, one behind the other.
+protocol OperatorChain {
+    /// Begins with the value on the left.
+    init(_ value: Value?)
+    mutating func append(
+        _ operation: ArithmeticOperator, _ value: Value?
+    ) throws(QueryError)
+    var value: Value? { get }
+}
+
+extension Concatenation: OperatorChain {
+    mutating func append(
+        _ operation: ArithmeticOperator, _ value: Value?
+    ) throws(QueryError) {
+        try append(value)
+    }
+}
+
+/// Operators whose results are numbers.
+private struct Calculation: OperatorChain {
+    private(set) var value: Value?
+
+    init(_ value: Value?) {
+        self.value = value
+    }
+
+    mutating func append(
+        _ operation: ArithmeticOperator, _ value: Value?
+    ) throws(QueryError) {
+        self.value = try Operators.arithmetic(operation, self.value, value)
+    }
+}
+
+extension ExpressionCompiler {
+    /// A chain of operators; a long one is walked, and not called step within step.
+    func compileChain(
+        _ first: Expression, _ steps: [ArithmeticStep], at range: SourceRange
+    ) throws(QueryError) -> Compiled {
+        let text = scope.text
+        if steps.count == 1 {
+            let operation = steps[0].operation
+            return try Compiled.combine(try compile(first), try compile(steps[0].operand)) {
+                (left, right) throws(QueryError) in
+                do throws(QueryError) {
+                    return try Operators.arithmetic(operation, left, right)
+                } catch {
+                    throw error.located(at: range, in: text)
+                }
+            }
+        }
+        do throws(QueryError) {
+            // Nothing binds as tight as `||` but itself.
+            return steps[0].operation == .concatenate
+                ? try compile(first, steps, as: Concatenation.self, at: range)
+                : try compile(first, steps, as: Calculation.self, at: range)
+        } catch {
+            throw error.located(at: range, in: text)
+        }
+    }
+
+    private func compile<Chain: OperatorChain>(
+        _ first: Expression, _ steps: [ArithmeticStep], as: Chain.Type, at range: SourceRange
+    ) throws(QueryError) -> Compiled {
+        let start = try compile(first)
+        var known: Chain?
+        if case .constant(let value) = start { known = Chain(value) }
+        var rest: [(operation: ArithmeticOperator, operand: Evaluator)] = []
+        for step in steps {
+            let operand = try compile(step.operand)
+            if rest.isEmpty, case .constant(let value) = operand, known != nil {
+                try known?.append(step.operation, value)
+            } else {
+                rest.append((step.operation, operand.evaluator))
+            }
+        }
+        if let known, rest.isEmpty { return .constant(known.value) }
+        let (text, first, beginning, others) = (scope.text, start.evaluator, known, rest)
+        return .dynamic { (frame) throws(QueryError) in
+            var chain = if let beginning { beginning } else { Chain(try first(frame)) }
+            for (operation, operand) in others {
+                let value = try operand(frame)
+                do throws(QueryError) { try chain.append(operation, value) } catch {
+                    throw error.located(at: range, in: text)
+                }
+            }
+            return chain.value
+        }
+    }
+}

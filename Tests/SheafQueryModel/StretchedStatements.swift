@@ -1,0 +1,61 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafTestSupport
+
+/// Statements of which one part is as long, or as deep, as it may be; each is measured.
+package struct StretchedStatements {
+    package private(set) var timings: [StatementTiming] = []
+    private let life: QueryLife
+
+    /// Makes a store of a few documents with some indexes.
+    package init() throws {
+        life = try QueryLife(seed: 1)
+        for number in 0..<8 {
+            try life.execute(
+                "INSERT INTO t DOCUMENTS ({'_id': \(number), 'a': \(number), 'b': 'text \(number)', "
+                    + "'l': [1, 2, 3], 'c': {'d': \(number % 2)}})")
+        }
+        for index in ["by_a ON t (a)", "by_b ON t (b, a)", "by_d ON t (c.d DESC)"] {
+            try life.execute("CREATE INDEX \(index)")
+        }
+        try life.flush()
+    }
+
+    /// Runs each form, plain and below EXPLAIN, PROFILE and ADVISE, for so many terms.
+    package mutating func run(terms: Int, depth: Int = 60) {
+        for form in Self.chains + Self.lists + Self.clauses { run(form, terms) }
+        for form in Self.nests { run(form, depth) }
+    }
+
+    private mutating func run(_ form: Form, _ count: Int) {
+        let text = form.text(count)
+        for prefix in ["", "EXPLAIN ", "PROFILE ", "ADVISE "] {
+            measure("\(prefix)\(form.name) \(count)", prefix + text)
+        }
+    }
+
+    /// Notes how long a statement takes, from its text to its last row.
+    @discardableResult
+    package mutating func measure(_ name: String, _ text: String) -> StatementTiming {
+        let started = ThreadTime.microseconds()
+        var isRun = true
+        do throws(QueryError) {
+            let outcome = try life.execute(text)
+            for item in outcome.rows.items { _ = try item.object(outcome.reader.names) }
+        } catch {
+            isRun = false
+        }
+        let microseconds = ThreadTime.microseconds() - started
+        let timing = StatementTiming(
+            name: name, length: text.utf8.count, microseconds: microseconds, isRun: isRun)
+        timings.append(timing)
+        return timing
+    }
+
+    /// A statement that grows with a number.
+    package struct Form: Sendable {
+        package let name: String
+        package let text: @Sendable (Int) -> String
+    }
+}

@@ -1,0 +1,167 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// How many documents there are, without a look at them.
+@Suite struct TombstoneTests {
+    private let clock = FakeClock()
+    private let life: IndexLife
+
+    init() throws {
+        life = try IndexLife(seed: 1, clock)
+    }
+
+    private func insert(_ ids: Range<Int64>, into life: IndexLife) throws {
+        try life.commit(
+            ids.map { DocumentChange("cars", .integer($0), .insert(["a": 1], onConflict: .merge)) })
+    }
+
+    private func counts(_ life: IndexLife) throws -> [Int] {
+        try life.check("\(life.store.snapshot().commit)")
+        let snapshot = life.engine.snapshot()
+        let keys = snapshot.count(in: StoreKey.documents(of: 0))
+        let tombstones = try #require(snapshot.tombstones(of: "cars"))
+        return [keys, snapshot.count(in: tombstones)]
+    }
+
+    @Test func `what is deleted, comes back or is evicted is counted right`() throws {
+        try insert(0..<9, into: life)
+        #expect(try counts(life) == [9, 0])
+        try life.commit([4, 5, 6].map { DocumentChange("cars", $0, .delete) })
+        #expect(try counts(life) == [9, 3])
+        try insert(5..<6, into: life)
+        #expect(try counts(life) == [9, 2])
+        try life.commit([DocumentChange("cars", 4, .evict), DocumentChange("cars", 7, .evict)])
+        #expect(try counts(life) == [7, 1])
+        // Once there and back in one commit.
+        try life.commit([
+            DocumentChange("cars", 1, .delete),
+            DocumentChange("cars", 1, .insert(["a": 2], onConflict: .merge)),
+            DocumentChange("cars", 2, .delete), DocumentChange("cars", 2, .evict),
+        ])
+        #expect(try counts(life) == [6, 1])
+    }
+
+    @Test func `what others deleted is a tombstone, also where nobody has seen it before`() throws {
+        let other = try IndexLife(seed: 2, clock)
+        try insert(0..<3, into: other)
+        try other.commit([DocumentChange("cars", 1, .delete)])
+        try other.store.flush()
+        let snapshot = other.engine.snapshot()
+        let changes = try (0..<3 as Range<Int64>).map { id in
+            let key = try #require(try snapshot.key(collection: "cars", id: .integer(id)))
+            let document = try #require(try snapshot.document(key))
+            let bytes = try document.read {
+                try EncodedDocument($0).renamed(from: snapshot.names, to: NameTable())
+            }
+            return DocumentChange("cars", .integer(id), .join(bytes))
+        }
+        try life.commit(changes)
+        #expect(try counts(life) == [3, 1])
+        // A change that had not seen the deletion brings the document back.
+        try insert(1..<2, into: life)
+        #expect(try counts(life) == [3, 0])
+        #expect(try counts(other) == [3, 1])
+    }
+
+    @Test func `only what is deleted or comes back touches links`() throws {
+        func touchesLinks(_ action: DocumentChange.Action) throws -> Bool {
+            var touches = false
+            _ = try life.engine.commit([DocumentChange("cars", 1, action)]) {
+                batch throws(StorageError) in
+                touches = !batch.links.isEmpty
+                return try life.store.append(batch)
+            }
+            return touches
+        }
+        #expect(try !touchesLinks(.insert(["a": 1], onConflict: .fail)))
+        #expect(try !touchesLinks(.edit([.set(path: ["a"], to: 2)])))
+        #expect(try touchesLinks(.delete))
+        #expect(try touchesLinks(.insert(["a": 1], onConflict: .fail)))
+        #expect(try !touchesLinks(.insert(["a": 3], onConflict: .merge)))
+        #expect(try !touchesLinks(.evict))
+        #expect(try counts(life) == [0, 0])
+    }
+
+    @Test func `links to tombstones that are wrong are found`() throws {
+        try insert(1..<3, into: life)
+        try life.commit([DocumentChange("cars", 2, .delete)])
+        try life.store.flush()
+        let snapshot = life.engine.snapshot()
+        var links: [[UInt8]] = []
+        snapshot.forEachEntry(in: TombstoneTests.links) { link, _ in
+            links.append(Array(link))
+            return true
+        }
+        let living = TombstoneTests.links.lower + SortKey.identity(of: 1)
+        let key = StoreKey.document(collection: 0, id: SortKey.identity(of: 1)).bytes
+        let place = try #require(key.withUnsafeBytes { snapshot.log.place(of: $0) })
+        func damage(_ change: (inout LinkChanges) throws -> Void) throws -> [String] {
+            var batch = WriteBatch()
+            try change(&batch.links)
+            batch.keepsLinks = true
+            try batch.put(StoreKey.site.bytes, life.engine.site.bytes)
+            _ = try life.store.append(batch)
+            try life.store.flush()
+            return try IndexVerifier.verify(life.engine.snapshot()).findings.map(\.reason)
+        }
+        #expect(links.count == 1)
+        #expect(try damage { _ in } == [])
+        let elsewhere = try damage { try $0.link(links[0], to: place) }
+        #expect(elsewhere.map { $0.hasPrefix("the link to a tombstone leads to ") } == [true])
+        #expect(try damage { try $0.unlink(links[0]) } == ["nothing links to the tombstone"])
+        #expect(
+            try damage { try $0.link(living, to: place) }.sorted() == [
+                "nothing links to the tombstone", "what is linked to as a tombstone is none",
+            ])
+    }
+
+    @Test(arguments: [false, true])
+    func `a checkpoint of before there were links to tombstones is not misread`(
+        _ isFollowed: Bool
+    ) throws {
+        try insert(0..<9, into: life)
+        try life.createIndex("by a", on: "cars", [.init(["a"])])
+        try life.commit([4, 5, 6].map { DocumentChange("cars", $0, .delete) })
+        // Such a store has the other links alone.
+        var batch = WriteBatch()
+        batch.keepsLinks = true
+        batch.links.unlink(TombstoneTests.links)
+        try batch.put(StoreKey.site.bytes, life.engine.site.bytes)
+        _ = try life.store.append(batch)
+        try life.store.flush()
+        try life.store.writeCheckpoint()
+        let name = try #require(try life.volume.names().first { $0.hasSuffix(".checkpoint") })
+        if isFollowed { try insert(6..<7, into: life) }
+        try life.store.close()
+        try makeEarlier(name)
+        let store = try StoreEngine(opening: life.volume, options: IndexLife.options(3, clock))
+        let linked = store.snapshot().linked
+        let engine = try DocumentEngine(store)
+        #expect(linked == .none && engine.linkFailure == nil)
+        let verified = try IndexVerifier.verify(engine.snapshot())
+        #expect(verified.findings == [] && verified.rightCount == 9)
+        let tombstones = try #require(engine.snapshot().tombstones(of: "cars"))
+        #expect(engine.snapshot().count(in: tombstones) == (isFollowed ? 2 : 3))
+    }
+
+    /// All links to tombstones of the first collection.
+    private static let links = KeyRange.prefix([0xFF, 0, 0, 0xFF, 0xFF])
+
+    /// Writes up to where links are right to the place where an earlier writer had it.
+    private func makeEarlier(_ name: String) throws {
+        let file = try life.volume.open(name, .write)
+        defer { file.close() }
+        var header = Array(try #require(life.volume.snapshotFiles()[name]).prefix(4_160))
+        #expect(header[88..<96].contains { $0 != 0 })
+        header.replaceSubrange(80..<96, with: header[88..<96] + [UInt8](repeating: 0, count: 8))
+        let checksum = header.prefix(4_152).withUnsafeBytes { XXH3.hash64($0) }
+        header.replaceSubrange(
+            4_152..., with: withUnsafeBytes(of: checksum.littleEndian, Array.init))
+        try header.span.withUnsafeBytes { try file.writeFully($0, at: 0) }
+        try file.synchronize()
+    }
+}
