@@ -1,6 +1,7 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafQuery
 import SheafStorage
 import SheafTestSupport
 import Testing
