@@ -32,7 +32,8 @@ struct ParallelScan {
         _ body: (FoundDocuments) throws(QueryError) -> Bool
     ) throws(QueryError) -> Bool {
         let count = (places.count + Self.partLength - 1) / Self.partLength
-        let parts = (0..<count).map { number in
+        // One thread has each at a time: first the one that searches, then this one.
+        nonisolated(unsafe) let parts = (0..<count).map { number in
             let start = number * Self.partLength
             let end = min(start + Self.partLength, places.count)
             return FoundDocuments(UnsafeBufferPointer(rebasing: places[start..<end]))
@@ -48,8 +49,7 @@ struct ParallelScan {
 
 /// What one part of a scan has found.
 ///
-/// One thread has it at a time: first the one that searches, then the one that reads.
-final class FoundDocuments: @unchecked Sendable {
+final class FoundDocuments {
     private let places: UnsafeBufferPointer<Place>
     private var fields: [EncodedObject] = []
     private var stored: [StoredBytes] = []

@@ -131,11 +131,13 @@ private struct Loop {
         }
         let outer = frame.variables[step.variable]
         defer { frame.variables[step.variable] = outer }
+        let isNested = depth > 0 || frame.loopDepth > 1
+        let limit = isNested ? QueryLimits.maximumNestedSteps : QueryLimits.maximumLoopSteps
         for element in elements {
             frame.loopSteps += 1
-            guard frame.loopSteps <= QueryLimits.maximumLoopSteps else {
-                throw QueryError(
-                    .limit, "a loop takes more than \(QueryLimits.maximumLoopSteps) steps")
+            guard frame.loopSteps <= limit else {
+                let loop = isNested ? "a loop within a loop" : "a loop"
+                throw QueryError(.limit, "\(loop) takes more than \(limit) steps")
             }
             frame.variables[step.variable] = element
             if let unknown = try run(depth + 1, frame, &isStopped, body) { return unknown }

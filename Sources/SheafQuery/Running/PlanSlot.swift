@@ -19,7 +19,7 @@ package struct PlanState: Equatable, Sendable {
 }
 
 /// What a plan is made of besides the statement.
-struct PlanBasis {
+struct PlanBasis: Sendable {
     let state: PlanState
     let arguments: [String: Value]
     let isStrict: Bool
@@ -46,10 +46,10 @@ struct PlanBasis {
 
 /// Keeps the last plan of a statement, for those who run it again before anything changes.
 package final class PlanSlot: Sendable {
-    private struct Kept: @unchecked Sendable {
+    private struct Kept: Sendable {
         let basis: PlanBasis
-        /// Nobody changes a plan when it is made, and its closures hold constants alone.
-        let plan: SelectPlan
+        // Nobody changes a plan when it is made, and its closures hold constants alone.
+        nonisolated(unsafe) let plan: SelectPlan
     }
 
     private let kept = Mutex<Kept?>(nil)

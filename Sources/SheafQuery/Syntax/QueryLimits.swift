@@ -12,8 +12,11 @@ package enum QueryLimits {
     package static let maximumTextLength = 16 << 20
     /// The elements of an array that a function makes, and the parts of a value that is made.
     package static let maximumElements = 1 << 20
-    /// The elements that a loop and those within it may visit, for one row.
+    /// The elements that a loop may visit, for one row.
     package static let maximumLoopSteps = 1 << 20
+    /// The elements that loops within one another may visit together: a short text can ask for very
+    /// many.
+    package static let maximumNestedSteps = 1 << 18
     package static let maximumJoins = 16
     /// The fields of an index.
     package static let maximumIndexFields = 16

@@ -66,10 +66,10 @@ extension LogSnapshot {
 /// The places of large ranges in the order of the log, as long as the state that they are of is the
 /// newest: to sort them again would take a quarter of each scan.
 final class LogOrders: Sendable {
-    private struct Order: @unchecked Sendable {
+    private struct Order: Sendable {
         let range: KeyRange
-        /// Nobody changes it any more.
-        let batch: PlaceBatch
+        // Nobody changes it any more.
+        nonisolated(unsafe) let batch: PlaceBatch
     }
 
     private let orders = Mutex<[Order]>([])
@@ -79,9 +79,7 @@ final class LogOrders: Sendable {
     private static let mostPlaces = PlaceBatch.sortedTogether
 
     func batch(of range: KeyRange) -> PlaceBatch? {
-        orders.withLock { orders in
-            orders.first { $0.range == range }.map { Order(range: $0.range, batch: $0.batch) }
-        }?.batch
+        orders.withLock { orders in orders.first { $0.range == range } }?.batch
     }
 
     func keep(_ batch: PlaceBatch, of range: KeyRange) {
