@@ -66,6 +66,7 @@ package struct KeyRange: Hashable, Sendable {
 
     /// The same keys as fewest ranges, in order and apart from each other.
     package static func union(_ ranges: [KeyRange]) -> [KeyRange] {
+        if ranges.count == 1, !ranges[0].isEmpty { return ranges }
         let sorted = ranges.filter { !$0.isEmpty }.sorted {
             $0.lower.lexicographicallyPrecedes($1.lower)
         }

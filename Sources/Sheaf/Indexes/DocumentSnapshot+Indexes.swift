@@ -8,7 +8,9 @@ extension DocumentSnapshot {
         guard log.linked.commit == log.commit,
             let number = directory.number(ofCollection: collection)
         else { return [] }
-        return (directory.indexes[number] ?? []).filter { $0.since <= log.commit }
+        guard let all = directory.indexes[number] else { return [] }
+        return all.allSatisfy { $0.since <= log.commit }
+            ? all : all.filter { $0.since <= log.commit }
     }
 
     /// The links to what is left of documents of a collection that do not exist, in the order of

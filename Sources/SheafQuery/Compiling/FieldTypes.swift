@@ -34,17 +34,21 @@ package struct FieldTypes: Sendable {
 
     /// The part of a field that is meant; none for what shows.
     package func part(of name: String) -> Part? {
+        // Hardly any statement declares types, and every path asks for them.
+        guard !declared.isEmpty else { return isStrict ? .register : nil }
         if let found = declared[Array(name.utf8)] { return found.part }
         return isStrict ? .register : nil
     }
 
     /// The types of what lies in a field.
     package func fields(of name: String) -> FieldTypes {
-        declared[Array(name.utf8)]?.fields ?? FieldTypes(isStrict: false)
+        guard !declared.isEmpty else { return FieldTypes(isStrict: false) }
+        return declared[Array(name.utf8)]?.fields ?? FieldTypes(isStrict: false)
     }
 
     /// The types of the fields of a declared map, where these are not what they show.
     func typesOfMap(at path: [String]) -> FieldTypes? {
+        guard !declared.isEmpty else { return nil }
         var types = self
         for name in path.dropLast() { types = types.fields(of: name) }
         guard let last = path.last, types.part(of: last) == .map else { return nil }

@@ -201,7 +201,7 @@ struct AccessPlanner {
 
     /// Two indexes at once, where each alone comes to many more documents than are asked for.
     private func intersection(of paths: [AccessPath]) -> AccessPath? {
-        guard !collection.hasPendingChanges else { return nil }
+        guard !collection.hasPendingChanges, collection.indexes.count > 1 else { return nil }
         let scans = paths.filter {
             if case .index(let scan) = $0.access { return !scan.isCovering && !$0.isExact }
             return false

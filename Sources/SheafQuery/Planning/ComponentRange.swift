@@ -52,15 +52,28 @@ package struct ComponentRange: Hashable, Sendable {
 
     /// All values that can be compared with `value`; nothing can be with null and missing.
     package static func kind(of value: Value) -> ComponentRange? {
-        let bytes = component(of: value)
-        guard let first = bytes.first else { return nil }
         switch value {
-        case .null: return nil
-        case .bool:
-            return ComponentRange(
-                .before(component(of: .bool(false))), .behind(component(of: .bool(true))))
-        default: return ComponentRange(.before([first]), .behind([first]))
+        case .null: nil
+        case .bool: booleans
+        case .integer, .float: numbers
+        case .string: strings
+        case .bytes: bytes
+        case .array: arrays
+        case .object: objects
         }
+    }
+
+    private static let booleans = ComponentRange(
+        .before(component(of: .bool(false))), .behind(component(of: .bool(true))))
+    private static let numbers = all(like: .integer(0))
+    private static let strings = all(like: .string(""))
+    private static let bytes = all(like: .bytes([]))
+    private static let arrays = all(like: .array([]))
+    private static let objects = all(like: .object(Object()))
+
+    private static func all(like value: Value) -> ComponentRange {
+        let tag = [component(of: value)[0]]
+        return ComponentRange(.before(tag), .behind(tag))
     }
 
     /// The values for which a comparison with `value` is true, in order.
@@ -131,6 +144,10 @@ package struct ComponentSet: Hashable, Sendable {
     package let ranges: [ComponentRange]
 
     init(_ ranges: [ComponentRange]) {
+        if ranges.count == 1, !ranges[0].isEmpty {
+            self.ranges = ranges
+            return
+        }
         let sorted = ranges.filter { !$0.isEmpty }.sorted { $0.lower.precedes($1.lower) }
         var merged: [ComponentRange] = []
         for range in sorted {

@@ -20,15 +20,26 @@ struct FieldSets {
     /// The sets of each field, in the order in which the fields come.
     private struct Gathered {
         private(set) var sets: [(path: [String], sets: [ComponentSet])] = []
+        /// Where the fields are, once there are many.
         private var places: [[String]: Int] = [:]
 
+        private static let few = 8
+
         mutating func narrow(_ path: [String], to set: ComponentSet) {
-            if let place = places[path] {
+            if let place = place(of: path) {
                 sets[place].sets.append(set)
-            } else {
-                places[path] = sets.count
-                sets.append((path, [set]))
+                return
             }
+            sets.append((path, [set]))
+            if sets.count == Self.few {
+                for (place, field) in sets.enumerated() { places[field.path] = place }
+            } else if sets.count > Self.few {
+                places[path] = sets.count - 1
+            }
+        }
+
+        private func place(of path: [String]) -> Int? {
+            sets.count < Self.few ? sets.firstIndex { $0.path == path } : places[path]
         }
     }
 
@@ -107,6 +118,12 @@ struct IndexSpans {
             else { break }
             used.append(field.path)
             guard set.isPoints else {
+                if prefixes.count == 1, set.ranges.count == 1 {
+                    let range = set.ranges[0].keys(
+                        behind: prefixes[0], isDescending: field.isDescending)
+                    (ranges, usedPaths, fixedPaths) = (KeyRange.union([range]), used, fixed)
+                    return
+                }
                 ranges = KeyRange.union(
                     prefixes.flatMap { prefix in
                         set.ranges.map {
@@ -117,6 +134,10 @@ struct IndexSpans {
                 return
             }
             if set.ranges.count == 1 { fixed.append(field.path) }
+            if prefixes.count == 1, set.ranges.count == 1, !field.isDescending {
+                prefixes[0].append(contentsOf: set.ranges[0].lower.bytes)
+                continue
+            }
             prefixes = prefixes.flatMap { prefix in
                 set.ranges.map { range in
                     let bytes = range.lower.bytes

@@ -154,6 +154,8 @@ package struct CollectionDescription: Sendable {
     package let name: String
     /// What the keys of its documents begin with; their ids follow.
     package let keyPrefix: [UInt8]
+    /// The keys of all documents.
+    package let keys: KeyRange
     package let indexes: [IndexDescription]
     /// A key for each document of which only something is left, and whose other key is among those
     /// of the documents.
@@ -169,13 +171,11 @@ package struct CollectionDescription: Sendable {
     ) {
         self.name = name
         self.keyPrefix = keyPrefix
+        keys = .prefix(keyPrefix)
         self.indexes = indexes
         self.tombstones = tombstones
         self.hasPendingChanges = hasPendingChanges
     }
-
-    /// The keys of all documents.
-    package var keys: KeyRange { .prefix(keyPrefix) }
 
     /// The keys of what is left of those documents whose keys would be in `range`.
     func tombstones(in range: KeyRange) -> KeyRange? {

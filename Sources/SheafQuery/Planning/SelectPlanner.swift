@@ -26,10 +26,8 @@ final class SelectPlanner {
                 .limit, "#max_joins forbids more than \(hints.maximumJoins) joins",
                 at: select.joins[hints.maximumJoins].source.name.range, in: environment.text)
         }
-        for source in [select.source] + select.joins.map(\.source) {
-            try compiler.scope.add(source, isStrict: environment.isStrict)
-            try environment.checkVirtual(source)
-        }
+        try add(select.source)
+        for join in select.joins { try add(join.source) }
         let isGrouped = try checkGrouping()
         let condition = try knownCondition()
         let joins = try planJoins()
@@ -57,6 +55,11 @@ final class SelectPlanner {
         plan.variableCount = compiler.scope.variableCount
         plan.countedRanges = countedRanges(of: plan, path)
         return plan
+    }
+
+    private func add(_ source: Source) throws(QueryError) {
+        try compiler.scope.add(source, isStrict: environment.isStrict)
+        try environment.checkVirtual(source)
     }
 
     // MARK: Conditions
@@ -246,10 +249,10 @@ final class SelectPlanner {
 
     /// Whether rows are grouped; refuses what cannot be.
     func checkGrouping() throws(QueryError) -> Bool {
-        var expressions = select.ordering.terms.map(\.expression)
-        if let having = select.having { expressions.append(having) }
-        for case .expression(let expression, _) in select.columns { expressions.append(expression) }
-        let isGrouped = !select.groups.isEmpty || expressions.contains(where: \.hasAggregate)
+        let isGrouped =
+            !select.groups.isEmpty || select.having?.hasAggregate == true
+            || select.columns.contains { $0.expression?.hasAggregate == true }
+            || select.ordering.terms.contains { $0.expression.hasAggregate }
         if let having = select.having, !isGrouped {
             throw compiler.error(
                 .meaning, "HAVING is about groups, and there are none",

@@ -147,6 +147,11 @@ package enum ResultColumn: Sendable {
     /// `*`, or `orders.*`.
     case all(qualifier: Name?, at: SourceRange)
     case expression(Expression, alias: Name?)
+
+    var expression: Expression? {
+        if case .expression(let expression, _) = self { return expression }
+        return nil
+    }
 }
 
 package struct OrderTerm: Sendable {

@@ -1,0 +1,75 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import Testing
+
+/// A statement that comes again is run by the plan of its last run, which must not be seen.
+@Suite struct KeptPlanTests {
+    private let store: InterpolationStore
+
+    init() throws {
+        store = try InterpolationStore()
+    }
+
+    @Test func `equal values that are not the same have plans of their own`() throws {
+        let statement: Query = "SELECT :v AS v FROM t"
+        let values: [Value] = [
+            .integer(1), .float(1), .float(0), .float(-0.0), .string("\u{e9}"),
+            .string("e\u{301}"), .bool(true), .null, .bytes([1]),
+        ]
+        for value in values + values.reversed() {
+            let found = try store.rows(statement, ["v": value])
+            #expect(found.map(\.json) == [Value.object(["v": value]).json])
+        }
+    }
+
+    @Test func `what was written since is seen, and what was inserted`() throws {
+        let statement: Query = "SELECT n FROM t WHERE n > 0 ORDER BY n"
+        for number in 2...6 {
+            try store.execute("INSERT INTO t DOCUMENTS ({_id: \(number), n: \(number)})")
+            let wanted = (1...number).map { Value.object(["n": .integer(Int64($0))]) }
+            #expect(try store.rows(statement) == wanted)
+            #expect(try store.rows(statement) == wanted)
+        }
+        try store.execute("DELETE FROM t WHERE n > 2")
+        #expect(try store.rows(statement) == [["n": 1], ["n": 2]])
+    }
+
+    @Test func `indexes that come and go are used and not used`() throws {
+        let statement: Query = "SELECT n FROM t USE INDEX 'by_n' WHERE n = 1"
+        #expect(store.problem(statement)?.contains("t has no index by_n") == true)
+        try store.execute("CREATE INDEX by_n ON t (n)")
+        #expect(try store.rows(statement) == [["n": 1]])
+        #expect(try store.rows(statement) == [["n": 1]])
+        try store.execute("DROP INDEX by_n ON t")
+        #expect(store.problem(statement)?.contains("t has no index by_n") == true)
+    }
+
+    @Test func `names that were spelled are found once they have numbers`() throws {
+        // A name gets its number when it comes the second time.
+        let statement: Query = "SELECT _id FROM t WHERE late = 1 ORDER BY _id"
+        #expect(try store.rows(statement).isEmpty)
+        for number in 2...5 {
+            try store.execute("INSERT INTO t DOCUMENTS ({_id: \(number), late: 1})")
+            #expect(
+                try store.rows(statement)
+                    == (2...number).map { Value.object(["_id": .integer(Int64($0))]) })
+        }
+    }
+
+    @Test func `the parameters of the system hold at once`() throws {
+        let statement: Query = "SELECT o FROM t WHERE _id = 2"
+        try store.execute("INSERT INTO t DOCUMENTS ({_id: 2, o: {x: 1}})")
+        let before = try store.rows(statement)
+        #expect(before == [["o": ["x": 1]]])
+        try store.execute("ALTER SYSTEM SET dql_strict_mode = true")
+        // An object is a map here, and without a type only registers are seen.
+        #expect(try store.rows(statement) == [.object([:])])
+        try store.execute("ALTER SYSTEM RESET dql_strict_mode")
+        #expect(try store.rows(statement) == before)
+        try store.execute(
+            "ALTER SYSTEM SET dql_default_directives = {'#max_joins': 0}")
+        #expect(store.problem("SELECT t.n FROM t JOIN t AS u ON u._id = t.n") != nil)
+        #expect(try store.rows(statement) == before)
+    }
+}

@@ -1,0 +1,137 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Scans of very many documents are cut into parts, which several threads ask.
+@Suite struct LargeScanTests {
+    /// So many that there are several parts, and a last one that is not full.
+    private static let count = 45_000
+    private let store: StoreEngine
+    private let queries: QueryEngine
+    /// What field `n` of each document is.
+    private var values: [Int64: Int64] = [:]
+
+    init() throws {
+        var options = LogStoreOptions()
+        options.clock = FakeClock().clock
+        options.segmentLength = 200_000
+        store = try StoreEngine(opening: SimulatedVolume(seed: 45), options: options)
+        queries = QueryEngine(try DocumentEngine(store))
+        var random = SeededRandom(seed: 45, "very large scans")
+        var ids: Set<Int64> = []
+        while ids.count < Self.count { ids.insert(Int64(random.below(1_000_000))) }
+        let order = ids.sorted().shuffled(using: &random)
+        let filler = Value.string(String(repeating: "f", count: 400))
+        for start in stride(from: 0, to: Self.count, by: 1_500) {
+            let changes = order[start..<min(start + 1_500, Self.count)].map { id in
+                values[id] = Int64(random.below(1_000))
+                // Some are large, so that the updates below extend them.
+                let large: Object = id % 50 == 0 ? ["filler": filler] : [:]
+                return DocumentChange(
+                    "many", .integer(id),
+                    .insert(["n": .integer(values[id] ?? 0), "large": .object(large)]))
+            }
+            _ = try queries.documents.commit(changes) { batch throws(StorageError) in
+                try store.append(batch)
+            }
+            try store.flush()
+        }
+        for id in order where random.chance(1, in: 150) {
+            let isGone = random.chance(1, in: 3)
+            try execute(
+                isGone
+                    ? "DELETE FROM many WHERE _id = \(id)"
+                    : "UPDATE many SET n = 2000 WHERE _id = \(id)")
+            values[id] = isGone ? nil : 2_000
+        }
+    }
+
+    @discardableResult
+    private func execute(_ query: Query) throws(QueryError) -> QueryOutcome {
+        let store = store
+        let flush = { () throws(StorageError) in while try store.flush() {} }
+        let outcome = try queries.execute(
+            query, [:],
+            CommitSink(
+                append: { batch throws(StorageError) in try store.append(batch) }, flush: flush))
+        do throws(StorageError) { try flush() } catch { throw QueryError(.failed, "\(error)") }
+        return outcome
+    }
+
+    private func ids(_ query: Query) throws -> [Int64] {
+        let outcome = try execute(query)
+        return try outcome.rows.items.map { item in
+            guard case .integer(let id)? = try item.object(outcome.reader.names)["_id"] else {
+                throw QueryError(.failed, "a row without an id")
+            }
+            return id
+        }
+    }
+
+    private func wanted(_ holds: (Int64) -> Bool) -> [Int64] {
+        values.filter { holds($0.value) }.keys.sorted()
+    }
+
+    @Test func `filters find all that is there, and each once`() throws {
+        #expect(try ids("SELECT * FROM many WHERE n = 2000").sorted() == wanted { $0 == 2_000 })
+        #expect(try ids("SELECT * FROM many WHERE n < 10").sorted() == wanted { $0 < 10 })
+        #expect(try ids("SELECT _id FROM many WHERE n >= 0").sorted() == wanted { $0 >= 0 })
+        #expect(try ids("SELECT * FROM many WHERE n < 0").isEmpty)
+    }
+
+    @Test func `the same rows come in the same order`() throws {
+        let first = try ids("SELECT * FROM many WHERE n > 900")
+        #expect(try ids("SELECT * FROM many WHERE n > 900") == first)
+    }
+
+    @Test func `a limit ends a scan among its parts`() throws {
+        let all = Set(wanted { $0 == 7 })
+        for limit in [1, all.count / 2, all.count - 1, all.count, all.count + 1] {
+            let found = try ids("SELECT * FROM many WHERE n = 7 LIMIT \(limit)")
+            #expect(found.count == min(limit, all.count))
+            #expect(Set(found).count == found.count && Set(found).isSubset(of: all))
+        }
+    }
+
+    @Test func `what was written since is seen`() throws {
+        let id = try #require(values.keys.min())
+        let before = try ids("SELECT * FROM many WHERE n = 2000").sorted()
+        try execute("INSERT INTO many DOCUMENTS ({_id: -1, n: 2000})")
+        try execute("EVICT FROM many WHERE _id = \(id)")
+        #expect(
+            try ids("SELECT * FROM many WHERE n = 2000").sorted()
+                == [-1] + before.filter { $0 != id })
+    }
+
+    @Test func `the first by a field are those that sorting all would give`() throws {
+        let sorted = values.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
+        #expect(
+            try ids("SELECT * FROM many ORDER BY n, _id LIMIT 25 OFFSET 3")
+                == Array(sorted[3..<28]))
+        #expect(
+            try ids("SELECT _id FROM many ORDER BY n DESC, _id DESC LIMIT 25")
+                == Array(sorted.reversed().prefix(25)))
+    }
+
+    @Test func `several tasks scan at once`() async throws {
+        let queries = queries
+        let wanted = wanted { $0 < 100 }.count
+        let sink = CommitSink(
+            append: { _ throws(StorageError) in throw .readOnly },
+            flush: { () throws(StorageError) in })
+        nonisolated(unsafe) let sharedSink = sink
+        let counts = await withTaskGroup(of: Int?.self) { group in
+            for _ in 0..<6 {
+                group.addTask {
+                    try? queries.execute("SELECT * FROM many WHERE n < 100", [:], sharedSink)
+                        .rows.items.count
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(counts == Array(repeating: wanted, count: 6))
+    }
+}
