@@ -5,21 +5,21 @@ import SheafStorage
 
 /// Asks very many documents a condition, on all cores.
 ///
-/// Only where any order will do, and after some documents were looked at without finding enough of
-/// them: most statements have ended by then. Its parts are shown in their order, so the rows do not
+/// Only where any order will do, and, where not all rows are wanted, after some documents were looked
+/// at without finding enough: most statements have ended by then. Its parts are shown in their order, so the rows do not
 /// depend on who was faster.
 struct ParallelScan {
     private let places: UnsafeBufferPointer<Place>
     private let log: LogSnapshot
     let filter: FieldFilter
 
-    /// So many are looked at one after the other first.
+    /// So many are looked at one after the other first, where that may be enough.
     static let firstLength = 4_096
     /// Fewer are not worth to wake a thread.
     static let leastLength = 16_384
     /// So many are looked at before the first of them is shown.
     static let length = 1 << 17
-    private static let partLength = 4_096
+    private static let partLength = 2_048
 
     init(_ places: UnsafeBufferPointer<Place>, _ log: LogSnapshot, _ filter: FieldFilter) {
         self.places = places

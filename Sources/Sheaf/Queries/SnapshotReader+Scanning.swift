@@ -22,10 +22,11 @@ extension SnapshotReader {
         }
         let batch = OperationBatch(capacity: DocumentBatch.capacity)
         let documents = DocumentBatch()
+        let firstLength = order == .all ? 0 : ParallelScan.firstLength
         try log.forEachPlaces(in: range, PlaceOrder(order)) { (places) throws(QueryError) in
             var start = 0
             while start < places.count {
-                if let filter, start >= ParallelScan.firstLength, pending.isEmpty,
+                if let filter, start >= firstLength, pending.isEmpty,
                     places.count - start >= ParallelScan.leastLength
                 {
                     let length = min(places.count - start, ParallelScan.length)
@@ -282,7 +283,7 @@ extension PlaceOrder {
         switch order {
         case .ascending: self = .ascending
         case .descending: self = .descending
-        case .any: self = .any
+        case .any, .all: self = .any
         }
     }
 }

@@ -7,6 +7,8 @@ struct AccessRun {
     let collection: CollectionDescription?
     /// Whether rows may come in any order.
     var isOrderFree = false
+    /// Whether all rows are wanted.
+    var isExhaustive = false
     /// Takes documents some at a time, where a scan comes to them; says after how many of them no more
     /// are wanted.
     var takeDocuments: ((ScannedDocuments) throws(QueryError) -> Int?)?
@@ -120,7 +122,8 @@ struct AccessRun {
         for range in isReversed ? ranges.reversed() : ranges where goesOn {
             guard let first = enter(range, &skipped) else { continue }
             let order: ScanOrder =
-                isOrderFree ? .any : isReversed ? .descending : .ascending
+                isOrderFree
+                ? isExhaustive ? .all : .any : isReversed ? .descending : .ascending
             try store.scan(range, order, skipping: first, filter: filter, &visited, visit)
         }
         guard goesOn, let collection, collection.hasPendingChanges else { return }

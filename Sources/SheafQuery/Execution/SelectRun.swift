@@ -83,6 +83,7 @@ final class SelectRun {
     private func visitRows() throws(QueryError) {
         var access = AccessRun(store, plan.sources[0].collection)
         access.isOrderFree = plan.takesAnyOrder
+        access.isExhaustive = plan.takesAllRows
         if plan.skipsByRank { collector.skipped = plan.offset }
         if tallies == nil { access.takeDocuments = takeDocuments() }
         try access.run(

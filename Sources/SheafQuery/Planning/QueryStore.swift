@@ -63,6 +63,8 @@ package enum ScanOrder: Sendable {
     case descending
     /// Whatever is fastest.
     case any
+    /// The same, and nobody will have enough before the end.
+    case all
 }
 
 /// Documents that a scan has come to; their bytes are valid during the visit.

@@ -23,6 +23,9 @@ final class SelectPlan {
     var filter: FieldFilter? { asked.filter }
     var condition: Predicate? { asked.rest }
 
+    /// Whether nobody has enough before the last row.
+    var takesAllRows: Bool { limit == nil || !isOrdered || grouping != nil }
+
     /// Whether it makes no difference in which order documents come.
     var takesAnyOrder: Bool {
         guard limit == nil || !isOrdered || grouping != nil else { return false }
