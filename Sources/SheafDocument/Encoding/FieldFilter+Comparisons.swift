@@ -1,0 +1,182 @@
+package import SheafBytes
+
+/// Questions about the order of the value of a field to another.
+extension FieldFilter {
+    /// Which outcomes of a comparison are wanted.
+    package struct Outcomes: OptionSet, Sendable {
+        package let rawValue: UInt8
+
+        package init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
+
+        package static let less = Outcomes(rawValue: 1)
+        package static let equal = Outcomes(rawValue: 2)
+        package static let greater = Outcomes(rawValue: 4)
+
+        @inline(__always)
+        fileprivate func answer(_ order: Int) -> Answer {
+            let outcome: Outcomes = order < 0 ? .less : order == 0 ? .equal : .greater
+            return contains(outcome) ? .yes : .no
+        }
+    }
+
+    /// Whether a field has one of some orders to a value.
+    package static func compare(
+        _ path: FieldPath, _ outcomes: Outcomes, _ value: Value, _ names: NameTable
+    ) -> FieldFilter {
+        guard path.isShown else { return compareDecoded(path, outcomes, value, names) }
+        switch value {
+        case .string(let text): return compare(path, outcomes, text, value, names)
+        case .integer(let integer): return compare(path, outcomes, integer, value, names)
+        case .float(let float): return compare(path, outcomes, float, value, names)
+        default: return compareDecoded(path, outcomes, value, names)
+        }
+    }
+
+    private static func compare(
+        _ path: FieldPath, _ outcomes: Outcomes, _ text: String, _ value: Value,
+        _ names: NameTable
+    ) -> FieldFilter {
+        let bytes = Array(text.utf8)
+        if outcomes == .equal {
+            return FieldFilter { (fields) throws(Malformed) in
+                let entry = try path.find(in: fields)
+                return try equals(entry, bytes, value, names)
+            } _: { (indexes, count, documents) throws(Malformed) in
+                try keep(indexes, count, documents, path) { (entry) throws(Malformed) in
+                    try equals(entry, bytes, value, names)
+                }
+            }
+        }
+        return FieldFilter { (fields) throws(Malformed) in
+            let entry = try path.find(in: fields)
+            return try order(entry, outcomes, bytes, value, names)
+        } _: { (indexes, count, documents) throws(Malformed) in
+            try keep(indexes, count, documents, path) { (entry) throws(Malformed) in
+                try order(entry, outcomes, bytes, value, names)
+            }
+        }
+    }
+
+    private static func compare(
+        _ path: FieldPath, _ outcomes: Outcomes, _ integer: Int64, _ value: Value,
+        _ names: NameTable
+    ) -> FieldFilter {
+        FieldFilter { (fields) throws(Malformed) in
+            let entry = try path.find(in: fields)
+            return try order(entry, outcomes, integer, value, names)
+        } _: { (indexes, count, documents) throws(Malformed) in
+            try keep(indexes, count, documents, path) { (entry) throws(Malformed) in
+                try order(entry, outcomes, integer, value, names)
+            }
+        }
+    }
+
+    private static func compare(
+        _ path: FieldPath, _ outcomes: Outcomes, _ float: Double, _ value: Value,
+        _ names: NameTable
+    ) -> FieldFilter {
+        FieldFilter { (fields) throws(Malformed) in
+            let entry = try path.find(in: fields)
+            return try order(entry, outcomes, float, value, names)
+        } _: { (indexes, count, documents) throws(Malformed) in
+            try keep(indexes, count, documents, path) { (entry) throws(Malformed) in
+                try order(entry, outcomes, float, value, names)
+            }
+        }
+    }
+
+    /// The loop of a sieve for the field at a path.
+    @inline(__always)
+    private static func keep(
+        _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
+        _ documents: UnsafePointer<EncodedObject>, _ path: FieldPath,
+        where answer: (EncodedEntry?) throws(Malformed) -> Answer
+    ) throws(Malformed) -> Int {
+        guard path.steps.count == 1 else {
+            return try keep(indexes, count, documents) { (fields) throws(Malformed) in
+                try answer(try path.find(in: fields)) == .yes
+            }
+        }
+        let name = path.steps[0].name
+        return try keep(indexes, count, documents) { (fields) throws(Malformed) in
+            try answer(try fields.find(name)) == .yes
+        }
+    }
+
+    @inline(__always)
+    private static func equals(
+        _ entry: EncodedEntry?, _ bytes: [UInt8], _ value: Value, _ names: NameTable
+    ) throws(Malformed) -> Answer {
+        guard let entry, let shown = try entry.shown() else { return .unknown }
+        guard shown.isText else { return try other(entry, .equal, value, names) }
+        return try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
+            try shown.isString(bytes) ? .yes : .no
+        }
+    }
+
+    @inline(__always)
+    private static func order(
+        _ entry: EncodedEntry?, _ outcomes: Outcomes, _ bytes: [UInt8], _ value: Value,
+        _ names: NameTable
+    ) throws(Malformed) -> Answer {
+        guard let entry, let shown = try entry.shown() else { return .unknown }
+        guard shown.isText else { return try other(entry, outcomes, value, names) }
+        let found = try shown.payloadBytes()
+        return bytes.span.withUnsafeBytes { outcomes.answer(UTF8Order.compare(found, $0)) }
+    }
+
+    @inline(__always)
+    private static func order(
+        _ entry: EncodedEntry?, _ outcomes: Outcomes, _ integer: Int64, _ value: Value,
+        _ names: NameTable
+    ) throws(Malformed) -> Answer {
+        guard let entry, let shown = try entry.shown() else { return .unknown }
+        switch try shown.number() {
+        case .integer(let found): return outcomes.answer(NumberOrder.compare(found, integer))
+        case .float(let found): return outcomes.answer(-NumberOrder.compare(integer, found))
+        case nil: return try other(entry, outcomes, value, names)
+        }
+    }
+
+    @inline(__always)
+    private static func order(
+        _ entry: EncodedEntry?, _ outcomes: Outcomes, _ float: Double, _ value: Value,
+        _ names: NameTable
+    ) throws(Malformed) -> Answer {
+        guard let entry, let shown = try entry.shown() else { return .unknown }
+        switch try shown.number() {
+        case .integer(let found): return outcomes.answer(NumberOrder.compare(found, float))
+        case .float(let found): return outcomes.answer(NumberOrder.compare(found, float))
+        case nil: return try other(entry, outcomes, value, names)
+        }
+    }
+
+    private static func compareDecoded(
+        _ path: FieldPath, _ outcomes: Outcomes, _ value: Value, _ names: NameTable
+    ) -> FieldFilter {
+        FieldFilter { (fields) throws(Malformed) in
+            answer(try path.value(in: fields, names), outcomes, value)
+        }
+    }
+
+    /// What there is to say of a field that holds no plain value of the right type.
+    @inline(never)
+    private static func other(
+        _ entry: EncodedEntry, _ outcomes: Outcomes, _ value: Value, _ names: NameTable
+    ) throws(Malformed) -> Answer {
+        answer(try entry.value(names), outcomes, value)
+    }
+
+    private static func answer(_ found: Value?, _ outcomes: Outcomes, _ value: Value) -> Answer {
+        guard let found, found.kind == value.kind, found.kind != .null else { return .unknown }
+        return outcomes.answer(found.compare(value))
+    }
+}
+
+extension EncodedEntry {
+    /// Whether this is a string that is a value.
+    @inline(__always)
+    fileprivate var isText: Bool { rawTag & ~Tag.referenceBit == Tag.string.rawValue }
+}
