@@ -1,4 +1,4 @@
-package import SheafBytes
+import SheafBytes
 
 /// Questions about the order of the value of a field to another.
 extension FieldFilter {
@@ -178,5 +178,5 @@ extension FieldFilter {
 extension EncodedEntry {
     /// Whether this is a string that is a value.
     @inline(__always)
-    fileprivate var isText: Bool { rawTag & ~Tag.referenceBit == Tag.string.rawValue }
+    var isText: Bool { rawTag & ~Tag.referenceBit == Tag.string.rawValue }
 }
