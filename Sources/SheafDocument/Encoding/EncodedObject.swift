@@ -6,20 +6,37 @@ package import SheafBytes
 package struct EncodedObject {
     /// The first byte of the document: all offsets count from there.
     let base: UnsafeRawPointer
-    let start: Int
-    /// Where the list of ends is, which is where the contents end.
-    let endsAt: Int
-    let namesAt: Int
-    let numberedCount: Int
-    /// How many fields there are.
-    package let count: Int
+    // As small as they can be: scans keep many of these.
+    private let shortStart: UInt32
+    private let shortEndsAt: UInt32
+    private let shortNamesAt: UInt32
+    private let shortNumberedCount: UInt32
+    private let shortCount: UInt32
     let flags: UInt8
-    let referenceWidth: Int
+    private let shortReferenceWidth: UInt8
+
+    @inline(__always)
+    var start: Int { Int(shortStart) }
+    /// Where the list of ends is, which is where the contents end.
+    @inline(__always)
+    var endsAt: Int { Int(shortEndsAt) }
+    @inline(__always)
+    var namesAt: Int { Int(shortNamesAt) }
+    @inline(__always)
+    var numberedCount: Int { Int(shortNumberedCount) }
+    /// How many fields there are.
+    @inline(__always)
+    package var count: Int { Int(shortCount) }
+    @inline(__always)
+    var referenceWidth: Int { Int(shortReferenceWidth) }
 
     @inline(__always)
     init(_ base: UnsafeRawPointer, _ range: Range<Int>, referenceWidth: Int) throws(Malformed) {
         let end = range.upperBound
         guard range.count >= 2 else { throw .truncated(at: end) }
+        guard end <= Int(UInt32.max) else {
+            throw .tooLong(at: 0, length: UInt64(end), limit: UInt64(UInt32.max))
+        }
         let flags = base.load(fromByteOffset: end &- 1, as: UInt8.self)
         guard flags & ShapeBits.unknown == 0, flags & ShapeBits.endWidth != 3 else {
             throw .unexpected(flags, at: end &- 1)
@@ -43,13 +60,13 @@ package struct EncodedObject {
         let endsAt = namesAt &- (numbered &+ spelled) &<< Int(flags & ShapeBits.endWidth)
         guard endsAt >= range.lowerBound else { throw .truncated(at: end) }
         self.base = base
-        self.start = range.lowerBound
-        self.endsAt = endsAt
-        self.namesAt = namesAt
-        numberedCount = numbered
-        count = numbered &+ spelled
+        shortStart = UInt32(truncatingIfNeeded: range.lowerBound)
+        shortEndsAt = UInt32(truncatingIfNeeded: endsAt)
+        shortNamesAt = UInt32(truncatingIfNeeded: namesAt)
+        shortNumberedCount = UInt32(truncatingIfNeeded: numbered)
+        shortCount = UInt32(truncatingIfNeeded: numbered &+ spelled)
         self.flags = flags
-        self.referenceWidth = referenceWidth
+        shortReferenceWidth = UInt8(truncatingIfNeeded: referenceWidth)
     }
 
     private static func count(_ base: UnsafeRawPointer, at offset: Int, width: Int) -> Int {
