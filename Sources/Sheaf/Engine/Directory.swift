@@ -1,5 +1,6 @@
 import SheafBytes
 package import SheafDocument
+import SheafQuery
 package import SheafStorage
 
 /// The numbers that a store has given to names: of fields, and of collections; and its indexes.
@@ -9,6 +10,8 @@ package struct Directory: Sendable {
     package private(set) var names = NameTable()
     package private(set) var collections: [String] = []
     private var collectionNumbers: [[UInt8]: UInt16] = [:]
+    /// The collections as plans see them, without what changes from state to state.
+    private(set) var descriptions: [CollectionDescription] = []
     /// The indexes of each collection that has any, in the order of their numbers.
     package internal(set) var indexes: [UInt16: [IndexDefinition]] = [:]
 
@@ -82,7 +85,13 @@ package struct Directory: Sendable {
 
     private mutating func append(collection name: [UInt8]) {
         collectionNumbers[name] = UInt16(collections.count)
-        collections.append(String(decoding: name, as: UTF8.self))
+        let (number, text) = (UInt16(collections.count), String(decoding: name, as: UTF8.self))
+        collections.append(text)
+        descriptions.append(
+            CollectionDescription(
+                name: text, keyPrefix: StoreKey.document(collection: number, id: []).bytes,
+                indexes: [], tombstones: TombstoneLink.range(of: number),
+                hasPendingChanges: false))
     }
 
     /// Gives a name of fields the next number, if there are any left.

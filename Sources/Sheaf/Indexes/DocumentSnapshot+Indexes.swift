@@ -1,14 +1,19 @@
 package import SheafBytes
 import SheafDocument
+import SheafQuery
 package import SheafStorage
 
 extension DocumentSnapshot {
     /// The indexes of a collection that can be asked in this state, in the order of their numbers.
     package func indexes(of collection: String) -> [IndexDefinition] {
-        guard log.linked.commit == log.commit,
-            let number = directory.number(ofCollection: collection)
-        else { return [] }
-        guard let all = directory.indexes[number] else { return [] }
+        directory.number(ofCollection: collection).map(indexes(ofCollection:)) ?? []
+    }
+
+    /// The same for the number of a collection.
+    func indexes(ofCollection number: UInt16) -> [IndexDefinition] {
+        guard log.linked.commit == log.commit, let all = directory.indexes[number] else {
+            return []
+        }
         return all.allSatisfy { $0.since <= log.commit }
             ? all : all.filter { $0.since <= log.commit }
     }
@@ -16,9 +21,14 @@ extension DocumentSnapshot {
     /// The links to what is left of documents of a collection that do not exist, in the order of
     /// the documents' keys; none where they cannot be asked in this state.
     package func tombstones(of collection: String) -> KeyRange? {
-        guard log.linked.commit == log.commit else { return nil }
-        return directory.number(ofCollection: collection).map(TombstoneLink.range)
+        guard hasTombstones, let number = directory.number(ofCollection: collection) else {
+            return nil
+        }
+        return directory.descriptions[Int(number)].tombstones
     }
+
+    /// Whether links to what is left of documents can be asked in this state.
+    var hasTombstones: Bool { log.linked.commit == log.commit }
 
     /// How many keys, or entries of indexes, are in a range.
     package func count(in range: KeyRange) -> Int { log.tree.count(in: range) }

@@ -42,14 +42,14 @@ package final class SnapshotReader: QueryStore {
 
     package func collection(_ name: String) -> CollectionDescription? {
         guard let number = snapshot.directory.number(ofCollection: name) else { return nil }
-        let indexes = snapshot.indexes(of: name).map { definition in
+        let indexes = snapshot.indexes(ofCollection: number).map { definition in
             let incomplete = definition.incompleteEntries
             return snapshot.log.tree.isEmpty(in: incomplete)
                 ? definition.description : definition.description.withIrregularKeys(incomplete)
         }
         return CollectionDescription(
-            name: name, keyPrefix: StoreKey.document(collection: number, id: []).bytes,
-            indexes: indexes, tombstones: snapshot.tombstones(of: name),
+            snapshot.directory.descriptions[Int(number)], indexes: indexes,
+            hasTombstones: snapshot.hasTombstones,
             hasPendingChanges: pendingCollections.contains(number))
     }
 

@@ -179,6 +179,19 @@ package struct CollectionDescription: Sendable {
         self.hasPendingChanges = hasPendingChanges
     }
 
+    /// The collection in a state.
+    package init(
+        _ base: CollectionDescription, indexes: [IndexDescription], hasTombstones: Bool,
+        hasPendingChanges: Bool
+    ) {
+        name = base.name
+        keyPrefix = base.keyPrefix
+        keys = base.keys
+        self.indexes = indexes
+        tombstones = hasTombstones ? base.tombstones : nil
+        self.hasPendingChanges = hasPendingChanges
+    }
+
     /// The keys of what is left of those documents whose keys would be in `range`.
     func tombstones(in range: KeyRange) -> KeyRange? {
         guard let tombstones else { return nil }

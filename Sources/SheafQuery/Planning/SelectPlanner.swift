@@ -128,8 +128,23 @@ final class SelectPlanner {
         planner.hints = hints
         planner.order = order
         planner.limit = limit.map { QueryLimits.sum($0, offset) }
-        planner.neededPaths = try neededPaths()
+        planner.neededPaths = try mayBeCovered(by: collection.indexes) ? neededPaths() : nil
         return planner
+    }
+
+    /// Whether some index may tell all that the statement asks for; most ask for a field of no index.
+    private func mayBeCovered(by indexes: [IndexDescription]) throws(QueryError) -> Bool {
+        guard !indexes.isEmpty else { return false }
+        for column in select.columns {
+            guard let expression = column.expression else { return false }
+            guard case .path(let names) = expression.node,
+                case .field(_, let path) = try compiler.scope.resolve(
+                    names, at: expression.range)
+            else { continue }
+            let isIndexed = indexes.contains { $0.fields.contains { $0.path == path } }
+            guard isIndexed else { return false }
+        }
+        return true
     }
 
     private func accessPath(
