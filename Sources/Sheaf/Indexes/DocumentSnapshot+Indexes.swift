@@ -3,12 +3,19 @@ import SheafDocument
 package import SheafStorage
 
 extension DocumentSnapshot {
+    /// Whether indexes and counts can be asked in this state.
+    var hasLinks: Bool { log.linked.commit == log.commit }
+
     /// The indexes of a collection that can be asked in this state, in the order of their numbers.
     package func indexes(of collection: String) -> [IndexDefinition] {
-        guard log.linked.commit == log.commit,
-            let number = directory.number(ofCollection: collection)
+        hasLinks ? knownIndexes(of: collection) : []
+    }
+
+    /// The same, and also where nobody can ask them.
+    func knownIndexes(of collection: String) -> [IndexDefinition] {
+        guard let number = directory.number(ofCollection: collection),
+            let all = directory.indexes[number]
         else { return [] }
-        guard let all = directory.indexes[number] else { return [] }
         return all.allSatisfy { $0.since <= log.commit }
             ? all : all.filter { $0.since <= log.commit }
     }
@@ -16,7 +23,7 @@ extension DocumentSnapshot {
     /// The links to what is left of documents of a collection that do not exist, in the order of
     /// the documents' keys; none where they cannot be asked in this state.
     package func tombstones(of collection: String) -> KeyRange? {
-        guard log.linked.commit == log.commit else { return nil }
+        guard hasLinks else { return nil }
         return directory.number(ofCollection: collection).map(TombstoneLink.range)
     }
 
