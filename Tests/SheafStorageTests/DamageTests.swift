@@ -8,6 +8,8 @@ import Testing
     private static let seed: UInt64 = 41
     /// Small stores: a debug build is slow, and every kind of byte is in them.
     private static let byteCount = 48 << 10
+    /// Where an operation says how far behind the start of its record it is.
+    private static let distanceInOperation = 16
 
     private func sweep(_ ending: ReferenceStore.Ending) throws -> DamageSweep {
         DamageSweep(
@@ -66,6 +68,51 @@ import Testing
         } throws: { error in
             guard case .corrupt(let damage) = error as? StorageError else { return false }
             return damage.file == FileName.name(ofSegment: 1)
+        }
+    }
+
+    @Test func `what points into the middle of a verified record is not taken for verified`() throws
+    {
+        let volume = SimulatedVolume(seed: Self.seed)
+        let (first, second) = (Array("a".utf8), Array("b".utf8))
+        let value = Array("value".utf8)
+        let store = try StoreEngine(opening: volume)
+        for key in [first, second] {
+            var batch = WriteBatch()
+            try batch.put(key, value)
+            _ = try store.append(batch)
+            while try store.flush() {}
+        }
+        try store.writeCheckpoint()
+        let snapshot = store.snapshot()
+        let places = try [first, second].map { key in
+            try #require(key.withUnsafeBytes { snapshot.place(of: $0) })
+        }
+        try store.close()
+        let offset = places[1].position.offset
+        // Where the length of a record would be, four bytes behind its start, is its kind.
+        let distance = UInt32(offset - (places[0].position.offset - Record.headerLength + 4))
+        let name = FileName.name(ofSegment: places[1].position.segment)
+        volume.corrupt(
+            name,
+            .overwrite(
+                at: offset + Self.distanceInOperation,
+                with: withUnsafeBytes(of: distance.littleEndian) { Array($0) }))
+        volume.corrupt(name, .flipBit(at: offset + places[1].length - 1, bit: 0))
+
+        let damaged = try StoreEngine(opening: volume).snapshot()
+        #expect(
+            try first.withUnsafeBytes { key in try damaged.payload(of: key).map(Array.init) }
+                == value)
+        let found = places.withUnsafeBufferPointer { places in
+            OperationBatch(capacity: places.count).find(places, in: damaged)
+        }
+        #expect(found == 1)
+        #expect {
+            _ = try second.withUnsafeBytes { key in try damaged.payload(of: key).map(Array.init) }
+        } throws: { error in
+            guard case .corrupt(let damage) = error as? StorageError else { return false }
+            return damage.file == name
         }
     }
 

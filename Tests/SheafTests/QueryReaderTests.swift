@@ -71,6 +71,35 @@ import Testing
         #expect(volume.snapshotFiles() == before)
     }
 
+    @Test func `who needs an index hears why there is none`() throws {
+        try fill()
+        let store = try StoreEngine(opening: volume)
+        var batch = WriteBatch()
+        let key = StoreKey.document(collection: 0, id: try DocumentID.key(of: "d"))
+        try batch.put(key.bytes, [1, 2, 3, 4, 5, 6])
+        _ = try store.append(batch)
+        while try store.flush() {}
+        try store.close()
+        let reader = try LogReader(ReadOnlyVolume(volume))
+        defer { reader.close() }
+        let queries = try QueryReader(reader)
+        for text in [
+            "SELECT a._id FROM cars AS a JOIN cars AS b ON b.color = a._id",
+            "SELECT _id FROM cars USE INDEX 'by_color' WHERE color = 'red'",
+        ] {
+            let statement = try Parser.parse(text)
+            do throws(QueryError) {
+                _ = try queries.execute(statement)
+                Issue.record("\(text) was run")
+            } catch {
+                #expect(error.reason == .damaged && error.message.contains("is damaged"))
+            }
+        }
+        #expect(try rows("SELECT color FROM cars WHERE _id = 'c'", queries) == [["color": "red"]])
+        #expect(
+            try rows("SELECT _id FROM system:indexes", queries) == [["_id": "cars.by_color"]])
+    }
+
     @Test func `an empty store has no rows`() throws {
         try StoreEngine(opening: volume).close()
         let reader = try LogReader(ReadOnlyVolume(volume))

@@ -189,7 +189,9 @@ import Testing
         for mode in ["table", "json"] {
             let run = try store.query("SELECT * FROM cars WHERE miles > 0", "--mode", mode)
             #expect(run.status == 3, "\(run.text)")
+            let place = try Regex(#"damaged: \d+\.log:\d+: a document is damaged: "#)
             #expect(run.errors.hasPrefix("sheaf: \(store.path): "), "\(run.errors)")
+            #expect(run.errors.contains(place), "\(run.errors)")
         }
     }
 

@@ -4,16 +4,26 @@ import SheafQuery
 package import SheafStorage
 
 extension DocumentSnapshot {
+    /// Whether indexes and counts can be asked in this state.
+    var hasLinks: Bool { log.linked.commit == log.commit }
+
     /// The indexes of a collection that can be asked in this state, in the order of their numbers.
     package func indexes(of collection: String) -> [IndexDefinition] {
-        directory.number(ofCollection: collection).map(indexes(ofCollection:)) ?? []
+        hasLinks ? knownIndexes(of: collection) : []
     }
 
     /// The same for the number of a collection.
     func indexes(ofCollection number: UInt16) -> [IndexDefinition] {
-        guard log.linked.commit == log.commit, let all = directory.indexes[number] else {
-            return []
-        }
+        hasLinks ? knownIndexes(ofCollection: number) : []
+    }
+
+    /// The indexes of a collection, also where nobody can ask them.
+    func knownIndexes(of collection: String) -> [IndexDefinition] {
+        directory.number(ofCollection: collection).map(knownIndexes(ofCollection:)) ?? []
+    }
+
+    private func knownIndexes(ofCollection number: UInt16) -> [IndexDefinition] {
+        guard let all = directory.indexes[number] else { return [] }
         return all.allSatisfy { $0.since <= log.commit }
             ? all : all.filter { $0.since <= log.commit }
     }
@@ -21,14 +31,9 @@ extension DocumentSnapshot {
     /// The links to what is left of documents of a collection that do not exist, in the order of
     /// the documents' keys; none where they cannot be asked in this state.
     package func tombstones(of collection: String) -> KeyRange? {
-        guard hasTombstones, let number = directory.number(ofCollection: collection) else {
-            return nil
-        }
+        guard hasLinks, let number = directory.number(ofCollection: collection) else { return nil }
         return directory.descriptions[Int(number)].tombstones
     }
-
-    /// Whether links to what is left of documents can be asked in this state.
-    var hasTombstones: Bool { log.linked.commit == log.commit }
 
     /// How many keys, or entries of indexes, are in a range.
     package func count(in range: KeyRange) -> Int { log.tree.count(in: range) }

@@ -96,6 +96,7 @@ package final class QueryEngine: Sendable {
             end(number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
             return outcome
         } catch {
+            let error = error.wantingIndexes(of: documents.snapshot(), documents.linkFailure)
             end(number, 0, 0, error.message)
             throw error
         }

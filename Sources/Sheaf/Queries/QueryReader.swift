@@ -8,6 +8,8 @@ package import SheafStorage
 package final class QueryReader {
     /// What the statements see.
     package let snapshot: DocumentSnapshot
+    /// Why there are no indexes, where there are none for being damaged.
+    private let linkFailure: EngineError?
     private let options: LogStoreOptions
     private var parameters = SystemParameters()
 
@@ -19,17 +21,36 @@ package final class QueryReader {
             let state = try onStorage { () throws(StorageError) in try reader.mendableSnapshot() }
             let directory = try Directory(state.snapshot)
             // Without indexes everything can still be read, but for what is damaged.
-            let log = (try? LinkMender.mend(state, directory)) ?? state.snapshot
+            let (log, failure) = Self.mend(state, directory)
             snapshot = DocumentSnapshot(log, directory)
+            linkFailure = failure
         } catch {
             throw QueryError(error)
         }
         self.options = options
     }
 
+    private static func mend(
+        _ state: MendableSnapshot, _ directory: Directory
+    ) -> (LogSnapshot, EngineError?) {
+        do throws(EngineError) {
+            return (try LinkMender.mend(state, directory), nil)
+        } catch {
+            return (state.snapshot, error)
+        }
+    }
+
     /// Runs a statement; one that would write is refused.
     package func execute(
         _ statement: Statement, _ arguments: [String: Value] = [:]
+    ) throws(QueryError) -> QueryOutcome {
+        do throws(QueryError) { return try run(statement, arguments) } catch {
+            throw error.wantingIndexes(of: snapshot, linkFailure)
+        }
+    }
+
+    private func run(
+        _ statement: Statement, _ arguments: [String: Value]
     ) throws(QueryError) -> QueryOutcome {
         let reader = reader()
         let run = run(statement, arguments, on: reader)

@@ -160,12 +160,12 @@ extension SnapshotReader {
         _ body: Visitor
     ) throws(QueryError) -> Bool {
         guard !place.isExtension else { return try visit(joinedAt: place, filter, body) }
-        let fields = try onDocument { () throws(Malformed) in
+        let number = place.position.rawValue
+        let fields = try onDocument(at: number) { () throws(Malformed) in
             try DocumentPayload(logged.payload).state?.existingFields()
         }
-        guard let fields, try Self.holds(filter, fields) else { return true }
-        return try Self.show(
-            fields, logged.key, place: place.position.rawValue, isLasting: true, body)
+        guard let fields, try holds(filter, fields, at: number) else { return true }
+        return try Self.show(fields, logged.key, place: number, isLasting: true, body)
     }
 
     private func visit(
@@ -184,10 +184,10 @@ extension SnapshotReader {
         _ filter: FieldFilter?, _ body: Visitor
     ) throws(QueryError) -> Bool {
         try document.read { (bytes) throws(QueryError) in
-            let fields = try onDocument { () throws(Malformed) in
+            let fields = try onDocument(at: place) { () throws(Malformed) in
                 try EncodedDocument(bytes).existingFields()
             }
-            guard let fields, try Self.holds(filter, fields) else { return true }
+            guard let fields, try holds(filter, fields, at: place) else { return true }
             return try Self.show(fields, key, place: place, isLasting: false, body)
         }
     }
@@ -252,22 +252,26 @@ extension SnapshotReader {
     // MARK: Bytes
 
     @inline(__always)
-    private static func holds(
-        _ filter: FieldFilter?, _ fields: EncodedObject
+    private func holds(
+        _ filter: FieldFilter?, _ fields: EncodedObject, at place: UInt64
     ) throws(QueryError) -> Bool {
         guard let filter else { return true }
-        do throws(Malformed) { return try filter.holds(fields) } catch {
-            throw QueryError(.damaged, "a document is damaged: \(error)")
-        }
+        return try onDocument(at: place) { () throws(Malformed) in try filter.holds(fields) }
     }
 
     @inline(__always)
     private func onDocument<Result>(
-        _ body: () throws(Malformed) -> Result
+        at place: UInt64, _ body: () throws(Malformed) -> Result
     ) throws(QueryError) -> Result {
-        do throws(Malformed) { return try body() } catch {
-            throw QueryError(.damaged, "a document is damaged: \(error)")
-        }
+        do throws(Malformed) { return try body() } catch { throw damaged(error, at: place) }
+    }
+
+    @inline(never)
+    private func damaged(_ error: Malformed, at place: UInt64) -> QueryError {
+        let reason = "a document is damaged: \(error)"
+        guard place & Self.pendingPlace == 0 else { return QueryError(.damaged, reason) }
+        let storage = log.disagreement(at: LogPosition(rawValue: place), reason)
+        return QueryError(EngineError.storage(storage))
     }
 
     /// The newest operation at a place.

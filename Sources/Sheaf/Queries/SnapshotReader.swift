@@ -19,7 +19,7 @@ package final class SnapshotReader: QueryStore {
     private var pendingNumbers: [[UInt8]: UInt64] = [:]
 
     /// The places of pending documents have this bit, which those in the log have not.
-    private static let pendingPlace: UInt64 = 1 << 63
+    static let pendingPlace: UInt64 = 1 << 63
 
     init(
         _ snapshot: DocumentSnapshot, pending: [[UInt8]: StoredDocument?] = [:],
@@ -49,7 +49,7 @@ package final class SnapshotReader: QueryStore {
         }
         return CollectionDescription(
             snapshot.directory.descriptions[Int(number)], indexes: indexes,
-            hasTombstones: snapshot.hasTombstones,
+            hasTombstones: snapshot.hasLinks,
             hasPendingChanges: pendingCollections.contains(number))
     }
 
@@ -133,6 +133,14 @@ package final class SnapshotReader: QueryStore {
 }
 
 extension QueryError {
+    /// The same; or why there are no indexes, where a statement is refused that may want one.
+    func wantingIndexes(of snapshot: DocumentSnapshot, _ failure: EngineError?) -> QueryError {
+        guard reason == .meaning, !snapshot.hasLinks, !snapshot.directory.indexes.isEmpty,
+            let failure
+        else { return self }
+        return QueryError(failure)
+    }
+
     /// What went wrong below a statement.
     init(_ error: EngineError) {
         switch error {

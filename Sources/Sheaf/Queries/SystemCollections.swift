@@ -42,7 +42,7 @@ struct SystemCollections: VirtualCollections {
 
     private static func indexes(_ snapshot: DocumentSnapshot) -> [Object] {
         snapshot.directory.collections.flatMap { collection in
-            snapshot.indexes(of: collection).map { index in
+            snapshot.knownIndexes(of: collection).map { index in
                 let fields = index.fields.map { field in
                     Value.object([
                         "direction": field.isDescending ? "desc" : "asc",
@@ -92,7 +92,7 @@ struct SystemCollections: VirtualCollections {
     private func information(_ snapshot: DocumentSnapshot) -> [Object] {
         let now = Value.integer(Int64(clamping: clock.wallMilliseconds()))
         let collections = snapshot.directory.collections
-        let indexCount = collections.reduce(0) { $0 + snapshot.indexes(of: $1).count }
+        let indexCount = collections.reduce(0) { $0 + snapshot.knownIndexes(of: $1).count }
         var facts: [(String, String, Value)] = [
             ("store", "commit_id", .integer(Int64(clamping: snapshot.log.commit))),
             ("store", "collection_count", .integer(Int64(collections.count))),

@@ -6,8 +6,12 @@ extension ExpressionCompiler {
     func compileLoop(_ expression: Expression) throws(QueryError) -> Compiled {
         let loop: Evaluator
         switch expression.node {
-        case .quantified(let quantified): loop = try compile(quantified).evaluator
-        case .comprehension(let comprehension): loop = try compile(comprehension).evaluator
+        case .quantified(let quantified):
+            try checkNesting(quantified.bindings, expression)
+            loop = try compile(quantified).evaluator
+        case .comprehension(let comprehension):
+            try checkNesting(comprehension.bindings, expression)
+            loop = try compile(comprehension).evaluator
         default: preconditionFailure("Only loops are compiled as such.")
         }
         let (range, text) = (expression.range, scope.text)
@@ -15,6 +19,18 @@ extension ExpressionCompiler {
             do throws(QueryError) { return try loop(frame) } catch {
                 throw error.located(at: range, in: text)
             }
+        }
+    }
+
+    /// Each loop within another makes as many times more steps as there are elements.
+    private func checkNesting(
+        _ bindings: [Binding], _ expression: Expression
+    ) throws(QueryError) {
+        guard scope.boundCount + bindings.count <= QueryLimits.maximumLoopNesting else {
+            throw error(
+                .limit,
+                "loops lie at most \(QueryLimits.maximumLoopNesting) deep within one another",
+                expression)
         }
     }
 

@@ -107,18 +107,28 @@ extension ExpressionCompiler {
         if case .array(let elements) = list.node {
             let elements = try compile(elements)
             if let known = KnownElements(elements) {
-                return try predicate([value]) { (values) throws(QueryError) in
-                    let truth = known.contains(values[0])
-                    return isNegated ? truth.negated : truth
-                }
+                return try predicate(value, in: known, isNegated: isNegated)
             }
             return try predicate([value] + elements) { (values) throws(QueryError) in
                 let truth = Operators.isMember(values[0], among: Array(values.dropFirst()))
                 return isNegated ? truth.negated : truth
             }
         }
-        return try predicate([value, try compile(list)]) { (values) throws(QueryError) in
+        let elements = try compile(list)
+        if case .constant(.array(let values)?) = elements {
+            return try predicate(value, in: KnownElements(values), isNegated: isNegated)
+        }
+        return try predicate([value, elements]) { (values) throws(QueryError) in
             let truth = Operators.isMember(values[0], of: values[1])
+            return isNegated ? truth.negated : truth
+        }
+    }
+
+    private func predicate(
+        _ value: Compiled, in known: KnownElements, isNegated: Bool
+    ) throws(QueryError) -> CompiledPredicate {
+        try predicate([value]) { (values) throws(QueryError) in
+            let truth = known.contains(values[0])
             return isNegated ? truth.negated : truth
         }
     }
@@ -167,11 +177,19 @@ private struct KnownElements {
     init?(_ elements: [Compiled]) {
         for element in elements {
             guard case .constant(let value) = element else { return nil }
-            switch value {
-            case nil: hasMissing = true
-            case .null?: hasNull = true
-            case let value?: values.insert(value)
-            }
+            add(value)
+        }
+    }
+
+    init(_ elements: [Value]) {
+        for element in elements { add(element) }
+    }
+
+    private mutating func add(_ element: Value?) {
+        switch element {
+        case nil: hasMissing = true
+        case .null?: hasNull = true
+        case let value?: values.insert(value)
         }
     }
 

@@ -9,7 +9,8 @@ struct GroupScope {
         let operand: Evaluator?
     }
 
-    private var keys: [String: Int] = [:]
+    /// By the bytes of what tells expressions apart.
+    private var keys: [[UInt8]: Int] = [:]
     private(set) var columns: [Column] = []
     /// The first of the interpolated values that one is the same as.
     private let firstNames: [String: String]
@@ -36,10 +37,15 @@ struct GroupScope {
         return columns.count - 1
     }
 
-    /// The same text for the same expression, also where one path names its source and one not.
+    /// The same bytes for the same expression, also where one path names its source and one not.
     private func identity(
         of expression: Expression, _ scope: Scope
-    ) throws(QueryError) -> String {
+    ) throws(QueryError) -> [UInt8] {
+        let text = try text(of: expression, scope)
+        return Array(text.utf8)
+    }
+
+    private func text(of expression: Expression, _ scope: Scope) throws(QueryError) -> String {
         guard case .path(let path) = expression.node else {
             var printer = Printer()
             printer.parameterNames = firstNames

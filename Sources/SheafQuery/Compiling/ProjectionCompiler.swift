@@ -20,7 +20,7 @@ enum ProjectionCompiler {
             case .all(let qualifier?, _):
                 guard
                     let source = compiler.scope.members.firstIndex(where: {
-                        $0.name == qualifier.text
+                        $0.name.isSpelled(qualifier.text)
                     })
                 else {
                     let names = compiler.scope.members.map(\.name)
@@ -56,7 +56,7 @@ extension Projection {
             var names: [String] = []
             for column in columns {
                 guard case .value(let name, _) = column else { return nil }
-                if !names.contains(name) { names.append(name) }
+                if !names.hasSpelling(name) { names.append(name) }
             }
             return names
         }

@@ -31,7 +31,7 @@ struct Scope {
     /// Adds a source.
     mutating func add(_ source: Source, isStrict: Bool) throws(QueryError) {
         let name = Self.name(of: source)
-        guard !members.contains(where: { $0.name == name }) else {
+        guard !members.contains(where: { $0.name.isSpelled(name) }) else {
             throw QueryError(
                 .meaning, "two sources are called \(name)",
                 hint: "give one of them an alias: \(source.name.text) AS other",
@@ -51,6 +51,9 @@ struct Scope {
         return String(name[name.index(after: colon)...])
     }
 
+    /// How many variables are bound here.
+    var boundCount: Int { variables.count }
+
     /// The same with one more variable; returns its place.
     mutating func bind(_ name: String) -> Int {
         variables.append((name, variableCount))
@@ -65,10 +68,10 @@ struct Scope {
 
     func resolve(_ path: [String], at range: SourceRange) throws(QueryError) -> Target {
         guard let first = path.first else { preconditionFailure("A path has a name.") }
-        if let variable = variables.last(where: { $0.name == first }) {
+        if let variable = variables.last(where: { $0.name.isSpelled(first) }) {
             return .variable(variable.index, rest: Array(path.dropFirst()))
         }
-        if let member = members.firstIndex(where: { $0.name == first }) {
+        if let member = members.firstIndex(where: { $0.name.isSpelled(first) }) {
             if path.count > 1 { return field(member, Array(path.dropFirst())) }
             // A field may well be called like its collection.
             if members[member].hasAlias || members.count > 1 { return .row(member) }

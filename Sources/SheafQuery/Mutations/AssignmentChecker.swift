@@ -60,7 +60,7 @@ struct AssignmentChecker {
     }
 
     private func relative(_ path: Path) -> [String] {
-        guard path.names.count > 1, path.names[0] == source else { return path.names }
+        guard path.names.count > 1, path.names[0].isSpelled(source) else { return path.names }
         return Array(path.names.dropFirst())
     }
 

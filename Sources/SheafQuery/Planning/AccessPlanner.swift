@@ -137,7 +137,7 @@ struct AccessPlanner {
     private func covers(_ index: IndexDescription) -> Bool {
         guard let neededPaths, index.isRegular, !collection.hasPendingChanges else { return false }
         return neededPaths.allSatisfy { path in
-            path == [Row.idName] || index.fields.contains { $0.path == path }
+            path == [Row.idName] || index.fields.contains { $0.path.isSpelled(path) }
         }
     }
 
@@ -177,7 +177,7 @@ struct AccessPlanner {
             switch path.access {
             case .ids(let found) where ranges.isEmpty: keys.formUnion(found)
             case .index(let scan)
-            where keys.isEmpty && index?.name ?? scan.index.name == scan.index.name:
+            where keys.isEmpty && (index?.name ?? scan.index.name).isSpelled(scan.index.name):
                 index = scan.index
                 ranges += scan.ranges
             default: return nil
@@ -253,11 +253,13 @@ struct AccessPlanner {
     ) -> Bool? {
         var isReversed: Bool?
         var rest = fields[...]
-        for term in order where !fixed.contains(term.path) {
-            while let first = rest.first, fixed.contains(first.path), first.path != term.path {
+        for term in order where !fixed.hasSpelling(term.path) {
+            while let first = rest.first, fixed.hasSpelling(first.path),
+                !first.path.isSpelled(term.path)
+            {
                 rest.removeFirst()
             }
-            guard let first = rest.popFirst(), first.path == term.path else { return nil }
+            guard let first = rest.popFirst(), first.path.isSpelled(term.path) else { return nil }
             let turns = first.isDescending != term.isDescending
             guard isReversed ?? turns == turns else { return nil }
             isReversed = turns

@@ -21,7 +21,7 @@ struct FieldSets {
     private struct Gathered {
         private(set) var sets: [(path: [String], sets: [ComponentSet])] = []
         /// Where the fields are, once there are many.
-        private var places: [[String]: Int] = [:]
+        private var places: [[[UInt8]]: Int] = [:]
 
         private static let few = 8
 
@@ -32,19 +32,24 @@ struct FieldSets {
             }
             sets.append((path, [set]))
             if sets.count == Self.few {
-                for (place, field) in sets.enumerated() { places[field.path] = place }
+                for (place, field) in sets.enumerated() {
+                    places[Self.bytes(of: field.path)] = place
+                }
             } else if sets.count > Self.few {
-                places[path] = sets.count - 1
+                places[Self.bytes(of: path)] = sets.count - 1
             }
         }
 
         private func place(of path: [String]) -> Int? {
-            sets.count < Self.few ? sets.firstIndex { $0.path == path } : places[path]
+            sets.count < Self.few
+                ? sets.firstIndex { $0.path.isSpelled(path) } : places[Self.bytes(of: path)]
         }
+
+        private static func bytes(of path: [String]) -> [[UInt8]] { path.map { Array($0.utf8) } }
     }
 
     /// The values that are left to a field; none where nothing is known of it.
-    func set(of path: [String]) -> ComponentSet? { sets.first { $0.path == path }?.set }
+    func set(of path: [String]) -> ComponentSet? { sets.first { $0.path.isSpelled(path) }?.set }
 
     private mutating func gather(
         _ condition: Condition, _ found: inout Gathered, others: inout [Condition]
@@ -72,7 +77,7 @@ struct FieldSets {
 
     /// Whether a way that uses these fields alone comes to nothing else.
     func isExact(using paths: [[String]]) -> Bool {
-        !isInexact && sets.allSatisfy { paths.contains($0.path) }
+        !isInexact && sets.allSatisfy { paths.hasSpelling($0.path) }
     }
 
     private static func single(
@@ -90,7 +95,7 @@ struct FieldSets {
                 isExact = false
             default: return nil
             }
-            guard path == common ?? path else { return nil }
+            guard path.isSpelled(common ?? path) else { return nil }
             common = path
             ranges += set.ranges
         }
@@ -167,7 +172,7 @@ struct PlanHints {
     /// Whether this is what was asked for: an index, or to intersect those that there are.
     func forces(_ access: Access) -> Bool {
         switch access {
-        case .index(let scan): scan.index.name == index
+        case .index(let scan): index?.isSpelled(scan.index.name) == true
         case .intersection: intersects == true && index == nil
         default: false
         }

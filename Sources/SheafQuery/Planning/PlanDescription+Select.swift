@@ -79,7 +79,7 @@ struct PlanDescriber {
         func visit(_ expression: Expression) {
             if case .call(let call) = expression.node, AggregateKind(rawValue: call.name) != nil {
                 let text = expression.description
-                if !texts.contains(text) { texts.append(text) }
+                if !texts.hasSpelling(text) { texts.append(text) }
             }
             try? expression.forEachChild { (child) throws(QueryError) in visit(child) }
         }

@@ -78,7 +78,9 @@ final class PlanEnvironment {
     func collection(_ source: Source) -> CollectionDescription? {
         if isVirtual(source) { return nil }
         let name = source.name.text
-        if let known = collections.first(where: { $0.name == name }) { return known.description }
+        if let known = collections.first(where: { $0.name.isSpelled(name) }) {
+            return known.description
+        }
         let description = store.collection(name)
         collections.append((name, description))
         return description

@@ -50,7 +50,7 @@ extension SelectPlanner {
                     )
                 }
                 let index = collection.indexes.first {
-                    $0.fields[0].path == path && (name == nil || $0.name == name)
+                    $0.fields[0].path.isSpelled(path) && $0.name.isSpelled(name ?? $0.name)
                 }
                 if let index, byIndex == nil {
                     byIndex = .index(index, try compiler.compile(outer).evaluator, outer)

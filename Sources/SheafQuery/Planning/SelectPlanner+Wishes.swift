@@ -41,7 +41,7 @@ extension SelectPlanner {
             for group in select.groups {
                 if let path = try path(of: group, in: 0) { paths.append(path) }
             }
-            for path in needed where !paths.contains(path) { paths.append(path) }
+            for path in needed where !paths.hasSpelling(path) { paths.append(path) }
             wishes.grouped = paths.filter { $0 != [Row.idName] }
         }
         return wishes

@@ -165,7 +165,7 @@ final class SelectPlanner {
         }
         let path = planner.path(to: condition)
         if let name = select.source.index, !name.text.isEmpty,
-            !planner.collection.indexes.contains(where: { $0.name == name.text })
+            !planner.collection.indexes.contains(where: { $0.name.isSpelled(name.text) })
         {
             throw environment.unknownIndex(name, planner.collection)
         }
@@ -241,7 +241,8 @@ final class SelectPlanner {
     /// The column whose alias an expression is.
     private func column(named expression: Expression) -> Expression? {
         guard case .path(let path) = expression.node, path.count == 1 else { return nil }
-        for case .expression(let column, let alias?) in select.columns where alias.text == path[0] {
+        for case .expression(let column, let alias?) in select.columns
+        where alias.text.isSpelled(path[0]) {
             return column
         }
         return nil

@@ -19,13 +19,16 @@ struct AdvisedFields {
     /// Whether an index does all that this one would do.
     func isServed(by index: IndexDescription) -> Bool {
         let first = index.fields.prefix(points.count).map(\.path)
-        guard first.count == points.count, points.allSatisfy(first.contains) else { return false }
+        guard first.count == points.count, points.allSatisfy(first.hasSpelling) else {
+            return false
+        }
         let next = index.fields.dropFirst(points.count).prefix(tail.count)
-        guard next.map(\.path) == tail.map(\.path) else { return false }
+        guard next.count == tail.count, zip(next, tail).allSatisfy({ $0.path.isSpelled($1.path) })
+        else { return false }
         // Backwards all directions are the opposite ones.
         let turns = zip(next, tail).map { $0.isDescending != $1.isDescending }
         guard turns.allSatisfy({ $0 == turns[0] }) else { return false }
-        return covered.allSatisfy { path in index.fields.contains { $0.path == path } }
+        return covered.allSatisfy { path in index.fields.contains { $0.path.isSpelled(path) } }
     }
 
     /// What it is good for.
@@ -60,7 +63,7 @@ extension AdvisedFields {
         let equal = useful.filter { $0.set.isPoints && $0.set.ranges.count == 1 }.map(\.path)
         let lists = useful.filter { $0.set.isPoints && $0.set.ranges.count > 1 }.map(\.path)
         let ranges = useful.filter { Self.isRange($0.set) }.map(\.path)
-        var order = wishes.order.filter { !equal.contains($0.path) }
+        var order = wishes.order.filter { !equal.hasSpelling($0.path) }
         // Entries with equal values are in the order of their ids, and no two documents share one.
         if let id = order.firstIndex(where: { $0.path == [Row.idName] }) {
             order.removeSubrange(id...)
@@ -69,7 +72,7 @@ extension AdvisedFields {
         points = equal
         let stopsEarly = wishes.hasLimit || !equal.isEmpty && ranges.isEmpty
         if let first = order.first, isIndexable, lists.isEmpty,
-            stopsEarly || ranges.contains(first.path)
+            stopsEarly || ranges.hasSpelling(first.path)
         {
             (tail, isOrder) = (order, true)
         } else {
@@ -83,7 +86,7 @@ extension AdvisedFields {
     private mutating func cover(_ wishes: IndexWishes) {
         guard let grouped = wishes.grouped else { return }
         let known = all.map(\.path)
-        let rest = grouped.filter { !known.contains($0) }
+        let rest = grouped.filter { !known.hasSpelling($0) }
         if known.count + rest.count <= Self.maximumCovered { covered = rest }
     }
 

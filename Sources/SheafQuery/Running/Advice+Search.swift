@@ -19,7 +19,7 @@ struct Adviser {
         }
         for (source, paths) in wishes.joined where !environment.isVirtual(source) {
             // One field is enough to find rows by, and an index of any of them will do.
-            let isServed = indexes(of: source).contains { paths.contains($0.fields[0].path) }
+            let isServed = indexes(of: source).contains { paths.hasSpelling($0.fields[0].path) }
             guard !isServed, let path = paths.first else { continue }
             var fields = AdvisedFields()
             fields.points = [path]
@@ -71,7 +71,7 @@ struct Adviser {
 
     private func indexes(of source: Source) -> [IndexDescription] {
         let known = environment.collection(source)?.indexes ?? []
-        let new = found.filter { $0.collection == source.name.text }.map {
+        let new = found.filter { $0.collection.isSpelled(source.name.text) }.map {
             IndexDescription(name: $0.name, fields: $0.fields, keyPrefix: [], irregularKeys: nil)
         }
         return known + new

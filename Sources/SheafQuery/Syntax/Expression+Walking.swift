@@ -56,7 +56,7 @@ extension Expression {
     ) throws(QueryError) {
         switch node {
         case .path(let path):
-            if let first = path.first, !bound.contains(first) { try body(path, range) }
+            if let first = path.first, !bound.hasSpelling(first) { try body(path, range) }
         case .quantified(let quantified):
             let bound = try quantified.bindings.forEachPath(bound, body)
             try quantified.condition.forEachPath(bound: bound, body)

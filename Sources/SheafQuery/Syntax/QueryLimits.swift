@@ -14,6 +14,8 @@ package enum QueryLimits {
     package static let maximumElements = 1 << 20
     /// The elements that a loop may visit, for one row.
     package static let maximumLoopSteps = 1 << 20
+    /// How many loops may lie within one another.
+    package static let maximumLoopNesting = 8
     /// The elements that loops within one another may visit together: a short text can ask for very
     /// many.
     package static let maximumNestedSteps = 1 << 18

@@ -112,7 +112,8 @@ package final class LogSnapshot: Sendable {
         operation.length == place.length && (operation.kind == .extend) == place.isExtension
     }
 
-    func disagreement(at position: LogPosition, _ reason: String) -> StorageError {
+    /// That what lies at a position is not what it has to be.
+    package func disagreement(at position: LogPosition, _ reason: String) -> StorageError {
         let name =
             segments.segment(position.segment)?.name ?? FileName.name(ofSegment: position.segment)
         return .damaged(name, at: position.offset, reason)

@@ -57,7 +57,7 @@ extension Segment {
             }
             if record != offset &- distance {
                 record = offset &- distance
-                guard isVerified(record) else { return index }
+                guard isVerified(record, in: bytes) else { return index }
                 recordLength = Int(bytes.loadInteger(record &+ Record.Layout.length) as UInt32)
             }
             let keyLength = Int(bytes.loadInteger(offset &+ Operation.Layout.keyLength) as UInt16)

@@ -143,7 +143,7 @@ package final class Segment: Sendable {
             throw FormatError(at: offset, "there is no operation at this position")
         }
         let start = offset - distance
-        if !isVerified(start) { _ = try verifiedRecord(at: start) }
+        if !isVerified(start, in: bytes) { _ = try verifiedRecord(at: start) }
         let operation = try Operation(decoding: bytes, at: offset)
         // A damaged distance may lead to a right record, which is not the one that was meant.
         let length = Int(bytes.loadInteger(start + Record.Layout.length) as UInt32)
@@ -154,16 +154,22 @@ package final class Segment: Sendable {
         return operation
     }
 
+    /// Whether a record that was verified starts at an offset, behind which is room for its header.
+    ///
+    /// What is not verified may say that its record starts where one has its middle: the bit of those
+    /// 64 bytes does not tell the two apart, and the position in the header does.
     @inline(__always)
-    func isVerified(_ offset: Int) -> Bool {
+    func isVerified(_ offset: Int, in bytes: UnsafeRawBufferPointer) -> Bool {
         let word = (verified + offset / 4_096).pointee.load(ordering: .relaxed)
-        return word & (1 << UInt64(offset / 64 % 64)) != 0
+        guard word & (1 << UInt64(offset / 64 % 64)) != 0 else { return false }
+        let position = bytes.loadInteger(offset + Record.Layout.position) as UInt64
+        return position == UInt64(header.segments.lowerBound) << 32 | UInt64(offset)
     }
 
     /// The bytes of the record at `offset`, which is verified when it is touched first.
     private func verifiedRecord(at offset: Int) throws(FormatError) -> UnsafeRawBufferPointer {
         let bytes = content
-        if isVerified(offset) {
+        if offset <= bytes.count - Record.headerLength, isVerified(offset, in: bytes) {
             let length = Int(bytes.loadInteger(offset + Record.Layout.length) as UInt32)
             return bytes.slice(offset..<offset + length)
         }
