@@ -11,7 +11,8 @@ package struct QueryDifferences {
         package internal(set) var queries = 0
         package internal(set) var writes = 0
         package internal(set) var partitions = 0
-        /// Joins that no index supports, and bare names that could be of two sources.
+        /// Joins that no index supports, bare names that could be of two sources, and loops within loops
+        /// that take too long.
         package internal(set) var refused = 0
         /// Statements that fail in both.
         package internal(set) var failed = 0

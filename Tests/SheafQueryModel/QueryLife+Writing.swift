@@ -20,6 +20,7 @@ extension QueryLife {
         var outcome: QueryOutcome?
         var failure: QueryError?
         do throws(QueryError) { outcome = try execute(text, arguments) } catch { failure = error }
+        if failure?.takesTooLong == true { return .refused }
         func difference(_ problem: String) -> QueryDifference {
             QueryDifference(problem, text, arguments, context + ", " + indexText())
         }

@@ -9,10 +9,11 @@ import Testing
 final class InterpolationStore {
     private let store: StoreEngine
     let queries: QueryEngine
+    let clock = FakeClock()
 
     init() throws {
         var options = LogStoreOptions()
-        options.clock = FakeClock().clock
+        options.clock = clock.clock
         store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
         queries = QueryEngine(try DocumentEngine(store))
         try execute("INSERT INTO t DOCUMENTS ({_id: 1, n: 1})")

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafBytes
 import SheafDocument
 import SheafQuery
 import SheafStorage
@@ -24,7 +25,7 @@ import Testing
         var ids: Set<Int64> = []
         while ids.count < Self.count { ids.insert(Int64(random.below(1_000_000))) }
         let order = ids.sorted().shuffled(using: &random)
-        let filler = Value.string(String(repeating: "f", count: 400))
+        let filler = Value.string(String(repeating: "f", count: 1_200))
         for start in stride(from: 0, to: Self.count, by: 1_500) {
             let changes = order[start..<min(start + 1_500, Self.count)].map { id in
                 values[id] = Int64(random.below(1_000))
@@ -39,7 +40,7 @@ import Testing
             }
             try store.flush()
         }
-        for id in order where random.chance(1, in: 150) {
+        for id in order where random.chance(1, in: id % 50 == 0 ? 15 : 150) {
             let isGone = random.chance(1, in: 3)
             try execute(
                 isGone
@@ -75,11 +76,37 @@ import Testing
         values.filter { holds($0.value) }.keys.sorted()
     }
 
+    /// How many documents have to be joined from several operations.
+    private var extendedCount: Int {
+        let log = store.snapshot()
+        var count = 0
+        log.tree.forEach(in: log.keys) { _, value in
+            if Place(value)?.isExtension == true { count += 1 }
+            return true
+        }
+        return count
+    }
+
     @Test func `filters find all that is there, and each once`() throws {
+        #expect(extendedCount > 0)
         #expect(try ids("SELECT * FROM many WHERE n = 2000").sorted() == wanted { $0 == 2_000 })
         #expect(try ids("SELECT * FROM many WHERE n < 10").sorted() == wanted { $0 < 10 })
         #expect(try ids("SELECT _id FROM many WHERE n >= 0").sorted() == wanted { $0 >= 0 })
         #expect(try ids("SELECT * FROM many WHERE n < 0").isEmpty)
+    }
+
+    @Test func `ranges that begin or end alike are scanned each as what it is`() throws {
+        let bounds: [(lower: Int64, upper: Int64)] = [
+            (0, 400_000), (0, 700_000), (0, 400_000), (300_000, 1_000_000), (600_000, 1_000_000),
+        ]
+        for (lower, upper) in bounds {
+            let wanted = values.keys.filter { lower <= $0 && $0 < upper }.sorted()
+            // So many that their places are kept in the order of the log.
+            #expect(wanted.count > 4_096)
+            let found = try ids(
+                "SELECT * FROM many WHERE _id >= \(lower) AND _id < \(upper) AND n >= 0")
+            #expect(found.sorted() == wanted)
+        }
     }
 
     @Test func `the same rows come in the same order`() throws {
@@ -114,6 +141,29 @@ import Testing
         #expect(
             try ids("SELECT _id FROM many ORDER BY n DESC, _id DESC LIMIT 25")
                 == Array(sorted.reversed().prefix(25)))
+    }
+
+    @Test func `what compaction has copied is found like what the log has`() throws {
+        store.compactEverything()
+        while try store.compactionStep() {}
+        #expect(extendedCount > 0)
+        #expect(try ids("SELECT * FROM many WHERE n = 2000").sorted() == wanted { $0 == 2_000 })
+        #expect(try ids("SELECT * FROM many WHERE n >= 0").sorted() == wanted { $0 >= 0 })
+    }
+
+    @Test func `a damaged document is told of, whichever part it is in`() throws {
+        let number = try #require(
+            queries.documents.snapshot().directory.number(ofCollection: "many"))
+        let id = try DocumentID.key(of: .integer(try #require(values.keys.max())))
+        var batch = WriteBatch()
+        // Its record is right, and a state is more than its kind.
+        try batch.put(StoreKey.document(collection: number, id: id).bytes, [1])
+        _ = try store.append(batch)
+        try store.flush()
+        let error = #expect(throws: QueryError.self) {
+            try ids("SELECT * FROM many WHERE n >= 0")
+        }
+        #expect(error?.reason == .damaged)
     }
 
     @Test func `several tasks scan at once`() async throws {
