@@ -68,13 +68,13 @@ extension StretchedStatements {
         chain("decode", ", ", "SELECT decode(a, ", ") FROM t") { "\($0 + 20)" },
         chain("CASE WHEN", " ", "SELECT CASE ", " END FROM t") { "WHEN a = -\($0) THEN \($0)" },
         chain("CASE a WHEN", " ", "SELECT CASE a ", " END FROM t") { "WHEN -\($0) THEN \($0)" },
-        chain("bindings", ", ", "SELECT * FROM t WHERE ANY ", " SATISFIES FALSE END") {
-            "v\($0) IN []"
-        },
     ]
 
     /// Clauses with many parts.
     package static let clauses: [Form] = [
+        chain("bindings", ", ", "SELECT * FROM t WHERE ANY ", " SATISFIES FALSE END") {
+            "v\($0) IN []"
+        },
         chain("columns", ", ", "SELECT ", " FROM t") { "a + \($0)" },
         chain("named columns", ", ", "SELECT ", " FROM t") { "a AS c\($0)" },
         chain("same columns", ", ", "SELECT ", " FROM t") { _ in "a" },
