@@ -86,6 +86,7 @@ import Testing
         for text in [
             "SELECT a._id FROM cars AS a JOIN cars AS b ON b.color = a._id",
             "SELECT _id FROM cars USE INDEX 'by_color' WHERE color = 'red'",
+            "ADVISE SELECT _id FROM cars WHERE color = 'red'",
         ] {
             let statement = try Parser.parse(text)
             do throws(QueryError) {

@@ -268,6 +268,7 @@ package final class QueryEngine: Sendable {
         _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
         let reader = reader()
+        try QueryError.check(documents.linkFailure, of: reader.snapshot)
         let advice = try run(statement, arguments, on: reader).advice()
         var commit: CommitID?
         if isProvisioning {

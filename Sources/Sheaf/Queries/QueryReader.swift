@@ -57,7 +57,9 @@ package final class QueryReader {
         let rows: QueryRows
         switch statement.kind {
         case .reading: rows = try run.rows()
-        case .advising(isProvisioning: false): rows = try run.advice().rows
+        case .advising(isProvisioning: false):
+            try QueryError.check(linkFailure, of: snapshot)
+            rows = try run.advice().rows
         case .system:
             rows = QueryRows(objects: [
                 try parameters.apply(try run.configuration(), in: statement.text)

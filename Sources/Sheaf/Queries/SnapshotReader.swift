@@ -135,10 +135,17 @@ package final class SnapshotReader: QueryStore {
 extension QueryError {
     /// The same; or why there are no indexes, where a statement is refused that may want one.
     func wantingIndexes(of snapshot: DocumentSnapshot, _ failure: EngineError?) -> QueryError {
-        guard reason == .meaning, !snapshot.hasLinks, !snapshot.directory.indexes.isEmpty,
-            let failure
-        else { return self }
-        return QueryError(failure)
+        guard reason == .meaning else { return self }
+        do throws(QueryError) { try Self.check(failure, of: snapshot) } catch { return error }
+        return self
+    }
+
+    /// Throws why a state has no indexes, where there should be some.
+    static func check(
+        _ failure: EngineError?, of snapshot: DocumentSnapshot
+    ) throws(QueryError) {
+        guard !snapshot.hasLinks, !snapshot.directory.indexes.isEmpty, let failure else { return }
+        throw QueryError(failure)
     }
 
     /// What went wrong below a statement.
