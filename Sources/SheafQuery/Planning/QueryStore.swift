@@ -98,8 +98,9 @@ package struct ScannedDocuments {
     /// The bytes of an id, as keys have them.
     @inline(__always)
     func id(_ number: Int) -> UnsafeRawBufferPointer {
+        // A key that is too short has no id, and says so when it is read.
         let key = stored[Int(indexes[number])].key
-        return UnsafeRawBufferPointer(rebasing: key[keyPrefixLength...])
+        return UnsafeRawBufferPointer(rebasing: key.dropFirst(keyPrefixLength))
     }
 
     /// Those for which a filter holds; `kept` has room for the indexes of all.

@@ -48,7 +48,8 @@ extension Segment {
         for index in places.indices {
             let place = places[index]
             let offset = place.position.offset
-            guard place.position.segment == number, place.length > Operation.headerLength,
+            guard place.position.segment == number, !place.isExtension,
+                place.length > Operation.headerLength,
                 offset <= bytes.count, place.length <= bytes.count &- offset
             else { return index }
             let distance = Int(bytes.loadInteger(offset &+ Operation.Layout.distance) as UInt32)
