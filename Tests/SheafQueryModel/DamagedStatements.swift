@@ -110,7 +110,8 @@ package struct DamagedStatements {
     // MARK: Damage
 
     private mutating func damaged(_ text: String) -> String {
-        var bytes = Array(text.utf8)
+        // What was damaged before may be nothing any more.
+        var bytes = text.isEmpty ? [0x3B] : Array(text.utf8)
         switch random.below(12) {
         case 0, 1:
             bytes[random.below(bytes.count)] ^= UInt8(1 << random.below(8))
