@@ -6,8 +6,8 @@ import SheafStorage
 /// Asks very many documents a condition, on all cores.
 ///
 /// Only where any order will do, and, where not all rows are wanted, after some documents were looked
-/// at without finding enough: most statements have ended by then. Its parts are shown in their order, so the rows do not
-/// depend on who was faster.
+/// at without finding enough: most statements have ended by then. Its parts are shown in their order,
+/// so the rows do not depend on who was faster.
 struct ParallelScan {
     private let places: UnsafeBufferPointer<Place>
     private let log: LogSnapshot
@@ -48,7 +48,6 @@ struct ParallelScan {
 }
 
 /// What one part of a scan has found.
-///
 final class FoundDocuments {
     private let places: UnsafeBufferPointer<Place>
     private var fields: [EncodedObject] = []

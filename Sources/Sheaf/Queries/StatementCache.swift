@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafQuery
 
 /// Statements that were parsed, by their texts; those that came longest ago are forgotten first.
@@ -20,7 +21,10 @@ struct StatementCache {
     private static let maximumLength = 4_096
 
     mutating func find(_ text: String) -> Statement? {
-        guard let found = statements[text], Self.isSame(found.statement.text, text) else {
+        // Others may only look the same.
+        guard let found = statements[text],
+            UTF8Order.compare(found.statement.text, text) == 0
+        else {
             return nil
         }
         uses += 1
@@ -37,30 +41,5 @@ struct StatementCache {
         }
         uses += 1
         statements[statement.text] = Entry(statement, use: uses)
-    }
-
-    /// Whether texts are equal byte by byte: others may only look the same.
-    private static func isSame(_ left: String, _ right: String) -> Bool {
-        let isSame = left.utf8.withContiguousStorageIfAvailable { left -> Bool? in
-            right.utf8.withContiguousStorageIfAvailable { right -> Bool in
-                UnsafeRawBufferPointer(left).isEqual(to: UnsafeRawBufferPointer(right))
-            }
-        }
-        return (isSame ?? nil) ?? left.utf8.elementsEqual(right.utf8)
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    fileprivate func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
-        guard count == other.count else { return false }
-        var index = 0
-        while index &+ 8 <= count {
-            guard
-                loadUnaligned(fromByteOffset: index, as: UInt64.self)
-                    == other.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            else { return false }
-            index &+= 8
-        }
-        return self[index...].elementsEqual(other[index...])
     }
 }

@@ -86,7 +86,7 @@ extension Value {
         case (.bool(let left), .bool(let right)): left == right
         case (.integer(let left), .integer(let right)): left == right
         case (.float(let left), .float(let right)): left.bitPattern == right.bitPattern
-        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.string(let left), .string(let right)): left.isSpelled(right)
         case (.bytes(let left), .bytes(let right)): left == right
         default: false
         }
