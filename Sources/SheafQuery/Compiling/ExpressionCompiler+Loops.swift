@@ -70,9 +70,9 @@ extension ExpressionCompiler {
             let unknown = try loop.run(frame) { (frame) throws(QueryError) in
                 if let condition, try condition(frame) != .yes { return true }
                 guard let value = try element(frame) else { return true }
-                guard elements.count + fields.count < QueryLimits.maximumElements else {
+                guard elements.count + fields.count < QueryLimits.maximumLoopParts else {
                     throw QueryError(
-                        .limit, "an array has more than \(QueryLimits.maximumElements) elements")
+                        .limit, "a loop makes more than \(QueryLimits.maximumLoopParts) elements")
                 }
                 guard let key else {
                     elements.append(value)
@@ -86,7 +86,8 @@ extension ExpressionCompiler {
             // A source that is missing makes nothing; one that is no collection makes null.
             if let unknown { return unknown == .missing ? nil : .null }
             return try MadeValue.checked(
-                key == nil ? .array(elements) : .object(Object(sorting: fields)))
+                key == nil ? .array(elements) : .object(Object(sorting: fields)),
+                parts: QueryLimits.maximumLoopParts)
         }
     }
 
@@ -147,12 +148,11 @@ private struct Loop {
         }
         let outer = frame.variables[step.variable]
         defer { frame.variables[step.variable] = outer }
-        let isNested = depth > 0 || frame.loopDepth > 1
-        let limit = isNested ? QueryLimits.maximumNestedSteps : QueryLimits.maximumLoopSteps
+        let limit = Self.limit(atDepth: frame.loopDepth + depth)
         for element in elements {
             frame.loopSteps += 1
             guard frame.loopSteps <= limit else {
-                let loop = isNested ? "a loop within a loop" : "a loop"
+                let loop = frame.loopDepth + depth > 1 ? "a loop within a loop" : "a loop"
                 throw QueryError(.limit, "\(loop) takes more than \(limit) steps")
             }
             frame.variables[step.variable] = element
@@ -160,6 +160,14 @@ private struct Loop {
             if isStopped { return nil }
         }
         return nil
+    }
+
+    private static func limit(atDepth depth: Int) -> Int {
+        switch depth {
+        case ...1: QueryLimits.maximumLoopSteps
+        case 2: QueryLimits.maximumNestedSteps
+        default: QueryLimits.maximumDeepSteps
+        }
     }
 
     /// All that lies in values, at every depth, each before what lies in it.

@@ -10,12 +10,13 @@ enum MadeValue {
     private static let textUnit = 32
 
     /// The value itself; throws where it has too many parts.
-    static func checked(_ value: Value) throws(QueryError) -> Value {
-        var rest = QueryLimits.maximumElements
+    static func checked(
+        _ value: Value, parts limit: Int = QueryLimits.maximumElements
+    ) throws(QueryError) -> Value {
+        var rest = limit
         take(value, from: &rest)
         guard rest >= 0 else {
-            throw QueryError(
-                .limit, "a value has more than \(QueryLimits.maximumElements) parts")
+            throw QueryError(.limit, "a value has more than \(limit) parts")
         }
         return value
     }

@@ -16,9 +16,13 @@ package enum QueryLimits {
     package static let maximumLoopSteps = 1 << 20
     /// How many loops may lie within one another.
     package static let maximumLoopNesting = 8
-    /// The elements that loops within one another may visit together: a short text can ask for very
-    /// many.
-    package static let maximumNestedSteps = 1 << 18
+    /// The elements that a loop within another may visit, all its runs together: a short text can
+    /// ask for very many.
+    package static let maximumNestedSteps = 1 << 17
+    /// The same, where loops lie deeper in one another.
+    package static let maximumDeepSteps = 1 << 16
+    /// The parts of a value that a loop makes, which loops around it make more of.
+    package static let maximumLoopParts = 1 << 18
     package static let maximumJoins = 16
     /// The fields of an index.
     package static let maximumIndexFields = 16
