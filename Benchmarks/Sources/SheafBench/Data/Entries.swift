@@ -43,8 +43,8 @@ struct Entries: Sendable {
         let second = Self.mix(random)
         let third = Self.mix(second)
         let first = order == .random ? random : number
-        // No key begins with a zero byte: the engine has those for itself.
-        return Key(first | 1 << 56, second, third)
+        // The first byte is neither 0 nor 255: the engine has such keys for itself.
+        return Key(first & ~(1 << 57) | 1 << 56, second, third)
     }
 
     /// The payload at `index`: random bytes, which no system can compress.
