@@ -24,7 +24,7 @@ final class InterpolationStore {
         _ query: Query, _ arguments: QueryArguments = [:]
     ) throws(QueryError) -> QueryOutcome {
         let store = store
-        let flush = { () throws(StorageError) in while try store.flush() {} }
+        let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
         let outcome = try queries.execute(
             query, arguments,
             CommitSink(

@@ -53,7 +53,7 @@ import Testing
     @discardableResult
     private func execute(_ query: Query) throws(QueryError) -> QueryOutcome {
         let store = store
-        let flush = { () throws(StorageError) in while try store.flush() {} }
+        let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
         let outcome = try queries.execute(
             query, [:],
             CommitSink(
@@ -172,11 +172,10 @@ import Testing
         let sink = CommitSink(
             append: { _ throws(StorageError) in throw .readOnly },
             flush: { () throws(StorageError) in })
-        nonisolated(unsafe) let sharedSink = sink
         let counts = await withTaskGroup(of: Int?.self) { group in
             for _ in 0..<6 {
                 group.addTask {
-                    try? queries.execute("SELECT * FROM many WHERE n < 100", [:], sharedSink)
+                    try? queries.execute("SELECT * FROM many WHERE n < 100", [:], sink)
                         .rows.items.count
                 }
             }

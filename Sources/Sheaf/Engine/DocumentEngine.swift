@@ -22,7 +22,7 @@ package final class DocumentEngine: Sendable {
         /// Whether the log has the site.
         var isSiteWritten: Bool
         /// Documents of commits that no snapshot shows yet.
-        var unpublished = UnpublishedDocuments()
+        var pending = PendingDocuments()
     }
 
     /// Reads what the log knows of names, and goes on with its clock.
@@ -143,33 +143,69 @@ package final class DocumentEngine: Sendable {
         append: (WriteBatch) throws(StorageError) -> CommitID,
         _ body: (inout DocumentTransaction) throws(WriteError) -> Result
     ) throws(WriteError) -> (CommitID, Result) {
-        var result: Result?
-        let commit = try state.withLock { state throws(WriteError) in
-            let snapshot = store.snapshot()
-            state.unpublished.forget(through: snapshot.commit)
-            var transaction = DocumentTransaction(
-                snapshot, state.directory, state.clock,
-                now: store.options.clock.wallMilliseconds(), state.unpublished.taken())
+        try state.withLock { state throws(WriteError) in
+            var transaction = begin(&state)
             // Handed over and taken back: a copy would be made with each commit.
-            defer { state.unpublished = transaction.unpublished }
-            result = try body(&transaction)
-            guard transaction.hasChanges else {
-                return max(snapshot.commit, transaction.unpublished.lastCommit)
-            }
-            do throws(EngineError) {
-                return try self.commit(&transaction, from: origin, &state, append)
+            defer { state.pending = transaction.pending }
+            do throws(WriteError) {
+                let result = try body(&transaction)
+                do throws(EngineError) {
+                    return (try self.commit(&transaction, from: origin, &state, append), result)
+                } catch {
+                    throw .engine(error)
+                }
             } catch {
-                throw .engine(error)
+                transaction.rollBack()
+                throw error
             }
         }
-        guard let result else { preconditionFailure("What has not thrown has a result.") }
-        return (commit, result)
+    }
+
+    private func begin(_ state: inout WriterState) -> DocumentTransaction {
+        let snapshot = store.snapshot()
+        state.pending.forget(through: snapshot.commit)
+        return DocumentTransaction(
+            snapshot, state.directory, state.clock,
+            now: store.options.clock.wallMilliseconds(), state.pending.taken())
+    }
+
+    // MARK: Transactions of several steps
+
+    /// Begins a transaction. Until it has ended nobody else may write, which who calls sees to.
+    func begin() -> DocumentTransaction {
+        state.withLock { begin(&$0) }
+    }
+
+    /// Makes one commit of a transaction; returns the commit that has its changes, or the newest there
+    /// is. Where it throws, the transaction is rolled back.
+    func commit(
+        _ transaction: inout DocumentTransaction,
+        append: (WriteBatch) throws(StorageError) -> CommitID
+    ) throws(EngineError) -> CommitID {
+        try state.withLock { state throws(EngineError) in
+            defer { state.pending = transaction.pending }
+            do throws(EngineError) {
+                return try commit(&transaction, from: nil, &state, append)
+            } catch {
+                transaction.rollBack()
+                throw error
+            }
+        }
+    }
+
+    /// Ends a transaction without a trace.
+    func rollBack(_ transaction: inout DocumentTransaction) {
+        transaction.rollBack()
+        state.withLock { $0.pending = transaction.pending }
     }
 
     private func commit(
         _ transaction: inout DocumentTransaction, from origin: CommitOrigin?,
         _ state: inout WriterState, _ append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> CommitID {
+        guard transaction.hasChanges else {
+            return max(transaction.snapshot.commit, transaction.pending.lastCommit)
+        }
         // Names that this commit uses for the first time come with it, be it lost or not.
         state.clock = transaction.clock
         state.directory = transaction.directory

@@ -5,8 +5,13 @@ import SheafStorage
 /// Changes that become one commit.
 struct DocumentTransaction: Sendable {
     let snapshot: LogSnapshot
-    /// What commits have changed that no snapshot shows yet; lent by the engine.
-    private(set) var unpublished: UnpublishedDocuments
+    /// What commits have changed that no snapshot shows yet, lent by the engine, and what this
+    /// transaction has changed.
+    var pending: PendingDocuments
+    /// What was pending before of the documents that this transaction has changed.
+    var replaced: [(key: [UInt8], entry: PendingDocuments.Entry?)] = []
+    /// Where the statement in hand can be taken back to.
+    var savepoint = Savepoint()
     private let now: UInt64
     private(set) var directory: Directory
     private(set) var clock: HybridClock
@@ -14,8 +19,8 @@ struct DocumentTransaction: Sendable {
     private var stamp: Stamp?
     /// What the change in hand was written with.
     private var usedStamp: Stamp?
-    private(set) var working: [WorkingDocument] = []
-    private var positions: [[UInt8]: Int] = [:]
+    var working: [WorkingDocument] = []
+    var positions: [[UInt8]: Int] = [:]
     private var stored: [(key: [UInt8], document: StoredDocument?)] = []
     /// How long a document may become by what is written here; what others wrote may be longer.
     var maximumLength = EncodedDocument.maximumLength
@@ -24,20 +29,21 @@ struct DocumentTransaction: Sendable {
 
     init(
         _ snapshot: LogSnapshot, _ directory: Directory, _ clock: HybridClock, now: UInt64,
-        _ unpublished: UnpublishedDocuments
+        _ pending: PendingDocuments
     ) {
         self.snapshot = snapshot
         self.directory = directory
         self.clock = clock
         self.now = now
-        self.unpublished = unpublished
+        self.pending = pending
     }
 
     var hasChanges: Bool { working.contains { $0.isChanged } }
 
     /// Notes that the batch has become a commit.
     mutating func noteWritten(by commit: CommitID) {
-        unpublished.note(stored, of: commit)
+        pending.note(stored, of: commit)
+        replaced = []
     }
 
     /// Makes a change.
@@ -48,10 +54,14 @@ struct DocumentTransaction: Sendable {
             return DocumentReceipt.Outcome(isChanged: false, stamp: nil)
         }
         let position = try open(key)
+        savepoint.keep(working[position], at: position)
         usedStamp = nil
         do throws(EngineError) {
             let isChanged = try apply(change, to: position)
-            if isChanged { try checkLength(of: position, change.action) }
+            if isChanged {
+                try checkLength(of: position, change.action)
+                notePending(position)
+            }
             return DocumentReceipt.Outcome(
                 isChanged: isChanged, stamp: isChanged ? usedStamp : nil)
         } catch {
@@ -199,8 +209,8 @@ struct DocumentTransaction: Sendable {
     private mutating func open(_ key: [UInt8]) throws(EngineError) -> Int {
         if let position = positions[key] { return position }
         let document: StoredDocument?
-        if let newer = unpublished.document(key) {
-            document = newer
+        if let newer = pending[key] {
+            document = newer.document
         } else {
             document = try DocumentSnapshot(snapshot, directory).document(key)
         }

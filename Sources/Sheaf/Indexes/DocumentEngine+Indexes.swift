@@ -76,7 +76,7 @@ extension DocumentEngine {
     }
 
     private func newestCommit(_ state: borrowing WriterState) -> CommitID {
-        max(store.snapshot().commit, state.unpublished.lastCommit)
+        max(store.snapshot().commit, state.pending.lastCommit)
     }
 }
 
@@ -107,6 +107,6 @@ extension DocumentEngine.WriterState {
         self.directory = directory
         isSiteWritten = true
         registry.noteWritten(directory)
-        unpublished.note([], of: commit)
+        pending.note([], of: commit)
     }
 }

@@ -6,12 +6,7 @@ import SheafQuery
 extension DocumentTransaction {
     /// The documents as they are now, with all that was changed before.
     func reader(_ virtual: any VirtualCollections) -> SnapshotReader {
-        var pending = unpublished.documents
-        for document in working where document.isChanged {
-            pending.updateValue(document.current, forKey: document.key)
-        }
-        return SnapshotReader(
-            DocumentSnapshot(snapshot, directory), pending: pending, virtual: virtual)
+        SnapshotReader(DocumentSnapshot(snapshot, directory), pending: pending, virtual: virtual)
     }
 
     /// Does what a statement does with one document; false where that changes nothing.
@@ -45,7 +40,9 @@ extension DocumentTransaction {
             let id = try? DocumentID.key(of: mutation.id)
         else { return nil }
         let key = StoreKey.document(collection: number, id: id).bytes
-        guard let state = working.first(where: { $0.key == key })?.state else { return nil }
+        guard let position = positions[key], let state = working[position].state else {
+            return nil
+        }
         do throws(Malformed) {
             var object = try state.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).existingFields().map { (fields) throws(Malformed) in
@@ -57,13 +54,6 @@ extension DocumentTransaction {
         } catch {
             throw QueryError(.damaged, "a document is damaged: \(error)")
         }
-    }
-}
-
-extension WorkingDocument {
-    /// How the document is now, as something that can be read.
-    var current: StoredDocument? {
-        state.map { StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0) }
     }
 }
 

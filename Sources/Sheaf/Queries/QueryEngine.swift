@@ -12,18 +12,23 @@ package struct QueryOutcome {
     package let mutatedIDs: [Value]
     /// The commit that has the changes, or the newest there is; none for what only reads.
     package let commit: CommitID?
+
+    /// The same, with the commit that has the changes.
+    func with(_ commit: CommitID) -> QueryOutcome {
+        QueryOutcome(rows: rows, reader: reader, mutatedIDs: mutatedIDs, commit: commit)
+    }
 }
 
 /// How what is written gets to the log.
-package struct CommitSink {
+package struct CommitSink: Sendable {
     /// Gives a batch to the log.
-    package let append: (WriteBatch) throws(StorageError) -> CommitID
+    package let append: @Sendable (WriteBatch) throws(StorageError) -> CommitID
     /// Makes durable what was appended before.
-    package let flush: () throws(StorageError) -> Void
+    package let flush: @Sendable () throws(StorageError) -> Void
 
     package init(
-        append: @escaping (WriteBatch) throws(StorageError) -> CommitID,
-        flush: @escaping () throws(StorageError) -> Void
+        append: @escaping @Sendable (WriteBatch) throws(StorageError) -> CommitID,
+        flush: @escaping @Sendable () throws(StorageError) -> Void
     ) {
         self.append = append
         self.flush = flush
@@ -57,7 +62,7 @@ package final class QueryEngine: Sendable {
     }
 
     /// The statement of a query; parsed once, if its text comes often.
-    private func statement(_ query: Query) throws(QueryError) -> Statement {
+    package func statement(_ query: Query) throws(QueryError) -> Statement {
         let statement: Statement
         if let known = statements.withLock({ $0.find(query.text) }) {
             statement = known
@@ -88,11 +93,18 @@ package final class QueryEngine: Sendable {
     package func execute(
         _ statement: Statement, _ arguments: [String: Value] = [:], _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
+        try noting(statement) { () throws(QueryError) in try run(statement, arguments, sink) }
+    }
+
+    /// Runs a statement, and notes in the log of requests what comes of it.
+    func noting(
+        _ statement: Statement, _ body: () throws(QueryError) -> QueryOutcome
+    ) throws(QueryError) -> QueryOutcome {
         let number = requests.begin(
             statement.text, wallMilliseconds: options.clock.wallMilliseconds(),
             nanoseconds: options.clock.monotonicNanoseconds())
         do throws(QueryError) {
-            let outcome = try run(statement, arguments, sink)
+            let outcome = try body()
             end(number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
             return outcome
         } catch {
@@ -135,8 +147,10 @@ package final class QueryEngine: Sendable {
         try run(statement, [:], on: reader()).prepare()
     }
 
-    private func reader() -> SnapshotReader {
-        let snapshot = documents.snapshot()
+    func reader() -> SnapshotReader { reader(of: documents.snapshot()) }
+
+    /// Shows a durable state to statements.
+    func reader(of snapshot: DocumentSnapshot) -> SnapshotReader {
         let state = PlanState(
             store: number, commit: snapshot.log.commit, nameCount: snapshot.names.count,
             hasIndexes: snapshot.log.linked.commit == snapshot.log.commit)
@@ -144,23 +158,32 @@ package final class QueryEngine: Sendable {
             snapshot, virtual: virtual(parameters.withLock { $0 }), planState: state)
     }
 
-    private func virtual(_ parameters: SystemParameters) -> SystemCollections {
+    func virtual(_ parameters: SystemParameters) -> SystemCollections {
         SystemCollections(parameters, requests, clock: options.clock)
     }
 
-    private func run(
+    func run(
         _ statement: Statement, _ arguments: [String: Value], on reader: SnapshotReader
     ) -> QueryRun {
-        let parameters = parameters.withLock { $0 }
+        let parameters = currentParameters
         return QueryRun(
             statement, on: reader,
             QueryOptions(arguments: arguments, parameters: parameters, options: options))
     }
 
+    /// What ALTER SYSTEM has set.
+    var currentParameters: SystemParameters { parameters.withLock { $0 } }
+
     private func read(
         _ statement: Statement, _ arguments: [String: Value]
     ) throws(QueryError) -> QueryOutcome {
-        let reader = reader()
+        try read(statement, arguments, on: reader())
+    }
+
+    /// Runs a statement that reads on a state.
+    func read(
+        _ statement: Statement, _ arguments: [String: Value], on reader: SnapshotReader
+    ) throws(QueryError) -> QueryOutcome {
         let rows = try run(statement, arguments, on: reader).rows()
         return QueryOutcome(rows: rows, reader: reader, mutatedIDs: [], commit: nil)
     }
@@ -170,50 +193,45 @@ package final class QueryEngine: Sendable {
     private func write(
         _ statement: Statement, _ arguments: [String: Value], _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
-        let parameters = parameters.withLock { $0 }
-        let virtual = virtual(parameters)
         do throws(WriteError) {
             let (commit, outcome) = try documents.write(from: nil, append: sink.append) {
                 (transaction) throws(WriteError) in
-                transaction.maximumLength = parameters.hardSizeLimit
-                let reader = transaction.reader(virtual)
-                let run = run(statement, arguments, on: reader)
-                return try Self.change(&transaction, run, reader)
+                do throws(QueryError) {
+                    return try change(statement, arguments, in: &transaction)
+                } catch {
+                    throw .query(error)
+                }
             }
-            return QueryOutcome(
-                rows: outcome.rows, reader: outcome.reader, mutatedIDs: outcome.ids,
-                commit: commit)
+            return outcome.with(commit)
         } catch {
             throw error.query
         }
     }
 
-    private struct Change {
-        let rows: QueryRows
-        let reader: SnapshotReader
-        let ids: [Value]
-    }
-
-    private static func change(
-        _ transaction: inout DocumentTransaction, _ run: QueryRun, _ reader: SnapshotReader
-    ) throws(WriteError) -> Change {
-        do throws(QueryError) {
-            let plan = try run.mutations()
-            var ids: [Value] = []
-            var returned: [Object] = plan.older
-            for mutation in plan.mutations {
-                guard try change(&transaction, mutation, run) else { continue }
-                ids.append(mutation.id)
-                guard plan.returnsRows, !plan.returnsOlderDocuments else { continue }
-                if let object = try transaction.object(mutation, plan.types) {
-                    returned.append(object)
-                }
+    /// Does in a transaction what a statement that writes says.
+    func change(
+        _ statement: Statement, _ arguments: [String: Value],
+        in transaction: inout DocumentTransaction
+    ) throws(QueryError) -> QueryOutcome {
+        let parameters = currentParameters
+        transaction.maximumLength = parameters.hardSizeLimit
+        let reader = transaction.reader(virtual(parameters))
+        let run = run(statement, arguments, on: reader)
+        let plan = try run.mutations()
+        // All is known that is to be done.
+        reader.forgetPending()
+        var ids: [Value] = []
+        var returned: [Object] = plan.older
+        for mutation in plan.mutations {
+            guard try Self.change(&transaction, mutation, run) else { continue }
+            ids.append(mutation.id)
+            guard plan.returnsRows, !plan.returnsOlderDocuments else { continue }
+            if let object = try transaction.object(mutation, plan.types) {
+                returned.append(object)
             }
-            let rows = try run.returned(returned, by: plan, changing: ids.count)
-            return Change(rows: rows, reader: reader, ids: ids)
-        } catch {
-            throw .query(error)
         }
+        let rows = try run.returned(returned, by: plan, changing: ids.count)
+        return QueryOutcome(rows: rows, reader: reader, mutatedIDs: ids, commit: nil)
     }
 
     /// Does what a statement does with one document, and says where in it that fails.
@@ -287,6 +305,13 @@ package final class QueryEngine: Sendable {
     ) throws(QueryError) -> QueryOutcome {
         let reader = reader()
         let change = try run(statement, arguments, on: reader).configuration()
+        return try configure(change, in: statement, on: reader)
+    }
+
+    /// Sets parameters, or shows them.
+    func configure(
+        _ change: ConfigurationChange, in statement: Statement, on reader: SnapshotReader
+    ) throws(QueryError) -> QueryOutcome {
         let row = try parameters.withLock { (parameters) throws(QueryError) in
             try parameters.apply(change, in: statement.text)
         }

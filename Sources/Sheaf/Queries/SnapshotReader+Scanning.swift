@@ -238,7 +238,7 @@ extension SnapshotReader {
             $0.lexicographicallyPrecedes($1)
         }
         for key in keys {
-            guard case .some(.some(let document)) = pending[key] else { continue }
+            guard let document = pending[key]?.document else { continue }
             tally.entries += 1
             tally.fetched += 1
             let place = pendingPlace(of: key)

@@ -6,11 +6,8 @@ import SheafStorage
 /// Shows a state of the documents to statements, and what a writer has changed since.
 package final class SnapshotReader: QueryStore {
     let snapshot: DocumentSnapshot
-    /// Documents that the snapshot does not show yet, by their keys; none stands for one that is
-    /// gone.
-    let pending: [[UInt8]: StoredDocument?]
-    /// The numbers of the collections that have pending documents.
-    private let pendingCollections: Set<UInt16>
+    /// Documents that the snapshot does not show yet.
+    private(set) var pending: PendingDocuments
     private let virtual: any VirtualCollections
     package let names: NameTable
     package let planState: PlanState?
@@ -22,22 +19,21 @@ package final class SnapshotReader: QueryStore {
     static let pendingPlace: UInt64 = 1 << 63
 
     init(
-        _ snapshot: DocumentSnapshot, pending: [[UInt8]: StoredDocument?] = [:],
+        _ snapshot: DocumentSnapshot, pending: PendingDocuments = PendingDocuments(),
         virtual: any VirtualCollections, planState: PlanState? = nil
     ) {
         self.snapshot = snapshot
         self.planState = planState
         self.pending = pending
-        var collections: Set<UInt16> = []
-        for key in pending.keys {
-            guard case .document(let number, _)? = key.span.withUnsafeBytes({ StoreKey($0) }) else {
-                continue
-            }
-            collections.insert(number)
-        }
-        pendingCollections = collections
         self.virtual = virtual
         names = snapshot.names
+    }
+
+    /// Lets go of pending documents, so that who changes them is the only one who has them.
+    ///
+    /// What was read before stays valid: rows of pending documents are copies.
+    func forgetPending() {
+        pending = PendingDocuments()
     }
 
     package func collection(_ name: String) -> CollectionDescription? {
@@ -50,7 +46,7 @@ package final class SnapshotReader: QueryStore {
         return CollectionDescription(
             snapshot.directory.descriptions[Int(number)], indexes: indexes,
             hasTombstones: snapshot.hasLinks,
-            hasPendingChanges: pendingCollections.contains(number))
+            hasPendingChanges: pending.collections.contains(number))
     }
 
     package func virtualRows(_ name: String) throws(QueryError) -> [Object]? {
@@ -83,7 +79,7 @@ package final class SnapshotReader: QueryStore {
         _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
     ) throws(QueryError) {
         if !pending.isEmpty, let found = pending[key] {
-            guard let document = found else { return }
+            guard let document = found.document else { return }
             let place = pendingPlace(of: key)
             return try key.span.withUnsafeBytes { (key) throws(QueryError) in
                 _ = try visit(document, key, place, nil) { (documents) throws(QueryError) in

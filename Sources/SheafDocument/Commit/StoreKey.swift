@@ -41,6 +41,12 @@ package enum StoreKey: Hashable, Sendable {
     /// How many bytes stand before the id in the key of a document.
     package static let documentPrefixLength = 3
 
+    /// The number of the collection whose document has a key; none where it is another key.
+    package static func collection(ofDocument key: UnsafeRawBufferPointer) -> UInt16? {
+        guard key.count > documentPrefixLength, key[0] == First.document else { return nil }
+        return UInt16(key[1]) << 8 | UInt16(key[2])
+    }
+
     /// Reads a key; nil where it is none of these.
     package init?(_ bytes: UnsafeRawBufferPointer) {
         guard let first = bytes.first else { return nil }

@@ -1,3 +1,4 @@
+import SheafBytes
 package import SheafDocument
 
 /// A row of a result: a document that is decoded when somebody asks, or what was computed.
@@ -9,4 +10,34 @@ package struct ResultItem {
     }
 
     package let content: Content
+}
+
+extension ResultItem {
+    /// The value at a path, without decoding the rest of the row; none where it is missing.
+    package func value(at path: [String], _ names: NameTable) throws(QueryError) -> Value? {
+        guard case .stored(let fields, let id) = content, let first = path.first else {
+            return try object(names)[path: path]
+        }
+        guard first != Row.idName else {
+            return try Row(fields, id: id).idValue()?[path: path.dropFirst()]
+        }
+        return try onDocument { () throws(Malformed) in
+            try FieldPath(path, in: names).value(in: fields, names)
+        }
+    }
+}
+
+extension Value {
+    fileprivate subscript(path names: some Sequence<String>) -> Value? {
+        var value = self
+        for name in names {
+            guard case .object(let object) = value, let next = object[name] else { return nil }
+            value = next
+        }
+        return value
+    }
+}
+
+extension Object {
+    fileprivate subscript(path names: [String]) -> Value? { Value.object(self)[path: names] }
 }

@@ -8,6 +8,14 @@ package enum ConfigurationChange {
     case show(String)
     /// Those whose names match.
     case showAll((String) throws(QueryError) -> Bool)
+
+    /// Whether nothing changes.
+    package var isShowing: Bool {
+        switch self {
+        case .set, .reset: false
+        case .show, .showAll: true
+        }
+    }
 }
 
 extension QueryRun {

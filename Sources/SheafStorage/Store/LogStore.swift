@@ -68,6 +68,40 @@ package final class LogStore: Sendable {
         return CommitReceipt(id: id, isDurable: false)
     }
 
+    /// Gives a batch its place in the log, and waits for nothing; `reachDurability` does.
+    package func append(_ batch: WriteBatch) throws(StorageError) -> CommitID {
+        try engine.append(batch)
+    }
+
+    /// Returns when a commit that has its place has reached the store's durability.
+    package nonisolated(nonsending) func reachDurability(
+        of commit: CommitID
+    ) async throws(StorageError) {
+        guard engine.durableCommit < commit else { return }
+        if case .relaxed(let milliseconds) = engine.options.durability,
+            engine.pendingLength < Limits.maximumPendingLength
+        {
+            flusher.flush(within: milliseconds)
+            return
+        }
+        let isServedAtOnce = flusher.servesAtOnce
+        flusher.flushNow()
+        if isServedAtOnce, flusher.stayAwake(for: commit) { return }
+        try await becomeDurable(commit)
+    }
+
+    /// Makes durable what was appended so far, and waits for that on this thread.
+    package func flush() throws(StorageError) {
+        let outcome = Monitor<Result<CommitID, StorageError>?>(nil)
+        engine.whenDurable(engine.lastCommit) { result in
+            outcome.withLock { $0 = result }
+            outcome.broadcast()
+        }
+        flusher.flushNow()
+        let result = outcome.wait(while: { $0 == nil }, then: { $0 })
+        _ = try result?.get()
+    }
+
     /// Returns when everything that was committed so far survives a power cut.
     package nonisolated(nonsending) func synchronize() async throws(StorageError) {
         _ = try await commitDurably(WriteBatch())
@@ -118,7 +152,8 @@ package final class LogStore: Sendable {
             let commit = try engine.append(batch)
             flusher.flushNow()
             if flusher.stayAwake(for: commit) { return commit }
-            return try await durability(of: commit)
+            try await becomeDurable(commit)
+            return commit
         }
         let result = await withUnsafeContinuation {
             (continuation: UnsafeContinuation<Result<CommitID, StorageError>, Never>) in
@@ -132,13 +167,13 @@ package final class LogStore: Sendable {
         return try result.get()
     }
 
-    private nonisolated(nonsending) func durability(
-        of commit: CommitID
-    ) async throws(StorageError) -> CommitID {
+    private nonisolated(nonsending) func becomeDurable(
+        _ commit: CommitID
+    ) async throws(StorageError) {
         let result = await withUnsafeContinuation {
             (continuation: UnsafeContinuation<Result<CommitID, StorageError>, Never>) in
             engine.whenDurable(commit) { continuation.resume(returning: $0) }
         }
-        return try result.get()
+        _ = try result.get()
     }
 }

@@ -145,6 +145,9 @@ package final class StoreEngine: Sendable {
         durableHint.load(ordering: .acquiring)
     }
 
+    /// The last commit that has its place.
+    var lastCommit: CommitID { state.withLock { $0.lastCommit } }
+
     /// How many commits are not durable yet, as far as that can be said without a lock.
     package var pendingCommits: CommitID {
         let durable = durableCommit

@@ -1,0 +1,66 @@
+import SheafDocument
+
+/// What the documents of a transaction were before the statement in hand.
+struct Savepoint: Sendable {
+    /// How many documents had been opened.
+    private(set) var count = 0
+    /// How many of them had been changed for the first time.
+    private(set) var changedCount = 0
+    /// Of those that had been opened, the ones that the statement opens again, as they were.
+    private(set) var kept: [Int: WorkingDocument] = [:]
+
+    init(count: Int = 0, changedCount: Int = 0) {
+        self.count = count
+        self.changedCount = changedCount
+    }
+
+    /// Keeps a document that is about to be changed, unless that was done.
+    mutating func keep(_ document: WorkingDocument, at position: Int) {
+        guard position < count, kept[position] == nil else { return }
+        kept[position] = document
+    }
+}
+
+extension DocumentTransaction {
+    /// Begins a statement, which can be taken back by itself until the next one begins.
+    mutating func beginStatement() {
+        savepoint = Savepoint(count: working.count, changedCount: replaced.count)
+    }
+
+    /// Takes back what the statement in hand has done.
+    mutating func rollBackStatement() {
+        for (key, entry) in replaced[savepoint.changedCount...] { pending.restore(entry, at: key) }
+        replaced.removeSubrange(savepoint.changedCount...)
+        for document in working[savepoint.count...] { positions[document.key] = nil }
+        working.removeSubrange(savepoint.count...)
+        for (position, document) in savepoint.kept {
+            working[position] = document
+            if document.isChanged { _ = pending.note(document.current, at: document.key) }
+        }
+        beginStatement()
+    }
+
+    /// Takes back everything.
+    mutating func rollBack() {
+        for (key, entry) in replaced { pending.restore(entry, at: key) }
+        replaced = []
+        working = []
+        positions = [:]
+        beginStatement()
+    }
+
+    /// Lets statements see a document as it is now.
+    mutating func notePending(_ position: Int) {
+        let document = working[position]
+        let entry = pending.note(document.current, at: document.key)
+        guard entry?.commit != PendingDocuments.uncommitted else { return }
+        replaced.append((document.key, entry))
+    }
+}
+
+extension WorkingDocument {
+    /// How the document is now, as something that can be read.
+    var current: StoredDocument? {
+        state.map { StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0) }
+    }
+}

@@ -1,0 +1,71 @@
+public import SheafDocument
+import SheafQuery
+
+/// A row of a result.
+///
+/// It is read from the bytes of the store each time that somebody asks for something. `materialize`
+/// decodes it once and keeps it, until `dematerialize`.
+public struct QueryResultItem: Sendable {
+    package let storage: ResultStorage
+    package let index: Int
+
+    init(_ storage: ResultStorage, _ index: Int) {
+        self.storage = storage
+        self.index = index
+    }
+
+    /// The row, decoded.
+    public var value: Object {
+        get throws(StoreError) { try storage.object(index) }
+    }
+
+    /// One field of the row, without decoding the others; nil where it is missing.
+    ///
+    ///     let color = try item["color"]
+    ///     let street = try item["address", "street"]
+    public subscript(path: String...) -> Value? {
+        get throws(StoreError) { try field(path) }
+    }
+
+    func field(_ path: [String]) throws(StoreError) -> Value? {
+        if isMaterialized { return Self.value(at: path, in: try storage.object(index)) }
+        return try onStore { () throws(QueryError) in
+            try storage.items[index].value(at: path, storage.names)
+        }
+    }
+
+    private static func value(at path: [String], in object: Object) -> Value? {
+        var value: Value? = .object(object)
+        for name in path {
+            guard case .object(let object)? = value else { return nil }
+            value = object[name]
+        }
+        return value
+    }
+
+    /// The row as JSON; integers and floats stay apart, and bytes are texts in base64.
+    public var jsonString: String {
+        get throws(StoreError) { Value.object(try storage.object(index)).json }
+    }
+
+    /// The row as a type of yours.
+    ///
+    ///     struct Car: Decodable { let _id: String, color: String }
+    ///     let car = try item.decode(Car.self)
+    public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
+        try ValueDecoder().decode(type, from: .object(try storage.object(index)))
+    }
+
+    /// Whether the row is kept decoded.
+    public var isMaterialized: Bool { storage.isMaterialized(index) }
+
+    /// Decodes the row, and keeps that until `dematerialize` or the end of the result.
+    public func materialize() throws(StoreError) {
+        _ = try storage.materialize(index)
+    }
+
+    /// Lets go of the decoded row; it is decoded again when somebody asks for it.
+    public func dematerialize() {
+        storage.dematerialize(index)
+    }
+}

@@ -1,0 +1,47 @@
+package import SheafDocument
+package import SheafQuery
+import Synchronization
+
+/// The rows of a result, and what keeps their bytes valid.
+package final class ResultStorage: Sendable {
+    // Nobody changes the items when they are made, and the snapshot keeps what they point to.
+    nonisolated(unsafe) package let items: [ResultItem]
+    let columns: [String]?
+    let mutatedIDs: [Value]
+    let commit: CommitCell
+    private let snapshot: DocumentSnapshot?
+    /// The rows that were decoded and kept, by their places.
+    private let materialized = Mutex<[Int: Object]>([:])
+
+    init(_ outcome: QueryOutcome, commit: CommitCell) {
+        items = outcome.rows.items
+        columns = outcome.rows.columns
+        mutatedIDs = outcome.mutatedIDs
+        snapshot = outcome.reader.snapshot
+        self.commit = commit
+    }
+
+    package var names: NameTable { snapshot?.names ?? NameTable() }
+
+    /// A row, decoded; kept from now on, if it was not.
+    func materialize(_ index: Int) throws(StoreError) -> Object {
+        if let known = materialized.withLock({ $0[index] }) { return known }
+        let object = try object(index)
+        materialized.withLock { $0[index] = object }
+        return object
+    }
+
+    /// A row, decoded or as it was kept.
+    func object(_ index: Int) throws(StoreError) -> Object {
+        if let known = materialized.withLock({ $0[index] }) { return known }
+        return try onStore { () throws(QueryError) in try items[index].object(names) }
+    }
+
+    func dematerialize(_ index: Int) {
+        materialized.withLock { $0[index] = nil }
+    }
+
+    func isMaterialized(_ index: Int) -> Bool {
+        materialized.withLock { $0[index] != nil }
+    }
+}

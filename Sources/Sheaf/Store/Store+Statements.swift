@@ -1,0 +1,118 @@
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import Synchronization
+
+extension Store {
+    /// Runs a statement as a transaction of its own.
+    ///
+    ///     let result = try await store.execute(
+    ///         "SELECT * FROM cars WHERE color = :color", ["color": "blue"])
+    ///     try await store.execute("UPDATE cars SET color = \(color) WHERE _id = \(id)")
+    ///
+    /// One that reads runs at once. One that writes waits for its turn behind transactions, and returns
+    /// when its commit has reached the store's durability.
+    @discardableResult
+    public nonisolated(nonsending) func execute(
+        _ query: Query, _ arguments: QueryArguments = QueryArguments()
+    ) async throws -> QueryResult {
+        guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
+        let (statement, values) = try prepare(query, arguments)
+        switch statement.kind {
+        case .reading, .system, .advising(isProvisioning: false):
+            return try read(statement, values)
+        case .writing:
+            return try await write(statement, values)
+        case .createIndex, .dropIndex, .advising(isProvisioning: true):
+            return try await changeIndexes(statement, values)
+        }
+    }
+
+    private func prepare(
+        _ query: Query, _ arguments: QueryArguments
+    ) throws(StoreError) -> (Statement, [String: Value]) {
+        try onStore { () throws(QueryError) in
+            (try queries.statement(query), try query.bind(arguments))
+        }
+    }
+
+    private func read(
+        _ statement: Statement, _ values: [String: Value]
+    ) throws(StoreError) -> QueryResult {
+        let outcome = try onStore { () throws(QueryError) in
+            try queries.execute(statement, values, .refusing)
+        }
+        return QueryResult(outcome, commit: CommitCell(outcome.reader.snapshot.log.commit))
+    }
+
+    private nonisolated(nonsending) func write(
+        _ statement: Statement, _ values: [String: Value]
+    ) async throws -> QueryResult {
+        try checkNesting { "the statement \"\(statement.text.shortened)\"" }
+        try await enter(.statement)
+        let outcome = try writeInTurn(statement, values)
+        return try await result(of: outcome)
+    }
+
+    /// Runs a statement that writes, whose turn it is.
+    private func writeInTurn(
+        _ statement: Statement, _ values: [String: Value]
+    ) throws(StoreError) -> QueryOutcome {
+        defer { leave(.statement) }
+        return try onStore { () throws(QueryError) in
+            try queries.execute(statement, values, sink)
+        }
+    }
+
+    /// Indexes are made of what is durable, so this waits for the disk.
+    private nonisolated(nonsending) func changeIndexes(
+        _ statement: Statement, _ values: [String: Value]
+    ) async throws -> QueryResult {
+        try checkNesting { "the statement \"\(statement.text.shortened)\"" }
+        try await enter(.statement)
+        let written = try await Self.onThread("sheaf-index") { () throws(StoreError) in
+            let outcome = try self.writeInTurn(statement, values)
+            return QueryResult(outcome, commit: CommitCell(outcome.commit))
+        }
+        guard let commit = written.commitID else { return written }
+        try await reachDurability(of: CommitID(commit))
+        return written
+    }
+
+    private nonisolated(nonsending) func result(
+        of outcome: QueryOutcome
+    ) async throws -> QueryResult {
+        if let commit = outcome.commit { try await reachDurability(of: commit) }
+        return QueryResult(outcome, commit: CommitCell(outcome.commit))
+    }
+
+    /// Returns when a commit has reached the store's durability.
+    nonisolated(nonsending) func reachDurability(of commit: CommitID) async throws {
+        do throws(StorageError) {
+            try await log.reachDurability(of: commit)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private var sink: CommitSink {
+        let log = log
+        return CommitSink(
+            append: { (batch) throws(StorageError) in try log.append(batch) },
+            flush: { () throws(StorageError) in try log.flush() })
+    }
+}
+
+extension CommitSink {
+    /// For what writes nothing.
+    fileprivate static let refusing = CommitSink(
+        append: { (_) throws(StorageError) in throw .readOnly },
+        flush: { () throws(StorageError) in throw .readOnly })
+}
+
+extension String {
+    /// The beginning of a text, for messages.
+    var shortened: String {
+        count > 80 ? prefix(79) + "…" : self
+    }
+}

@@ -1,0 +1,85 @@
+import SheafStorage
+import Synchronization
+
+extension Store {
+    /// Runs several statements as one transaction: all of them become one commit, or none does.
+    ///
+    ///     try await store.transaction(hint: "move") { transaction in
+    ///         try await transaction.execute("UPDATE accounts SET sum = sum - 5 WHERE _id = 'a'")
+    ///         try await transaction.execute("UPDATE accounts SET sum = sum + 5 WHERE _id = 'b'")
+    ///         return .commit
+    ///     }
+    ///
+    /// One transaction at a time writes, and others wait for their turn; those that only read run beside
+    /// it, each on one state of the store. An error that leaves the block rolls the transaction back,
+    /// and so does the end of the task that runs it.
+    @discardableResult
+    public nonisolated(nonsending) func transaction(
+        hint: String? = nil, isReadOnly: Bool = false,
+        _ body: nonisolated(nonsending) (Transaction) async throws -> TransactionCompletion
+    ) async throws -> TransactionCompletion {
+        try await run(hint, isReadOnly, body) { $0 }
+    }
+
+    /// Runs several statements as one transaction, which is committed when the block returns a value.
+    @discardableResult
+    public nonisolated(nonsending) func transaction<Result>(
+        hint: String? = nil, isReadOnly: Bool = false,
+        _ body: nonisolated(nonsending) (Transaction) async throws -> Result
+    ) async throws -> Result {
+        try await run(hint, isReadOnly, body) { _ in .commit }
+    }
+
+    private nonisolated(nonsending) func run<Result>(
+        _ hint: String?, _ isReadOnly: Bool,
+        _ body: nonisolated(nonsending) (Transaction) async throws -> Result,
+        _ completion: (Result) -> TransactionCompletion
+    ) async throws -> Result {
+        guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
+        let number = numbers.add(1, ordering: .relaxed).newValue
+        let info = TransactionInfo(id: "\(number)", hint: hint, isReadOnly: isReadOnly)
+        guard !isReadOnly else {
+            let transaction = Transaction(reading: self, info)
+            defer { transaction.rollBack() }
+            return try await Transaction.$current.withValue(transaction) {
+                try await body(transaction)
+            }
+        }
+        try checkNesting {
+            hint.map { "another transaction \"\($0)\"" } ?? "another transaction"
+        }
+        try await enter(.transaction)
+        let transaction = Transaction(writing: self, info)
+        let (result, commit) = try await finish(transaction, body, completion)
+        if let commit {
+            try await reachDurability(of: commit)
+            transaction.note(commit)
+        }
+        return result
+    }
+
+    /// Runs the block of a transaction, and ends it; its changes have their place in the log then.
+    private nonisolated(nonsending) func finish<Result>(
+        _ transaction: Transaction,
+        _ body: nonisolated(nonsending) (Transaction) async throws -> Result,
+        _ completion: (Result) -> TransactionCompletion
+    ) async throws -> (Result, CommitID?) {
+        defer { leave(.transaction) }
+        do {
+            let result = try await Transaction.$current.withValue(transaction) {
+                try await body(transaction)
+            }
+            // Whoever cancelled the task does not expect that it still changes something.
+            try Task.checkCancellation()
+            switch completion(result) {
+            case .commit: return (result, try transaction.commit())
+            case .rollback:
+                transaction.rollBack()
+                return (result, nil)
+            }
+        } catch {
+            transaction.rollBack()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,141 @@
+@_exported public import SheafDocument
+import SheafQuery
+import SheafStorage
+import Synchronization
+
+/// A database of documents in a directory.
+///
+///     let store = try await Store.open(at: "cars.sheaf")
+///     try await store.execute("INSERT INTO cars DOCUMENTS (:car)", ["car": car])
+///     let result = try await store.execute("SELECT * FROM cars WHERE color = \(color)")
+///     try await store.close()
+///
+/// It can be used from any number of tasks. Statements that read run at once, on the state after the
+/// last durable commit, and wait for nobody. Statements that write return when their commit survives a
+/// power cut.
+public final class Store: Sendable {
+    let log: LogStore
+    let queries: QueryEngine
+    /// Who may write.
+    let gate = Mutex(WriteGate())
+    /// The numbers of those who wait at the gate, and of transactions.
+    let numbers = Atomic<UInt64>(0)
+    private let phase = Mutex(Phase.open)
+    /// Whether the store was closed: a hint that costs no lock.
+    let isClosed = Atomic(false)
+
+    private enum Phase: Sendable {
+        case open
+        /// Somebody closes the store, and others wait for that.
+        case closing([@Sendable () -> Void])
+        case closed
+    }
+
+    init(_ log: LogStore) throws(StoreError) {
+        self.log = log
+        do throws(QueryError) {
+            queries = try QueryEngine(opening: log.engine)
+        } catch {
+            try? log.close()
+            throw StoreError(error)
+        }
+    }
+
+    /// Opens the store in the directory at `path`, or makes one where there is none.
+    ///
+    /// One opening at a time can have a store; another one is an error that names who has it.
+    public static nonisolated(nonsending) func open(
+        at path: String, options: StoreOptions = StoreOptions()
+    ) async throws -> Store {
+        try await open { () throws(StorageError) in
+            try LogStore.open(at: path, options: options.log)
+        }
+    }
+
+    /// Makes an empty store in memory, which is gone when it is closed: the same engine over a disk
+    /// that is none.
+    public static nonisolated(nonsending) func inMemory(
+        options: StoreOptions = StoreOptions()
+    ) async throws -> Store {
+        try await open { () throws(StorageError) in
+            try LogStore(volume: MemoryVolume(), options: options.log)
+        }
+    }
+
+    private static nonisolated(nonsending) func open(
+        _ log: @escaping @Sendable () throws(StorageError) -> LogStore
+    ) async throws -> Store {
+        try await onThread("sheaf-open") { () throws(StoreError) in
+            let opened: LogStore
+            do throws(StorageError) { opened = try log() } catch { throw StoreError(error) }
+            return try Store(opened)
+        }
+    }
+
+    /// Waits until all who write are done, and those who wait to write have had their turn; makes
+    /// everything durable, and lets go of the store. Further calls do nothing.
+    ///
+    /// Results that were read before stay valid. A store that is dropped without it loses nothing.
+    public nonisolated(nonsending) func close() async throws {
+        if let transaction = openTransaction {
+            throw StoreError(
+                .nestedTransaction,
+                "closing would wait for the transaction\(transaction.quotedHint), in which it was "
+                    + "asked for", hint: "close the store when the transaction has ended")
+        }
+        guard await beginClosing() else { return }
+        isClosed.store(true, ordering: .releasing)
+        await waitUntilIdle()
+        let log = log
+        defer { endClosing() }
+        try await Self.onThread("sheaf-close") { () throws(StoreError) in
+            do throws(StorageError) { try log.close() } catch { throw StoreError(error) }
+        }
+    }
+
+    /// Whether the caller is the one who closes the store; if not, returns when it is closed.
+    private nonisolated(nonsending) func beginClosing() async -> Bool {
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
+            let answer: Bool? = phase.withLock { phase in
+                switch phase {
+                case .open:
+                    phase = .closing([])
+                    return true
+                case .closing(let others):
+                    phase = .closing(others + [{ continuation.resume(returning: false) }])
+                    return nil
+                case .closed: return false
+                }
+            }
+            if let answer { continuation.resume(returning: answer) }
+        }
+    }
+
+    private func endClosing() {
+        let others = phase.withLock { phase in
+            defer { phase = .closed }
+            guard case .closing(let others) = phase else { return [@Sendable () -> Void]() }
+            return others
+        }
+        for resume in others { resume() }
+    }
+
+    /// Runs what waits for the disk on a thread of its own.
+    static nonisolated(nonsending) func onThread<Result: Sendable>(
+        _ name: String, _ body: @escaping @Sendable () throws(StoreError) -> Result
+    ) async throws -> Result {
+        do {
+            return try await Thread.run(name: name) { () -> Swift.Result<Result, StoreError> in
+                do throws(StoreError) {
+                    return .success(try body())
+                } catch {
+                    return .failure(error)
+                }
+            }.get()
+        } catch let refusal as ThreadRefused {
+            throw StoreError(
+                .failed, "the system has no room for a thread (error \(refusal.code))",
+                hint: "end some threads, and try again")
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import SheafQuery
+import SheafStorage
+
+/// Why a store did not do what it was asked to.
+public struct StoreError: Error, Equatable, Sendable {
+    /// What kind of thing went wrong; new ones may come with new versions.
+    public enum Reason: Hashable, Sendable {
+        /// The statement is not written as the language wants it.
+        case syntax
+        /// The statement is written well and means nothing, or nothing that is allowed here.
+        case meaning
+        /// An argument is missing, or is not what it has to be.
+        case argument
+        /// Something is more than a limit allows.
+        case limit
+        /// What was asked for cannot be done to the documents that there are.
+        case conflict
+        /// Bytes on the disk are not what was written.
+        case damaged
+        /// The disk has no room.
+        case full
+        /// The system refused to read or write a file.
+        case disk
+        /// Another process, or another opening in this one, has the store.
+        case inUse
+        /// There is no store at this place, or something else is there.
+        case notAStore
+        /// The store needs a newer program.
+        case unsupported
+        /// The store or the transaction only reads.
+        case readOnly
+        /// A write would wait for the transaction in which it was asked for, and so for ever.
+        case nestedTransaction
+        /// The transaction has ended already.
+        case transactionEnded
+        /// The statement took longer than `dql_request_timeout_seconds` allows.
+        case timedOut
+        /// The store was closed.
+        case closed
+        /// What the statement runs in has failed.
+        case failed
+    }
+
+    /// Where in a statement something is wrong.
+    public struct Place: Equatable, Sendable {
+        /// From 1.
+        public let line: Int
+        /// From 1, in characters.
+        public let column: Int
+    }
+
+    public let reason: Reason
+    /// What was wrong, and where.
+    public let message: String
+    /// What would be right, where that can be said.
+    public let hint: String?
+    /// Where in the statement it was wrong, if it was there.
+    public let place: Place?
+    /// The message, the line of the statement with a mark below it, and the hint.
+    private let text: String
+
+    init(_ reason: Reason, _ message: String, hint: String? = nil) {
+        self.reason = reason
+        self.message = message
+        self.hint = hint
+        place = nil
+        text = hint.map { "\(message)\n\($0)" } ?? message
+    }
+
+    init(_ error: QueryError) {
+        reason = Reason(error.reason)
+        message = error.message
+        hint = error.hint
+        place = error.excerpt.map { Place(line: $0.line, column: $0.column) }
+        text = error.description
+    }
+
+    init(_ error: EngineError) {
+        if case .storage(let error) = error {
+            self.init(error)
+        } else {
+            self.init(QueryError(error))
+        }
+    }
+
+    init(_ error: StorageError) {
+        self.init(Reason(error), error.description)
+    }
+
+    static let closed = StoreError(.closed, "the store was closed", hint: "open it again")
+}
+
+extension StoreError: CustomStringConvertible {
+    public var description: String { text }
+}
+
+extension StoreError.Reason {
+    fileprivate init(_ reason: QueryError.Reason) {
+        switch reason {
+        case .syntax: self = .syntax
+        case .meaning: self = .meaning
+        case .argument: self = .argument
+        case .limit: self = .limit
+        case .conflict: self = .conflict
+        case .damaged: self = .damaged
+        case .failed: self = .failed
+        }
+    }
+
+    fileprivate init(_ error: StorageError) {
+        switch error {
+        case .io: self = .disk
+        case .full: self = .full
+        case .corrupt: self = .damaged
+        case .unsupported: self = .unsupported
+        case .locked: self = .inUse
+        case .notAStore, .notEmpty: self = .notAStore
+        case .readOnly: self = .readOnly
+        case .limit: self = .limit
+        case .closed: self = .closed
+        case .poisoned, .invalidKey, .nothingToExtend, .extended, .closedByItself: self = .failed
+        }
+    }
+}
+
+/// Runs what works on a store, and lets its errors out as those that users see.
+func onStore<Result>(
+    _ body: () throws(QueryError) -> Result
+) throws(StoreError) -> Result {
+    do throws(QueryError) { return try body() } catch { throw StoreError(error) }
+}

@@ -1,0 +1,33 @@
+package import SheafStorage
+
+/// How a store is opened.
+public struct StoreOptions: Sendable {
+    /// When a commit counts as done.
+    public enum Durability: Equatable, Sendable {
+        /// When it survives a power cut.
+        case full
+        /// At once; within this time it survives a power cut as well.
+        ///
+        /// Reads show a commit only once it is durable, so they lag behind by as much.
+        case relaxed(milliseconds: Int)
+    }
+
+    /// When a commit counts as done; not before it survives a power cut, by default.
+    public var durability = Durability.full
+
+    /// What the storage is given beside that.
+    package var storage = LogStoreOptions()
+
+    public init(durability: Durability = .full) {
+        self.durability = durability
+    }
+
+    var log: LogStoreOptions {
+        var options = storage
+        switch durability {
+        case .full: options.durability = .full
+        case .relaxed(let milliseconds): options.durability = .relaxed(milliseconds: milliseconds)
+        }
+        return options
+    }
+}

@@ -1,0 +1,161 @@
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import Synchronization
+
+/// What a transaction ends with.
+public enum TransactionCompletion: Hashable, Sendable {
+    /// All of it is kept.
+    case commit
+    /// Nothing of it is kept.
+    case rollback
+}
+
+/// What is known of a transaction.
+public struct TransactionInfo: Hashable, Sendable {
+    /// Tells it from all other transactions of the process.
+    public let id: String
+    /// What it is for, in messages.
+    public let hint: String?
+    public let isReadOnly: Bool
+}
+
+/// Several statements on one state, which become one commit.
+///
+/// It is of use within the block that it was handed to. Statements see what those before them have
+/// done. One that fails has done nothing, and the transaction goes on if the error is caught.
+public final class Transaction: Sendable {
+    public let info: TransactionInfo
+    let store: Store
+    /// The transaction in whose block this one began, be it of another store.
+    let outer: Transaction?
+    private let phase: Mutex<Phase>
+    /// The commit of what was done, once there is one.
+    private let commitCell = CommitCell()
+
+    private enum Phase: Sendable {
+        case writing(DocumentTransaction)
+        case reading(DocumentSnapshot)
+        case ended
+    }
+
+    /// The transaction whose block runs in this task, or whose block has started it.
+    @TaskLocal static var current: Transaction?
+
+    /// Begins a transaction that writes; its caller holds the gate.
+    init(writing store: Store, _ info: TransactionInfo) {
+        self.store = store
+        self.info = info
+        outer = Self.current
+        phase = Mutex(.writing(store.queries.documents.begin()))
+    }
+
+    /// Begins a transaction that only reads.
+    init(reading store: Store, _ info: TransactionInfo) {
+        self.store = store
+        self.info = info
+        outer = Self.current
+        phase = Mutex(.reading(store.queries.documents.snapshot()))
+    }
+
+    /// Runs a statement.
+    @discardableResult
+    public nonisolated(nonsending) func execute(
+        _ query: Query, _ arguments: QueryArguments = QueryArguments()
+    ) async throws -> QueryResult {
+        try Task.checkCancellation()
+        return try run(query, arguments)
+    }
+
+    /// Runs a statement, without a moment in which anything else could run.
+    func run(_ query: Query, _ arguments: QueryArguments) throws(StoreError) -> QueryResult {
+        let outcome = try phase.withLock { (phase) throws(StoreError) in
+            switch phase {
+            case .writing(var transaction):
+                // Taken out, so that it is changed in place.
+                phase = .ended
+                defer { phase = .writing(transaction) }
+                return try execute(query, arguments, in: &transaction)
+            case .reading(let snapshot):
+                return try read(query, arguments, on: snapshot)
+            case .ended:
+                throw StoreError(
+                    .transactionEnded, "the transaction\(quotedHint) has ended",
+                    hint: "it is of use only within the block that it was handed to")
+            }
+        }
+        return QueryResult(outcome, commit: commitCell)
+    }
+
+    private func execute(
+        _ query: Query, _ arguments: QueryArguments, in transaction: inout DocumentTransaction
+    ) throws(StoreError) -> QueryOutcome {
+        try onStore { () throws(QueryError) in
+            try store.queries.execute(query, arguments, in: &transaction)
+        }
+    }
+
+    private func read(
+        _ query: Query, _ arguments: QueryArguments, on snapshot: DocumentSnapshot
+    ) throws(StoreError) -> QueryOutcome {
+        let queries = store.queries
+        let statement = try onStore { () throws(QueryError) in try queries.statement(query) }
+        guard statement.kind.isAllowedReadOnly else {
+            throw StoreError(
+                .readOnly,
+                "the transaction\(quotedHint) is read-only, and the statement would write",
+                hint: "begin a transaction that is not read-only to change something")
+        }
+        return try onStore { () throws(QueryError) in
+            try queries.execute(statement, try query.bind(arguments), on: snapshot)
+        }
+    }
+
+    // MARK: Ending
+
+    /// Ends the transaction; returns what it has done, if it was one that writes.
+    private func end() -> DocumentTransaction? {
+        phase.withLock { phase in
+            let ended = phase
+            phase = .ended
+            switch ended {
+            case .writing(let transaction): return transaction
+            case .reading(let snapshot):
+                commitCell.set(snapshot.log.commit)
+                return nil
+            case .ended: return nil
+            }
+        }
+    }
+
+    /// Gives what was done its place in the log; returns the commit that has it.
+    func commit() throws(StoreError) -> CommitID? {
+        guard var transaction = end() else { return nil }
+        do throws(EngineError) {
+            return try store.queries.documents.commit(&transaction) {
+                (batch) throws(StorageError) in try store.log.append(batch)
+            }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Lets results know the commit, which is durable.
+    func note(_ commit: CommitID) {
+        commitCell.set(commit)
+    }
+
+    /// Takes back what was done.
+    func rollBack() {
+        guard var transaction = end() else { return }
+        store.queries.documents.rollBack(&transaction)
+    }
+
+    /// Whether statements can still be run in it.
+    var isOpen: Bool {
+        phase.withLock { if case .ended = $0 { false } else { true } }
+    }
+
+    /// The hint in quotes, behind a space; nothing where there is none.
+    var quotedHint: String { info.hint.map { " \"\($0)\"" } ?? "" }
+}

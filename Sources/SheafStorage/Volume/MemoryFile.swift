@@ -1,0 +1,114 @@
+import Synchronization
+
+/// A file of a directory in memory.
+final class MemoryFile: VolumeFile {
+    /// What is in a file, for all who have it open or mapped.
+    final class Content: Sendable {
+        fileprivate struct State: Sendable {
+            var size = 0
+            var region = Region(capacity: 0)
+            /// Regions that the file has outgrown, as long as somebody has them mapped: what is
+            /// written goes there, too.
+            var outgrown: [WeakRegion] = []
+        }
+
+        fileprivate let state = Mutex(State())
+    }
+
+    /// Memory that stays where it is.
+    fileprivate final class Region: Sendable {
+        nonisolated(unsafe) let base: UnsafeMutableRawPointer
+        let capacity: Int
+
+        init(capacity: Int) {
+            self.capacity = capacity
+            base = .allocate(byteCount: max(capacity, 1), alignment: 16)
+            base.initializeMemory(as: UInt8.self, repeating: 0, count: capacity)
+        }
+
+        deinit {
+            base.deallocate()
+        }
+    }
+
+    fileprivate struct WeakRegion: Sendable {
+        weak let region: Region?
+    }
+
+    let name: String
+    private let content: Content
+
+    init(name: String, _ content: Content) {
+        self.name = name
+        self.content = content
+    }
+
+    func size() throws(VolumeError) -> Int { content.state.withLock { $0.size } }
+
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+    ) throws(VolumeError) -> Int {
+        let (region, size) = content.state.withLock { ($0.region, $0.size) }
+        guard offset < size else { return 0 }
+        let count = min(buffer.count, size - offset)
+        buffer.copyMemory(
+            from: UnsafeRawBufferPointer(start: region.base + offset, count: count))
+        return count
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(VolumeError) -> Int {
+        guard let start = bytes.baseAddress, !bytes.isEmpty else { return 0 }
+        // The bytes are lent for this call, and nobody keeps them.
+        nonisolated(unsafe) let source = start
+        let count = bytes.count
+        content.state.withLock { state in
+            state.reserve(offset + count)
+            (state.region.base + offset).copyMemory(from: source, byteCount: count)
+            for case let region? in state.outgrown.map(\.region) where offset < region.capacity {
+                (region.base + offset).copyMemory(
+                    from: source, byteCount: min(count, region.capacity - offset))
+            }
+            state.size = max(state.size, offset + count)
+        }
+        return count
+    }
+
+    func synchronize() throws(VolumeError) {}
+
+    func truncate(to size: Int) throws(VolumeError) {
+        content.state.withLock { state in
+            state.reserve(size)
+            if size < state.size {
+                // What comes back when the file grows again is zeros.
+                (state.region.base + size).initializeMemory(
+                    as: UInt8.self, repeating: 0, count: state.size - size)
+            }
+            state.size = size
+        }
+    }
+
+    func map(length: Int, _ mode: MappingMode) throws(VolumeError) -> FileMapping {
+        let region = content.state.withLock { state in
+            state.reserve(length)
+            guard mode == .copyOnWrite else { return state.region }
+            let copy = Region(capacity: length)
+            copy.base.copyMemory(from: state.region.base, byteCount: min(length, state.size))
+            return copy
+        }
+        return FileMapping(base: region.base, count: length) { withExtendedLifetime(region) {} }
+    }
+
+    func close() {}
+}
+
+extension MemoryFile.Content.State {
+    /// Sees to it that the region has room for so many bytes.
+    fileprivate mutating func reserve(_ length: Int) {
+        guard length > region.capacity else { return }
+        let larger = MemoryFile.Region(capacity: max(length, 2 * region.capacity))
+        larger.base.copyMemory(from: region.base, byteCount: size)
+        outgrown.removeAll { $0.region == nil }
+        outgrown.append(MemoryFile.WeakRegion(region: region))
+        region = larger
+    }
+}

@@ -1,0 +1,141 @@
+import Sheaf
+import Testing
+
+struct TransactionTests {
+    private struct Mishap: Error {}
+
+    private func ids(_ store: Store) async throws -> [String] {
+        try await store.execute("SELECT _id FROM t ORDER BY _id").items.map {
+            try $0["_id"]?.json ?? "missing"
+        }
+    }
+
+    @Test func `results of a transaction know the commit once there is one`() async throws {
+        let store = try await Store.inMemory()
+        var kept: QueryResult?
+        let end = try await store.transaction(hint: "two") { transaction in
+            kept = try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
+            #expect(kept?.commitID == nil)
+            try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 2})")
+            let seen = try await transaction.execute("SELECT * FROM t")
+            #expect(seen.items.count == 2)
+            #expect(try await ids(store) == [])
+            return .commit
+        }
+        #expect(end == .commit)
+        #expect(kept?.commitID == 1)
+        #expect(try await ids(store) == ["1", "2"])
+        try await store.close()
+    }
+
+    @Test func `what is rolled back leaves nothing`() async throws {
+        let store = try await Store.inMemory()
+        var kept: QueryResult?
+        let end = try await store.transaction { transaction in
+            kept = try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
+            return .rollback
+        }
+        #expect(end == .rollback)
+        #expect(kept?.commitID == nil)
+        await #expect(throws: Mishap.self) {
+            try await store.transaction { transaction in
+                try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 2})")
+                throw Mishap()
+            }
+        }
+        #expect(try await ids(store) == [])
+        let next = try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 3})")
+        #expect(next.commitID == 1)
+        try await store.close()
+    }
+
+    @Test func `a statement that fails has done nothing, and the transaction goes on`() async throws
+    {
+        let store = try await Store.inMemory()
+        let count = try await store.transaction { transaction -> Int in
+            try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1})")
+            try await transaction.execute("UPDATE t SET n = 2 WHERE _id = 1")
+            await #expect(throws: StoreError.self) {
+                try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 2}), ({'_id': 1})")
+            }
+            let seen = try await transaction.execute("SELECT * FROM t")
+            try await transaction.execute("UPDATE t SET n = 3 WHERE n = 2")
+            return seen.items.count
+        }
+        #expect(count == 1)
+        let rows = try await store.execute("SELECT * FROM t").items.map { try $0.jsonString }
+        #expect(rows == [#"{"_id":1,"n":3}"#])
+        try await store.close()
+    }
+
+    @Test func `a read-only transaction sees one state, and changes nothing`() async throws {
+        let store = try await Store.inMemory()
+        try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
+        try await store.transaction(hint: "look", isReadOnly: true) { transaction in
+            #expect(transaction.info.isReadOnly)
+            #expect(transaction.info.hint == "look")
+            try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 2})")
+            #expect(try await transaction.execute("SELECT * FROM t").items.count == 1)
+            await #expect(throws: StoreError.self) {
+                try await transaction.execute("DELETE FROM t")
+            }
+            return .commit
+        }
+        #expect(try await ids(store) == ["1", "2"])
+        try await store.close()
+    }
+
+    @Test func `a write that would wait for its own transaction is refused with both hints`()
+        async throws
+    {
+        let store = try await Store.inMemory()
+        var refused: [StoreError] = []
+        try await store.transaction(hint: "outside") { transaction in
+            do { try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1})") } catch let error
+                as StoreError
+            {
+                refused.append(error)
+            }
+            do {
+                try await store.transaction(hint: "inside") { _ in .commit }
+            } catch let error as StoreError {
+                refused.append(error)
+            }
+            let error = await Task {
+                do {
+                    try await store.execute("DELETE FROM t")
+                    return nil as StoreError?
+                } catch {
+                    return error as? StoreError
+                }
+            }.value
+            if let error { refused.append(error) }
+            return .commit
+        }
+        #expect(refused.count == 3)
+        #expect(refused.allSatisfy { $0.reason == .nestedTransaction })
+        #expect(refused.allSatisfy { $0.message.contains(#""outside""#) })
+        #expect(refused.count > 1 && refused[1].message.contains(#""inside""#))
+        try await store.close()
+    }
+
+    @Test func `closing waits for transactions, and refuses what comes later`() async throws {
+        let store = try await Store.inMemory()
+        let (started, starting) = AsyncStream<Void>.makeStream()
+        let (closing, close) = AsyncStream<Void>.makeStream()
+        async let transaction: Void = {
+            _ = try await store.transaction { transaction in
+                starting.finish()
+                for await _ in closing {}
+                try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
+                return .commit
+            }
+        }()
+        for await _ in started {}
+        async let closed: Void = store.close()
+        while (try? await store.execute("SELECT * FROM t")) != nil { await Task.yield() }
+        close.finish()
+        try await transaction
+        try await closed
+    }
+}
