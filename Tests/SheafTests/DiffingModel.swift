@@ -61,8 +61,11 @@ struct DiffingModel {
     private static func longestRising(_ numbers: [Int]) -> Int {
         var lengths: [Int] = []
         for (index, number) in numbers.enumerated() {
-            let before = (0..<index).filter { numbers[$0] < number }.map { lengths[$0] }
-            lengths.append(1 + (before.max() ?? 0))
+            var longest = 0
+            for before in 0..<index where numbers[before] < number && lengths[before] > longest {
+                longest = lengths[before]
+            }
+            lengths.append(longest + 1)
         }
         return lengths.max() ?? 0
     }
@@ -110,6 +113,7 @@ struct RandomRows {
     private let idCount: Int
     /// Of twelve rows so many are in no log.
     private let unversioned: Int
+    private let maximumCount: Int
     private(set) var rows: [DiffingRow] = []
 
     /// With few ids, most are there several times.
@@ -117,6 +121,7 @@ struct RandomRows {
         random = SeededRandom(seed: seed, "diffing")
         self.idCount = idCount
         self.unversioned = unversioned
+        maximumCount = count * 2
         rows = (0..<count).map { _ in makeRow() }
     }
 
@@ -141,6 +146,7 @@ struct RandomRows {
     mutating func change() {
         let longest = random.chance(1, in: 4) ? rows.count + 4 : 4
         for _ in 0...random.below(6) { changeOnce(upTo: longest) }
+        rows.removeLast(max(rows.count - maximumCount, 0))
     }
 
     private mutating func changeOnce(upTo longest: Int) {
