@@ -16,10 +16,13 @@ enum MoveFinder {
         // least place. So from behind, the first one of each length goes on before the one found.
         var moves: [Diff.Move] = []
         var wanted = longest
-        for index in stride(from: count - 1, through: 0, by: -1) where lengths[index] > 0 {
-            if lengths[index] == wanted {
-                wanted -= 1
-            } else {
+        var index = count
+        while index > 0 {
+            index &-= 1
+            let length = lengths[index]
+            if length == wanted, length > 0 {
+                wanted &-= 1
+            } else if length > 0 {
                 moves.append(Diff.Move(from: Int(sources[index]), to: index))
             }
         }
@@ -47,20 +50,22 @@ enum MoveFinder {
         // The least source at the end of a subsequence of each length, from one on: they rise.
         let ends = FlatMemory<Int32>(capacity: count)
         var longest = 0
+        var last: Int32 = -1
         for index in 0..<count {
             let source = sources[index]
-            guard source >= 0 else {
-                lengths[index] = 0
-                continue
-            }
-            var shorter = longest
-            if longest > 0, source < ends[longest - 1] {
-                shorter = firstGreater(than: source, in: ends, count: longest - 1)
+            if source > last {
+                ends[longest] = source
+                longest &+= 1
+                last = source
+                lengths[index] = Int32(truncatingIfNeeded: longest)
+            } else if source >= 0 {
+                let shorter = firstGreater(than: source, in: ends, count: longest)
+                ends[shorter] = source
+                last = ends[longest &- 1]
+                lengths[index] = Int32(truncatingIfNeeded: shorter &+ 1)
             } else {
-                longest += 1
+                lengths[index] = 0
             }
-            ends[shorter] = source
-            lengths[index] = Int32(truncatingIfNeeded: shorter + 1)
         }
         return Int32(truncatingIfNeeded: longest)
     }
