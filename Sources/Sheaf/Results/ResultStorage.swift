@@ -23,7 +23,11 @@ package final class ResultStorage: Sendable {
         snapshot = outcome.reader.snapshot
         self.commit = commit
         self.files = files
+        storeNumber = outcome.reader.storeNumber
     }
+
+    /// Tells the store from all others of the process.
+    let storeNumber: UInt64
 
     package var names: NameTable { snapshot.names }
 

@@ -60,7 +60,7 @@ package struct LiveRows {
             guard let fields = row.fields, let id = row.id else { return }
             rows.append(
                 try watched.row(
-                    ScannedDocument(fields, id: id, place: 0, isLasting: row.isLasting)))
+                    ScannedDocument(fields, id: id, place: row.place, isLasting: row.isLasting)))
         }
         guard !isTooLong else { return nil }
         rows.sort { Self.compare($0, $1, watched.isDescending) < 0 }

@@ -83,7 +83,9 @@ package final class WatchedSelect {
     func row(_ document: ScannedDocument) throws(QueryError) -> LiveRow {
         let keys = try keys(document)
         guard !isLazy || !document.isLasting else {
-            let item = ResultItem(content: .stored(fields: document.fields, id: document.id))
+            let item = ResultItem(
+                content: .stored(
+                    fields: document.fields, id: document.id, place: document.place))
             return LiveRow(item, keys: keys, id: Array(document.id))
         }
         frame.rows[0] = Row(document)
