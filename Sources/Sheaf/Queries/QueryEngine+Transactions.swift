@@ -53,7 +53,7 @@ extension QueryEngine {
         switch statement.kind {
         case .reading: return try read(statement, arguments, on: reader)
         case .advising:
-            try QueryError.check(documents.linkFailure, of: reader.snapshot)
+            try QueryError.check(source.linkFailure, of: reader.snapshot)
             let rows = try run(statement, arguments, on: reader).advice().rows
             return QueryOutcome(rows: rows, reader: reader, mutatedIDs: [], commit: nil)
         default:

@@ -35,9 +35,16 @@ package struct CommitSink: Sendable {
     }
 }
 
+extension CommitSink {
+    /// For what writes nothing.
+    package static let refusing = CommitSink(
+        append: { (_) throws(StorageError) in throw .readOnly },
+        flush: { () throws(StorageError) in throw .readOnly })
+}
+
 /// Runs statements against the documents of a store.
 package final class QueryEngine: Sendable {
-    package let documents: DocumentEngine
+    let source: DocumentSource
     private let statements = Mutex(StatementCache())
     private let parameters = Mutex(SystemParameters())
     private let requests = RequestLog()
@@ -48,9 +55,30 @@ package final class QueryEngine: Sendable {
     private static let count = Atomic<UInt64>(0)
 
     package init(_ documents: DocumentEngine) {
-        self.documents = documents
+        source = .engine(documents)
         options = documents.store.options
     }
+
+    /// Reads a store that nobody has opened for writing; statements that would write are refused.
+    package init(
+        reading reader: LogReader, options: LogStoreOptions = LogStoreOptions()
+    ) throws(QueryError) {
+        do throws(EngineError) { source = try DocumentSource(reading: reader) } catch {
+            throw QueryError(error)
+        }
+        self.options = options
+    }
+
+    /// The documents of a store that is open for writing; nobody asks for those of another.
+    package var documents: DocumentEngine {
+        guard case .engine(let engine) = source else {
+            preconditionFailure("A store that is only read has nobody who writes.")
+        }
+        return engine
+    }
+
+    /// The newest durable state.
+    package func snapshot() -> DocumentSnapshot { source.snapshot() }
 
     /// Reads what the log of a store knows of names, and makes its indexes right.
     package convenience init(opening store: StoreEngine) throws(QueryError) {
@@ -91,7 +119,8 @@ package final class QueryEngine: Sendable {
 
     /// Runs a statement that was parsed before.
     package func execute(
-        _ statement: Statement, _ arguments: [String: Value] = [:], _ sink: CommitSink
+        _ statement: Statement, _ arguments: [String: Value] = [:],
+        _ sink: CommitSink = .refusing
     ) throws(QueryError) -> QueryOutcome {
         try noting(statement) { () throws(QueryError) in try run(statement, arguments, sink) }
     }
@@ -108,7 +137,7 @@ package final class QueryEngine: Sendable {
             end(number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
             return outcome
         } catch {
-            let error = error.wantingIndexes(of: documents.snapshot(), documents.linkFailure)
+            let error = error.wantingIndexes(of: source.snapshot(), source.linkFailure)
             end(number, 0, 0, error.message)
             throw error
         }
@@ -124,6 +153,9 @@ package final class QueryEngine: Sendable {
     private func run(
         _ statement: Statement, _ arguments: [String: Value], _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
+        if case .fixed = source, !statement.kind.isAllowedReadOnly {
+            throw QueryError(.failed, "\(StorageError.readOnly)")
+        }
         switch statement.kind {
         case .reading: return try read(statement, arguments)
         case .writing: return try write(statement, arguments, sink)
@@ -139,7 +171,14 @@ package final class QueryEngine: Sendable {
     package func planText(
         _ query: Query, _ arguments: QueryArguments = QueryArguments()
     ) throws(QueryError) -> String {
-        try run(try statement(query), try query.bind(arguments), on: reader()).planText()
+        try planText(try statement(query), try query.bind(arguments))
+    }
+
+    /// The plan of a statement that was parsed before.
+    package func planText(
+        _ statement: Statement, _ arguments: [String: Value]
+    ) throws(QueryError) -> String {
+        try run(statement, arguments, on: reader()).planText()
     }
 
     /// Makes the plan of a statement that reads, and throws it away.
@@ -147,7 +186,7 @@ package final class QueryEngine: Sendable {
         try run(statement, [:], on: reader()).prepare()
     }
 
-    func reader() -> SnapshotReader { reader(of: documents.snapshot()) }
+    func reader() -> SnapshotReader { reader(of: source.snapshot()) }
 
     /// Shows a durable state to statements.
     func reader(of snapshot: DocumentSnapshot) -> SnapshotReader {
@@ -289,7 +328,7 @@ package final class QueryEngine: Sendable {
         _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
         let reader = reader()
-        try QueryError.check(documents.linkFailure, of: reader.snapshot)
+        try QueryError.check(source.linkFailure, of: reader.snapshot)
         let advice = try run(statement, arguments, on: reader).advice()
         var commit: CommitID?
         if isProvisioning {
