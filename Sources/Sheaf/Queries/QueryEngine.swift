@@ -207,9 +207,13 @@ package final class QueryEngine: Sendable {
         _ statement: Statement, _ arguments: [String: Value], on reader: SnapshotReader
     ) -> QueryRun {
         let parameters = currentParameters
-        return QueryRun(
-            statement, on: reader,
-            QueryOptions(arguments: arguments, parameters: parameters, options: options))
+        var options = QueryOptions(
+            arguments: arguments, parameters: parameters, options: self.options)
+        let interruption = Interruption(
+            seconds: parameters.timeoutSeconds, clock: self.options.clock.monotonicNanoseconds)
+        options.interruption = interruption
+        reader.interruption = interruption
+        return QueryRun(statement, on: reader, options)
     }
 
     /// What ALTER SYSTEM has set.
@@ -264,7 +268,8 @@ package final class QueryEngine: Sendable {
         reader.forgetPending()
         var ids: [Value] = []
         var returned: [Object] = plan.older
-        for mutation in plan.mutations {
+        for (number, mutation) in plan.mutations.enumerated() {
+            if number & 0xFF == 0xFF { try reader.interruption?.check() }
             guard try Self.change(&transaction, mutation, run) else { continue }
             ids.append(mutation.id)
             guard plan.returnsRows, !plan.returnsOlderDocuments else { continue }

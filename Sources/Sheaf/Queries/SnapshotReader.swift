@@ -31,6 +31,17 @@ package final class SnapshotReader: QueryStore {
         names = snapshot.names
     }
 
+    /// When the statement has to end that reads; none where it does not.
+    var interruption: Interruption?
+    private var readCount = 0
+
+    /// Throws where the statement has to end, each time that so many documents were looked up.
+    @inline(__always)
+    private func countReading() throws(QueryError) {
+        readCount &+= 1
+        if readCount & 0xFF == 0 { try interruption?.check() }
+    }
+
     /// Lets go of pending documents, so that who changes them is the only one who has them.
     ///
     /// What was read before stays valid: rows of pending documents are copies.
@@ -73,13 +84,15 @@ package final class SnapshotReader: QueryStore {
         guard let range = entered(range, isReversed: isReversed, skipping: skipped) else { return }
         try snapshot.forEachEntry(in: range, reversed: isReversed) {
             (key, place) throws(QueryError) in
-            try body(key, place.position.rawValue)
+            try countReading()
+            return try body(key, place.position.rawValue)
         }
     }
 
     package func read(
         _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
     ) throws(QueryError) {
+        try countReading()
         if !pending.isEmpty, let found = pending[key] {
             guard let document = found.document else { return }
             let place = pendingPlace(of: key)

@@ -8,6 +8,8 @@ package struct QueryOptions: Sendable {
     package var now: Int64
     /// Whether fields without a declared type are registers.
     package var isStrict: Bool
+    /// When the statement has to end; none where it does not.
+    package var interruption: Interruption?
     /// What holds where the statement's own directives say nothing.
     package var directives: [Object] = []
     /// Counts nanoseconds, for PROFILE.
@@ -86,7 +88,8 @@ package struct QueryRun {
         self.options = options
         environment = PlanEnvironment(
             text: statement.text, store: store, arguments: options.arguments,
-            context: FunctionContext(now: options.now), isStrict: options.isStrict,
+            context: FunctionContext(now: options.now, interruption: options.interruption),
+            isStrict: options.isStrict,
             directives: options.directives + statement.directives)
     }
 
