@@ -34,9 +34,9 @@ package struct CommitSink {
 package final class QueryEngine: Sendable {
     package let documents: DocumentEngine
     private let statements = Mutex(StatementCache())
-    private let parameters = Mutex(SystemParameters())
-    private let requests = RequestLog()
-    private let options: LogStoreOptions
+    let shared: Mutex<SharedParameters>
+    let requests = RequestLog()
+    let options: LogStoreOptions
     /// What tells it from other engines.
     private let number = QueryEngine.count.add(1, ordering: .relaxed).newValue
 
@@ -45,6 +45,7 @@ package final class QueryEngine: Sendable {
     package init(_ documents: DocumentEngine) {
         self.documents = documents
         options = documents.store.options
+        shared = Mutex(SharedParameters(SystemParameters(), requests, clock: options.clock))
     }
 
     /// Reads what the log of a store knows of names, and makes its indexes right.
@@ -55,6 +56,8 @@ package final class QueryEngine: Sendable {
             throw QueryError(error)
         }
     }
+
+    var parameters: SharedParameters { shared.withLock { $0 } }
 
     /// The statement of a query; parsed once, if its text comes often.
     private func statement(_ query: Query) throws(QueryError) -> Statement {
@@ -106,7 +109,7 @@ package final class QueryEngine: Sendable {
         requests.end(
             number, nanoseconds: options.clock.monotonicNanoseconds(), rows: rows,
             mutations: mutations, error: error,
-            keeping: parameters.withLock { $0.requestHistorySize })
+            keeping: shared.withLock { $0.values.requestHistorySize })
     }
 
     private func run(
@@ -127,41 +130,50 @@ package final class QueryEngine: Sendable {
     package func planText(
         _ query: Query, _ arguments: QueryArguments = QueryArguments()
     ) throws(QueryError) -> String {
-        try run(try statement(query), try query.bind(arguments), on: reader()).planText()
+        let parameters = parameters
+        let statement = try statement(query)
+        return try run(
+            statement, try query.bind(arguments), parameters, on: reader(parameters)
+        ).planText()
     }
 
     /// Makes the plan of a statement that reads, and throws it away.
     package func prepare(_ statement: Statement) throws(QueryError) {
-        try run(statement, [:], on: reader()).prepare()
+        let parameters = parameters
+        try run(statement, [:], parameters, on: reader(parameters)).prepare()
     }
 
-    private func reader() -> SnapshotReader {
+    func reader(_ parameters: SharedParameters) -> SnapshotReader {
         let snapshot = documents.snapshot()
         let state = PlanState(
             store: number, commit: snapshot.log.commit, nameCount: snapshot.names.count,
             hasIndexes: snapshot.log.linked.commit == snapshot.log.commit)
-        return SnapshotReader(
-            snapshot, virtual: virtual(parameters.withLock { $0 }), planState: state)
+        return SnapshotReader(snapshot, virtual: parameters.collections, planState: state)
     }
 
-    private func virtual(_ parameters: SystemParameters) -> SystemCollections {
-        SystemCollections(parameters, requests, clock: options.clock)
-    }
-
-    private func run(
-        _ statement: Statement, _ arguments: [String: Value], on reader: SnapshotReader
+    func run(
+        _ statement: Statement, _ arguments: [String: Value], _ parameters: SharedParameters,
+        on reader: SnapshotReader
     ) -> QueryRun {
-        let parameters = parameters.withLock { $0 }
-        return QueryRun(
+        QueryRun(
             statement, on: reader,
-            QueryOptions(arguments: arguments, parameters: parameters, options: options))
+            QueryOptions(
+                arguments: arguments, parameters: parameters.values, options: options))
     }
 
     private func read(
         _ statement: Statement, _ arguments: [String: Value]
     ) throws(QueryError) -> QueryOutcome {
-        let reader = reader()
-        let rows = try run(statement, arguments, on: reader).rows()
+        let parameters = parameters
+        let reader = reader(parameters)
+        let rows: QueryRows
+        if parameters.arePlain,
+            let found = try statement.shortcut?.rows(arguments, on: reader)
+        {
+            rows = found
+        } else {
+            rows = try run(statement, arguments, parameters, on: reader).rows()
+        }
         return QueryOutcome(rows: rows, reader: reader, mutatedIDs: [], commit: nil)
     }
 
@@ -170,15 +182,13 @@ package final class QueryEngine: Sendable {
     private func write(
         _ statement: Statement, _ arguments: [String: Value], _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
-        let parameters = parameters.withLock { $0 }
-        let virtual = virtual(parameters)
+        let parameters = parameters
         do throws(WriteError) {
             let (commit, outcome) = try documents.write(from: nil, append: sink.append) {
                 (transaction) throws(WriteError) in
-                transaction.maximumLength = parameters.hardSizeLimit
-                let reader = transaction.reader(virtual)
-                let run = run(statement, arguments, on: reader)
-                return try Self.change(&transaction, run, reader)
+                transaction.maximumLength = parameters.values.hardSizeLimit
+                let reader = transaction.reader(parameters.collections)
+                return try change(&transaction, statement, arguments, parameters, reader)
             }
             return QueryOutcome(
                 rows: outcome.rows, reader: outcome.reader, mutatedIDs: outcome.ids,
@@ -194,23 +204,27 @@ package final class QueryEngine: Sendable {
         let ids: [Value]
     }
 
-    private static func change(
-        _ transaction: inout DocumentTransaction, _ run: QueryRun, _ reader: SnapshotReader
+    private func change(
+        _ transaction: inout DocumentTransaction, _ statement: Statement,
+        _ arguments: [String: Value], _ parameters: SharedParameters, _ reader: SnapshotReader
     ) throws(WriteError) -> Change {
         do throws(QueryError) {
-            let plan = try run.mutations()
+            let (plan, run) = try plan(statement, arguments, parameters, on: reader)
             var ids: [Value] = []
+            ids.reserveCapacity(plan.mutations.count)
             var returned: [Object] = plan.older
             for mutation in plan.mutations {
-                guard try change(&transaction, mutation, run) else { continue }
+                guard try Self.change(&transaction, mutation, in: statement.text) else {
+                    continue
+                }
                 ids.append(mutation.id)
                 guard plan.returnsRows, !plan.returnsOlderDocuments else { continue }
                 if let object = try transaction.object(mutation, plan.types) {
                     returned.append(object)
                 }
             }
-            let rows = try run.returned(returned, by: plan, changing: ids.count)
-            return Change(rows: rows, reader: reader, ids: ids)
+            let rows = try run?.returned(returned, by: plan, changing: ids.count)
+            return Change(rows: rows ?? QueryRows(), reader: reader, ids: ids)
         } catch {
             throw .query(error)
         }
@@ -218,80 +232,28 @@ package final class QueryEngine: Sendable {
 
     /// Does what a statement does with one document, and says where in it that fails.
     private static func change(
-        _ transaction: inout DocumentTransaction, _ mutation: Mutation, _ run: QueryRun
+        _ transaction: inout DocumentTransaction, _ mutation: Mutation, in text: String
     ) throws(QueryError) -> Bool {
         do throws(QueryError) { return try transaction.apply(mutation) } catch {
-            throw error.located(at: mutation.range, in: run.text)
+            throw error.located(at: mutation.range, in: text)
         }
     }
 
-    // MARK: Indexes
-
-    private func create(
-        _ index: CreateIndex, in text: String, _ sink: CommitSink
-    ) throws(QueryError) -> QueryOutcome {
-        let collection = index.collection
-        guard !collection.text.hasPrefix("system:"), !collection.text.hasPrefix("__") else {
-            throw QueryError(
-                .meaning, "\(collection.text) belongs to the system, and has no indexes",
-                at: collection.range, in: text)
+    /// What a statement changes, and the run that tells what it gives back, if it gives anything.
+    private func plan(
+        _ statement: Statement, _ arguments: [String: Value], _ parameters: SharedParameters,
+        on reader: SnapshotReader
+    ) throws(QueryError) -> (MutationPlan, QueryRun?) {
+        let random = options.random
+        if parameters.arePlain,
+            let plan = try statement.shortcut?.mutations(
+                arguments, newID: { RandomID.make(random) })
+        {
+            guard plan.returnsRows else { return (plan, nil) }
+            return (plan, run(statement, arguments, parameters, on: reader))
         }
-        do throws(EngineError) {
-            let receipt = try documents.createIndex(
-                index.name.text, on: index.collection.text,
-                index.fields.map {
-                    IndexDefinition.Field($0.path.names, isDescending: $0.isDescending)
-                }, ifNotExists: index.allowsExisting, flush: sink.flush, append: sink.append)
-            return QueryOutcome(
-                rows: QueryRows(), reader: reader(), mutatedIDs: [], commit: receipt.commit)
-        } catch {
-            throw QueryError(error).located(at: index.name.range, in: text)
-        }
-    }
-
-    private func drop(
-        _ index: DropIndex, in text: String, _ sink: CommitSink
-    ) throws(QueryError) -> QueryOutcome {
-        do throws(EngineError) {
-            let receipt = try documents.dropIndex(
-                index.name.text, on: index.collection.text, ifExists: index.allowsMissing,
-                append: sink.append)
-            return QueryOutcome(
-                rows: QueryRows(), reader: reader(), mutatedIDs: [], commit: receipt.commit)
-        } catch {
-            throw QueryError(error).located(at: index.name.range, in: text)
-        }
-    }
-
-    private func advise(
-        _ statement: Statement, _ arguments: [String: Value], isProvisioning: Bool,
-        _ sink: CommitSink
-    ) throws(QueryError) -> QueryOutcome {
-        let reader = reader()
-        try QueryError.check(documents.linkFailure, of: reader.snapshot)
-        let advice = try run(statement, arguments, on: reader).advice()
-        var commit: CommitID?
-        if isProvisioning {
-            for index in advice.indexes {
-                commit = try create(index, in: statement.text, sink).commit
-            }
-        }
-        return QueryOutcome(
-            rows: advice.rows, reader: reader, mutatedIDs: [], commit: commit)
-    }
-
-    // MARK: Parameters
-
-    private func configure(
-        _ statement: Statement, _ arguments: [String: Value]
-    ) throws(QueryError) -> QueryOutcome {
-        let reader = reader()
-        let change = try run(statement, arguments, on: reader).configuration()
-        let row = try parameters.withLock { (parameters) throws(QueryError) in
-            try parameters.apply(change, in: statement.text)
-        }
-        return QueryOutcome(
-            rows: QueryRows(objects: [row]), reader: reader, mutatedIDs: [], commit: nil)
+        let run = run(statement, arguments, parameters, on: reader)
+        return (try run.mutations(), run)
     }
 }
 

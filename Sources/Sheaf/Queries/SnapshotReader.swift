@@ -53,6 +53,13 @@ package final class SnapshotReader: QueryStore {
             hasPendingChanges: pendingCollections.contains(number))
     }
 
+    package func keyPrefix(ofCollection name: String) -> [UInt8]? {
+        let directory = snapshot.directory
+        return directory.number(ofCollection: name).map {
+            directory.descriptions[Int($0)].keyPrefix
+        }
+    }
+
     package func virtualRows(_ name: String) throws(QueryError) -> [Object]? {
         try virtual.rows(of: name, in: snapshot)
     }

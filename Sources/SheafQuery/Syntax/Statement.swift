@@ -8,6 +8,8 @@ package struct Statement: Sendable {
     package let directives: [Object]
     /// The names of all parameters, each once, in the order of their appearance.
     package let parameters: [String]
+    /// How it is run without a plan; none where it takes one.
+    package let shortcut: Shortcut?
     /// The plan of its last run.
     let plans = PlanSlot()
     /// Where `:$1` and the like stand, in the order of the text.
@@ -31,6 +33,7 @@ package struct Statement: Sendable {
         self.parameters = parameters
         self.placeholders = placeholders
         self.quotedNames = quotedNames
+        shortcut = Shortcut(body, directives: directives, in: text)
     }
 
     package indirect enum Body: Sendable {
