@@ -12,7 +12,6 @@ package final class SnapshotReader: QueryStore {
     /// The numbers of the collections that have pending documents.
     private let pendingCollections: Set<UInt16>
     private let virtual: any VirtualCollections
-    package let names: NameTable
     package let planState: PlanState?
 
     /// The numbers of the pending documents that were shown, by their keys.
@@ -37,7 +36,6 @@ package final class SnapshotReader: QueryStore {
         }
         pendingCollections = collections
         self.virtual = virtual
-        names = snapshot.names
     }
 
     package func collection(_ name: String) -> CollectionDescription? {
@@ -52,6 +50,8 @@ package final class SnapshotReader: QueryStore {
             hasTombstones: snapshot.hasLinks,
             hasPendingChanges: pendingCollections.contains(number))
     }
+
+    package var names: NameTable { snapshot.names }
 
     package func keyPrefix(ofCollection name: String) -> [UInt8]? {
         let directory = snapshot.directory

@@ -5,7 +5,7 @@ extension Shortcut {
     package func rows(
         _ arguments: [String: Value], on store: any QueryStore
     ) throws(QueryError) -> QueryRows? {
-        guard case .lookup(let lookup) = kind, case .select = lookup.action,
+        guard case .lookup(let lookup) = self, case .select = lookup.action,
             let id = lookup.id(arguments)
         else { return nil }
         guard let key = lookup.key(of: id, in: store) else { return QueryRows() }
@@ -22,48 +22,31 @@ extension Shortcut {
     package func mutations(
         _ arguments: [String: Value], newID: () -> Value
     ) throws(QueryError) -> MutationPlan? {
-        switch kind {
-        case .insertion(let insert, let operands):
-            return try insertion(insert, operands, arguments, newID)
-        case .lookup(let lookup):
-            guard let id = lookup.id(arguments) else { return nil }
-            switch lookup.action {
-            case .update(let update, let drafts?):
-                var edits: [Edit] = []
-                edits.reserveCapacity(drafts.count)
-                for draft in drafts {
-                    guard let edit = draft.edit(arguments) else { return nil }
-                    edits.append(edit)
-                }
-                return lookup.plan(
-                    changing: id, .edit(edits), returnsRows: !update.returning.isEmpty)
-            // What was evicted leaves nothing, and what was deleted does: only a look tells whether
-            // there is a document. And rows are made of what was there before.
-            case .delete(let delete) where !delete.isEviction && delete.returning.isEmpty:
-                return lookup.plan(changing: id, .delete, returnsRows: false)
-            case .select, .update, .delete: return nil
-            }
+        switch self {
+        case .insertion(let insertion): return try insertion.mutations(arguments, newID)
+        case .lookup(let lookup): return lookup.mutations(arguments)
         }
     }
 
     /// The key of the document that the statement is about; none where the run has to look for it.
     func key(_ arguments: [String: Value], in store: any QueryStore) -> [UInt8]? {
-        guard case .lookup(let lookup) = kind, let id = lookup.id(arguments) else { return nil }
+        guard case .lookup(let lookup) = self, let id = lookup.id(arguments) else { return nil }
         return lookup.key(of: id, in: store)
     }
+}
 
-    private func insertion(
-        _ insert: Insert, _ operands: [(document: Operand, range: SourceRange)],
+extension Shortcut.Insertion {
+    fileprivate func mutations(
         _ arguments: [String: Value], _ newID: () -> Value
     ) throws(QueryError) -> MutationPlan? {
-        var documents: [(Object, SourceRange)] = []
-        documents.reserveCapacity(operands.count)
-        for (operand, range) in operands {
+        var objects: [(Object, SourceRange)] = []
+        objects.reserveCapacity(documents.count)
+        for (operand, range) in documents {
             guard case .object(let object)? = operand.value(arguments) else { return nil }
-            documents.append((object, range))
+            objects.append((object, range))
         }
         return try MutationPlanner.plan(
-            insert, documents, FieldTypes(isStrict: false), in: text, newID: newID)
+            insert, objects, FieldTypes(isStrict: false), in: text, newID: newID)
     }
 }
 
@@ -81,7 +64,24 @@ extension Shortcut.Lookup {
         }
     }
 
-    fileprivate func plan(
+    fileprivate func mutations(_ arguments: [String: Value]) -> MutationPlan? {
+        guard let id = id(arguments) else { return nil }
+        switch action {
+        case .update(let drafts?, let returnsRows):
+            var edits: [Edit] = []
+            edits.reserveCapacity(drafts.count)
+            for draft in drafts {
+                guard let edit = draft.edit(arguments) else { return nil }
+                edits.append(edit)
+            }
+            return plan(changing: id, .edit(edits), returnsRows: returnsRows)
+        case .delete(needsLook: false):
+            return plan(changing: id, .delete, returnsRows: false)
+        case .select, .update, .delete: return nil
+        }
+    }
+
+    private func plan(
         changing id: Value, _ action: Mutation.Action, returnsRows: Bool
     ) -> MutationPlan {
         let mutation = Mutation(

@@ -5,38 +5,60 @@ import SheafDocument
 ///
 /// What is unusual about a run, like an argument that is missing, is left to a plan, which comes to
 /// the same rows, changes and errors.
-package final class Shortcut: Sendable {
+package enum Shortcut: Sendable {
+    case lookup(Lookup)
+    case insertion(Insertion)
+
     enum Action: Sendable {
         case select
         /// None of the drafts, where the values have to be computed.
-        case update(Update, [EditDraft]?)
-        case delete(Delete)
+        case update([EditDraft]?, returnsRows: Bool)
+        /// Whether the document has to be seen first: what was evicted leaves nothing, and what was
+        /// deleted does. And rows are made of what was there before.
+        case delete(needsLook: Bool)
     }
 
     /// How the document is found, and what is done with it.
-    struct Lookup: Sendable {
+    ///
+    /// Objects, as they are handed around with each run.
+    package final class Lookup: Sendable {
         let collection: Name
         let id: Operand
         let action: Action
+
+        fileprivate init(_ collection: Name, _ id: Operand, _ action: Action) {
+            self.collection = collection
+            self.id = id
+            self.action = action
+        }
     }
 
-    enum Kind: Sendable {
-        case lookup(Lookup)
-        case insertion(Insert, [(document: Operand, range: SourceRange)])
-    }
+    /// What is inserted.
+    package final class Insertion: Sendable {
+        let insert: Insert
+        let documents: [(operand: Operand, range: SourceRange)]
+        /// The statement.
+        let text: String
 
-    let kind: Kind
-    /// The statement.
-    let text: String
+        fileprivate init(
+            _ insert: Insert, _ documents: [(operand: Operand, range: SourceRange)],
+            in text: String
+        ) {
+            self.insert = insert
+            self.documents = documents
+            self.text = text
+        }
+    }
 
     /// None where the statement takes a plan.
     init?(_ body: Statement.Body, directives: [Object], in text: String) {
-        guard directives.isEmpty, let kind = Self.kind(of: body, in: text) else { return nil }
-        self.kind = kind
-        self.text = text
+        guard directives.isEmpty, let found = Self.shortcut(for: body, in: text) else {
+            return nil
+        }
+        self = found
     }
 
-    private static func kind(of body: Statement.Body, in text: String) -> Kind? {
+    private static func shortcut(for body: Statement.Body, in text: String) -> Shortcut? {
         switch body {
         case .select(let select):
             guard select.isWholeDocument else { return nil }
@@ -44,22 +66,26 @@ package final class Shortcut: Sendable {
         case .update(let update):
             return lookup(
                 update.source, update.condition,
-                .update(update, EditDraft.drafts(of: update, in: text)))
+                .update(
+                    EditDraft.drafts(of: update, in: text),
+                    returnsRows: !update.returning.isEmpty))
         case .delete(let delete):
             guard delete.ordering.isEmpty else { return nil }
-            return lookup(delete.source, delete.condition, .delete(delete))
-        case .insert(let insert): return insertion(insert)
+            return lookup(
+                delete.source, delete.condition,
+                .delete(needsLook: delete.isEviction || !delete.returning.isEmpty))
+        case .insert(let insert): return insertion(insert, in: text)
         default: return nil
         }
     }
 
     private static func lookup(
         _ source: Source, _ condition: Expression?, _ action: @autoclosure () -> Action
-    ) -> Kind? {
+    ) -> Shortcut? {
         guard source.isPlain, let condition, let id = id(in: condition, of: source) else {
             return nil
         }
-        return .lookup(Lookup(collection: source.name, id: id, action: action()))
+        return .lookup(Lookup(source.name, id, action()))
     }
 
     /// What `_id` is compared with, where that is the whole condition.
@@ -84,16 +110,16 @@ package final class Shortcut: Sendable {
         return rest.isEmpty
     }
 
-    private static func insertion(_ insert: Insert) -> Kind? {
+    private static func insertion(_ insert: Insert, in text: String) -> Shortcut? {
         guard insert.source.isPlain, !insert.source.name.text.hasPrefix("__"),
             case .expressions(let expressions) = insert.documents
         else { return nil }
-        var documents: [(document: Operand, range: SourceRange)] = []
+        var documents: [(operand: Operand, range: SourceRange)] = []
         for expression in expressions {
-            guard let document = Operand(expression) else { return nil }
-            documents.append((document, expression.range))
+            guard let operand = Operand(expression) else { return nil }
+            documents.append((operand, expression.range))
         }
-        return .insertion(insert, documents)
+        return .insertion(Insertion(insert, documents, in: text))
     }
 }
 

@@ -1,7 +1,9 @@
 package import SheafDocument
 
 /// A statement as it was written.
-package struct Statement: Sendable {
+///
+/// It is an object, as each run hands it around.
+package final class Statement: Sendable {
     package let text: String
     package let body: Body
     /// What `/*+ {..} */` says at the start of the statement or behind SELECT, one after the other.
@@ -17,7 +19,9 @@ package struct Statement: Sendable {
     /// Where names in backticks stand, in the order of the text.
     let quotedNames: [SourceRange]
 
-    package init(text: String, body: Body, directives: [Object], parameters: [String]) {
+    package convenience init(
+        text: String, body: Body, directives: [Object], parameters: [String]
+    ) {
         self.init(
             text: text, body: body, directives: directives, parameters: parameters,
             placeholders: [], quotedNames: [])
