@@ -82,7 +82,7 @@ final class ObserverHub: Sendable {
             let statement = try queries.statement(query)
             let values = try query.bind(arguments)
             // Whatever is wrong with the statement is said now.
-            _ = try queries.run(statement, values, on: queries.reader()).watch()
+            _ = try queries.run(statement, values).watch()
             return (statement, values)
         }
         _ = try documents
@@ -170,19 +170,22 @@ final class ObserverHub: Sendable {
         var deliveries: [ObserverSchedule.Delivery] = []
         schedule.remove(wishes.departures)
         if wishes.hasPublished || !wishes.arrivals.isEmpty {
-            let reader = queries.reader()
+            let reader = queries.reader(queries.parameters)
             let changes = queries.documents.takeFeed(through: reader.snapshot.log.commit)
             deliveries += schedule.take(changes, reader)
             deliveries += schedule.add(arrivals(wishes.arrivals, reader), reader)
         }
-        deliveries += schedule.tick(Clock.system.monotonicNanoseconds()) { queries.reader() }
+        deliveries += schedule.tick(Clock.system.monotonicNanoseconds()) {
+            queries.reader(queries.parameters)
+        }
         return deliveries
     }
 
     private func arrivals(_ arrivals: [Arrival], _ reader: SnapshotReader) -> [LiveResult] {
         arrivals.compactMap { arrival in
             guard !arrival.observer.isCancelled else { return nil }
-            let run = queries.run(arrival.statement, arrival.arguments, on: reader)
+            let run = queries.run(
+                arrival.statement, arrival.arguments, queries.parameters, on: reader)
             guard let watch = try? run.watch() else { return nil }
             let live = LiveResult(arrival.observer, arrival.statement, arrival.arguments, watch)
             live.missedThrough = arrival.missedThrough

@@ -9,10 +9,9 @@ package final class SnapshotReader: QueryStore {
     /// Documents that the snapshot does not show yet.
     private(set) var pending: PendingDocuments
     private let virtual: any VirtualCollections
-    package let names: NameTable
     package let planState: PlanState?
-    /// Tells the store from all others of the process; zero where nobody asked for that.
-    var storeNumber: UInt64 = 0
+    /// Tells the store from all others of the process; zero where nobody asks for that.
+    let storeNumber: UInt64
 
     /// The numbers of the pending documents that were shown, by their keys.
     private var pendingNumbers: [[UInt8]: UInt64] = [:]
@@ -22,13 +21,13 @@ package final class SnapshotReader: QueryStore {
 
     init(
         _ snapshot: DocumentSnapshot, pending: PendingDocuments = PendingDocuments(),
-        virtual: any VirtualCollections, planState: PlanState? = nil
+        virtual: any VirtualCollections, planState: PlanState? = nil, storeNumber: UInt64 = 0
     ) {
         self.snapshot = snapshot
         self.planState = planState
+        self.storeNumber = storeNumber
         self.pending = pending
         self.virtual = virtual
-        names = snapshot.names
     }
 
     /// When the statement has to end that reads; none where it does not.
@@ -60,6 +59,15 @@ package final class SnapshotReader: QueryStore {
             snapshot.directory.descriptions[Int(number)], indexes: indexes,
             hasTombstones: snapshot.hasLinks,
             hasPendingChanges: pending.collections.contains(number))
+    }
+
+    package var names: NameTable { snapshot.names }
+
+    package func keyPrefix(ofCollection name: String) -> [UInt8]? {
+        let directory = snapshot.directory
+        return directory.number(ofCollection: name).map {
+            directory.descriptions[Int($0)].keyPrefix
+        }
     }
 
     package func virtualRows(_ name: String) throws(QueryError) -> [Object]? {
