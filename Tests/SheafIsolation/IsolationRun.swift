@@ -27,8 +27,8 @@ package struct IsolationRun: Sendable {
             let name = "round\(round)"
             let workload: any Workload =
                 switch round % 4 {
-                case 0: ListAppend(store, name)
-                case 1: Registers(store, name)
+                case 0: try await ListAppend(store, name)
+                case 1: try await Registers(store, name)
                 case 2: try await Bank(store, name)
                 default: try await WriteSkew(store, name)
                 }

@@ -9,9 +9,12 @@ package struct ListAppend: Workload {
     private let collection: String
     private let recorder = Recorder()
 
-    package init(_ store: Store, _ collection: String) {
+    package init(_ store: Store, _ collection: String) async throws {
         self.store = store
         self.collection = collection
+        try await store.meetNames(
+            "INSERT INTO \(identifier: collection) DOCUMENTS ({'_id': -1, 'items': []})", collection
+        )
     }
 
     package func attempt(_ number: Int, _ random: SeededRandom) async throws {

@@ -13,6 +13,15 @@ package protocol Workload: Sendable {
 }
 
 extension Store {
+    /// Lets the store meet all names of a collection twice, after which they have their numbers: what
+    /// goes wrong with many transactions at once is then what they do, and not how they begin.
+    func meetNames(_ insertion: Query, _ collection: String) async throws {
+        for _ in 0..<3 {
+            try await execute(insertion)
+            try await execute("DELETE FROM \(identifier: collection)")
+        }
+    }
+
     /// Runs a transaction in a certain manner; returns whether it was committed.
     func run(
         _ manner: Manner, isReadOnly: Bool = false,
