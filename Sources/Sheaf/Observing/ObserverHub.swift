@@ -61,6 +61,9 @@ final class ObserverHub: Sendable {
 
     func note(_ error: any Error, of observer: Observer) {
         failures.add(1, ordering: .relaxed)
+        queries.log?.write(
+            .error, "an observer has failed: \(error)",
+            ["observer": "\(observer.number)", "query": RedactedText.of(observer.query.text)])
     }
 
     // MARK: Observers

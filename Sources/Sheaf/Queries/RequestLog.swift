@@ -53,14 +53,15 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// Notes what became of a statement, and keeps so many of the last ones.
+    /// Notes what became of a statement, and keeps so many of the last ones; returns how long it took.
+    @discardableResult
     func end(
         _ number: UInt64, nanoseconds: UInt64, rows: Int, mutations: Int, error: String?,
         keeping count: Int
-    ) {
+    ) -> UInt64 {
         state.withLock { state in
             guard let place = state.running.lastIndex(where: { $0.number == number }) else {
-                return
+                return 0
             }
             var request = state.running.remove(at: place)
             request.nanoseconds = nanoseconds &- request.startNanoseconds
@@ -76,6 +77,7 @@ final class RequestLog: Sendable {
             if !isUnlimited, state.finished.count > most {
                 state.finished.removeFirst(state.finished.count - count)
             }
+            return request.nanoseconds
         }
     }
 
