@@ -58,7 +58,7 @@ struct SystemTests {
         var options = StoreOptions(log: log)
         options.storage.clock = Clock(
             wallMilliseconds: { 1_700_000_000_000 },
-            monotonicNanoseconds: { clock.later(40_000_000_000) })
+            monotonicNanoseconds: { clock.later(70_000_000_000) })
         let store = try await Store.inMemory(options: options)
         try await store.execute("ALTER SYSTEM SET document_size_soft_limit_bytes = 100")
         try await store.execute(
