@@ -8,7 +8,7 @@ import Synchronization
 public final class Observer: Sendable {
     /// What is observed.
     public let query: Query
-    let number: UInt64
+    package let number: UInt64
     private let state: Mutex<State>
     private let callback: Callback
     /// What is done to let go of an observer that was cancelled, and to have one called.
@@ -49,7 +49,12 @@ public final class Observer: Sendable {
         }
     }
 
-    init(_ query: Query, number: UInt64, _ callback: Callback, hub: ObserverHub) {
+    /// An observer that nobody calls: whoever drives a schedule by hand looks at its deliveries.
+    package convenience init(unattended query: Query, number: UInt64) {
+        self.init(query, number: number, .sequence, hub: nil)
+    }
+
+    init(_ query: Query, number: UInt64, _ callback: Callback, hub: ObserverHub?) {
         self.query = query
         self.number = number
         self.callback = callback

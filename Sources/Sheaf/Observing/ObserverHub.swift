@@ -10,7 +10,7 @@ final class ObserverHub: Sendable {
         var hasPublished = false
         var isStopping = false
         var hasThread = false
-        var arrivals: [Arrival] = []
+        var arrivals: [Newcomer] = []
         var departures: [UInt64] = []
 
         var isIdle: Bool {
@@ -26,14 +26,6 @@ final class ObserverHub: Sendable {
             }
             return self
         }
-    }
-
-    /// An observer that has not been told anything yet.
-    private struct Arrival: Sendable {
-        let observer: Observer
-        let statement: Statement
-        let arguments: [String: Value]
-        let missedThrough: CommitID
     }
 
     let courier = Courier()
@@ -79,9 +71,8 @@ final class ObserverHub: Sendable {
         let number = numbers.add(1, ordering: .relaxed).newValue
         let observer = Observer(query, number: number, callback, hub: self)
         observers.withLock { $0[number] = observer }
-        let arrival = Arrival(
-            observer: observer, statement: statement, arguments: values,
-            missedThrough: queries.documents.wantFeed())
+        let arrival = Newcomer(
+            observer, statement, values, missedThrough: queries.documents.wantFeed())
         let needsThread = try wishes.withLock { wishes throws(StoreError) in
             guard !wishes.isStopping else { throw .closed }
             wishes.arrivals.append(arrival)
@@ -159,24 +150,10 @@ final class ObserverHub: Sendable {
         var deliveries: [ObserverSchedule.Delivery] = []
         schedule.remove(wishes.departures)
         if wishes.hasPublished || !wishes.arrivals.isEmpty {
-            let reader = queries.reader()
-            let changes = queries.documents.takeFeed(through: reader.snapshot.log.commit)
-            deliveries += schedule.take(changes, reader)
-            deliveries += schedule.add(arrivals(wishes.arrivals, reader), reader)
+            deliveries += schedule.look(adding: wishes.arrivals)
         }
         deliveries += schedule.tick(Clock.system.monotonicNanoseconds()) { queries.reader() }
         return deliveries
-    }
-
-    private func arrivals(_ arrivals: [Arrival], _ reader: SnapshotReader) -> [LiveResult] {
-        arrivals.compactMap { arrival in
-            guard !arrival.observer.isCancelled else { return nil }
-            let run = queries.run(arrival.statement, arrival.arguments, on: reader)
-            guard let watch = try? run.watch() else { return nil }
-            let live = LiveResult(arrival.observer, arrival.statement, arrival.arguments, watch)
-            live.missedThrough = arrival.missedThrough
-            return live
-        }
     }
 
     private func deliver(_ deliveries: [ObserverSchedule.Delivery]) {
