@@ -188,13 +188,16 @@ package final class DocumentEngine: Sendable {
         state.withLock { _ in feed.take(through: commit) }
     }
 
-    /// Begins a transaction. Until it has ended nobody else may write, which who calls sees to.
+    /// Begins a transaction.
+    ///
+    /// Until it has ended nobody else may write, which who calls sees to.
     package func begin() -> DocumentTransaction {
         state.withLock { begin(&$0) }
     }
 
-    /// Makes one commit of a transaction; returns the commit that has its changes, or the newest there
-    /// is. Where it throws, the transaction is rolled back.
+    /// Makes one commit of a transaction; returns the commit that has its changes, or the newest.
+    ///
+    /// Where it throws, the transaction is rolled back.
     package func commit(
         _ transaction: inout DocumentTransaction,
         append: (WriteBatch) throws(StorageError) -> CommitID

@@ -65,7 +65,9 @@ public final class Observer: Sendable {
     /// Whether nothing more will be delivered.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Stops the delivery: no call begins after this has returned. Further calls do nothing.
+    /// Stops the delivery: no call begins after this has returned.
+    ///
+    /// It waits for nobody, so a call that has begun by then goes on. Further calls do nothing.
     public func cancel() {
         guard end() else { return }
         hub.hub?.remove(self)

@@ -34,7 +34,6 @@ final class ObserverHub: Sendable {
     private let observers = Mutex<[UInt64: Observer]>([:])
     private let thread = Mutex<Thread?>(nil)
     private let numbers = Atomic<UInt64>(0)
-    private let failures = Atomic<Int>(0)
 
     /// So often it is looked after callbacks that do not return.
     private static let helpNanoseconds: UInt64 = 5_000_000
@@ -48,11 +47,9 @@ final class ObserverHub: Sendable {
         observers.withLock { $0.values.sorted { $0.number < $1.number } }
     }
 
-    /// How many callbacks have thrown.
-    var failureCount: Int { failures.load(ordering: .relaxed) }
-
+    /// Counts what a callback has thrown.
     func note(_ error: any Error, of observer: Observer) {
-        failures.add(1, ordering: .relaxed)
+        queries.noteObserverFailure()
     }
 
     // MARK: Observers
