@@ -3,7 +3,7 @@ import SheafDocument
 import SheafStorage
 
 /// Changes that become one commit.
-struct DocumentTransaction: Sendable {
+package struct DocumentTransaction: Sendable {
     let snapshot: LogSnapshot
     /// What commits have changed that no snapshot shows yet, lent by the engine, and what this
     /// transaction has changed.

@@ -86,6 +86,11 @@ package final class QueryEngine: Sendable {
         }
     }
 
+    /// Notes that the callback of an observer has thrown, or there was no result for it.
+    func noteObserverFailure() {
+        requests.noteObserverFailure()
+    }
+
     /// Runs a statement as a transaction of its own.
     package func execute(
         _ query: Query, _ arguments: QueryArguments, _ sink: CommitSink
