@@ -29,6 +29,8 @@ extension Store {
     /// Returns when the caller may write; who does calls `leave` then.
     nonisolated(nonsending) func enter(_ kind: WriteGate.Kind) async throws {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
+        // Also where nobody stands in the way: what a cancelled task writes must not depend on that.
+        try Task.checkCancellation()
         if gate.withLock({ $0.enter(kind) }) { return }
         try await wait(kind)
     }
@@ -75,4 +77,9 @@ extension Store {
             if isIdle { continuation.resume() }
         }
     }
+}
+
+extension Store {
+    /// How many wait for their turn to write.
+    package var waitingCount: Int { gate.withLock { $0.waitingCount } }
 }

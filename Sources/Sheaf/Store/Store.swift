@@ -15,7 +15,7 @@ import Synchronization
 /// power cut.
 public final class Store: Sendable {
     let log: LogStore
-    let queries: QueryEngine
+    package let queries: QueryEngine
     /// Who may write.
     let gate = Mutex(WriteGate())
     /// The numbers of those who wait at the gate, and of transactions.
