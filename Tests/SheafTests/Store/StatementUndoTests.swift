@@ -95,8 +95,7 @@ struct StatementUndoTests {
         let volume = try PosixVolume(path: path, creatingDirectory: false)
         var files: [String: [UInt8]] = [:]
         for name in try volume.names() where name != "LOCK" {
-            guard let file = try volume.open(name, .read) else { continue }
-            files[name] = try file.read(at: 0, count: Int(try file.length()))
+            files[name] = try volume.contents(of: name)
         }
         return files
     }
