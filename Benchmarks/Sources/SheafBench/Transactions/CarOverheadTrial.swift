@@ -58,7 +58,7 @@ final class CarOverheadTrial: Trial {
             let item = outcome.rows.items[0]
             guard
                 case .integer(let year)? = try item.value(
-                    at: ["year"], outcome.reader.snapshot.names)
+                    at: ["year"], outcome.reader.names)
             else { throw StoreFailure.missingKey }
             sum &+= UInt64(bitPattern: year)
         }
