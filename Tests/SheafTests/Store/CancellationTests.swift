@@ -86,7 +86,7 @@ struct CancellationTests {
         let store = try await Store.inMemory()
         let (holder, release) = await holding(store)
         let order = Order()
-        var tasks: [Task<Void, any Error>] = []
+        var tasks: [Task<Int64?, any Error>] = []
         for number in 0..<60 {
             let (started, start) = AsyncStream<Void>.makeStream()
             tasks.append(
@@ -97,10 +97,11 @@ struct CancellationTests {
                             order.numbers.withLock { $0.append(number) }
                             return TransactionCompletion.commit
                         }
-                        return
+                        return nil
                     }
                     // A statement has no block: its place is that of its commit.
-                    try await store.execute("INSERT INTO t DOCUMENTS ({'_id': \(number)})")
+                    return try await store.execute("INSERT INTO t DOCUMENTS ({'_id': \(number)})")
+                        .commitID
                 })
             for await _ in started {}
             // Whoever began stands at the gate before the next one begins.
@@ -108,7 +109,11 @@ struct CancellationTests {
         }
         release()
         try await holder.value
-        for task in tasks { try await task.value }
+        var commits: [Int64] = []
+        for task in tasks {
+            if let commit = try await task.value { commits.append(commit) }
+        }
+        #expect(commits == Array(1...20))
         let transactions = (0..<60).filter { $0 % 3 != 0 }
         #expect(order.numbers.withLock { $0 } == transactions)
         try await store.close()
