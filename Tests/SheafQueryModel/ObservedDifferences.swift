@@ -14,6 +14,8 @@ package struct ObservedDifferences {
         /// Last results that were compared.
         package internal(set) var pairs = 0
         package internal(set) var deliveries = 0
+        /// Those that said what had changed.
+        package internal(set) var changes = 0
         /// Results that came of changes, and those for which a statement was run again.
         package internal(set) var maintained = 0
         package internal(set) var rerun = 0
@@ -58,6 +60,7 @@ package struct ObservedDifferences {
             tally.pairs += observed.count
         }
         tally.deliveries += observed.deliveryCount
+        tally.changes += observed.changeCount
         tally.maintained += observed.tally.maintained
         tally.rerun += observed.tally.rerun
     }

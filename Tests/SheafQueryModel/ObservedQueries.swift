@@ -13,6 +13,8 @@ final class ObservedQueries {
         let arguments: [String: Value]
         let began: CommitID
         var last: Result<QueryResult, StoreError>?
+        /// The results before, of which it may have missed all but the first.
+        var missed: (first: QueryResult, last: QueryResult)?
         var commit: Int64 = 0
     }
 
@@ -25,6 +27,8 @@ final class ObservedQueries {
     private var shown: [String: [Value: Object]] = [:]
     private var hasLookedBetween = false
     private(set) var deliveryCount = 0
+    /// Of them those that say what has changed.
+    private(set) var changeCount = 0
 
     init(_ life: QueryLife) {
         self.life = life
@@ -71,6 +75,9 @@ final class ObservedQueries {
             guard var watcher = watchers[number] else {
                 throw QueryDifference("told after it was cancelled", "", [:], context)
             }
+            if case .success(let result) = delivery.outcome {
+                try checkChanges(of: result, since: watcher, context)
+            }
             watcher.last = delivery.outcome
             if case .success(let result) = delivery.outcome {
                 let now = Int64(life.store.snapshot().commit)
@@ -80,6 +87,7 @@ final class ObservedQueries {
                             + "\(watcher.commit)", watcher, context)
                 }
                 watcher.commit = now
+                try checkMissing(result, &watcher, context)
             }
             watchers[number] = watcher
         }
@@ -92,6 +100,58 @@ final class ObservedQueries {
             return
         }
         try checkSilence(deliveries.filter { !known.contains($0.observer.number) }, context)
+    }
+
+    /// What a result says of the one before turns that into it, and is what a differ says.
+    private func checkChanges(
+        of result: QueryResult, since watcher: Watcher, _ context: String
+    ) throws {
+        guard let changes = result.changes else { return }
+        guard case .success(let before)? = watcher.last else {
+            throw difference("changes without a result before", watcher, context)
+        }
+        let (old, new) = (
+            try before.items.map { try $0.value }, try result.items.map { try $0.value }
+        )
+        changeCount += 1
+        var rows = old.map(RowComparison.json)
+        rows.apply(changes, from: new.map(RowComparison.json))
+        guard rows == new.map(RowComparison.json) else {
+            throw difference("\(changes) makes other rows", watcher, context)
+        }
+        // Without ids a differ takes a changed row for another one.
+        guard (old + new).allSatisfy({ $0["_id"] != nil }),
+            Set(new.map { $0["_id"] }).count == new.count
+        else { return }
+        let differ = Differ()
+        _ = differ.diff(before.items)
+        let expected = differ.diff(result.items)
+        guard changes.insertions == expected.insertions, changes.deletions == expected.deletions,
+            changes.updates == expected.updates, changes.moves.count == expected.moves.count
+        else { throw difference("\(changes) instead of \(expected)", watcher, context) }
+    }
+
+    /// What results say of one before that was missed turns the one before that into them.
+    private func checkMissing(
+        _ result: QueryResult, _ watcher: inout Watcher, _ context: String
+    ) throws {
+        guard let missed = watcher.missed else {
+            watcher.missed = (result, result)
+            return
+        }
+        let isFirst = missed.last.storage === missed.first.storage
+        let last = isFirst ? result : result.following(missed.last)
+        watcher.missed = (missed.first, last)
+        guard let changes = last.changes else {
+            watcher.missed = (result, result)
+            return
+        }
+        var rows = try missed.first.items.map { RowComparison.json(try $0.value) }
+        let new = try last.items.map { RowComparison.json(try $0.value) }
+        rows.apply(changes, from: new)
+        guard rows == new else {
+            throw difference("together \(changes) makes other rows", watcher, context)
+        }
     }
 
     /// Where documents say what they said, nobody hears anything.

@@ -86,7 +86,8 @@ enum QueriesCommand {
         let tally = differences.tally
         say(
             "\(tally.pairs) results of \(tally.observers) observers after \(tally.commits) commits "
-                + "in \(tally.lives) stores; \(tally.deliveries) were delivered: "
+                + "in \(tally.lives) stores; \(tally.deliveries) were delivered, \(tally.changes) with "
+                + "what had changed: "
                 + "\(tally.maintained) times changes told, \(tally.rerun) times a statement was run"
                 + seconds(since: started))
     }

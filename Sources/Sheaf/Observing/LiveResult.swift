@@ -126,7 +126,8 @@ final class LiveResult {
         if let rows, !isStale, files.count <= Self.mostTables {
             keep(table)
             guard always || isChanged else { return nil }
-            return result(rows, reader)
+            let edits = self.rows?.takeEdits() ?? []
+            return result(rows, reader, edits: edits.count <= RowPieces.mostEdits ? edits : nil)
         }
         let run = run()
         let old = isChanged ? nil : rows
@@ -149,18 +150,23 @@ final class LiveResult {
         return result(live, reader)
     }
 
-    private func result(_ rows: LiveRows, _ reader: SnapshotReader) -> QueryResult {
+    private func result(
+        _ rows: LiveRows, _ reader: SnapshotReader, edits: [RowEdit]? = nil
+    ) -> QueryResult {
         fingerprint = nil
         isChanged = false
         return result(
-            QueryRows(items: rows.rows.map(\.item), columns: watched?.columns), reader)
+            QueryRows(items: rows.rows.map(\.item), columns: watched?.columns), reader, edits)
     }
 
-    private func result(_ rows: QueryRows, _ reader: SnapshotReader) -> QueryResult {
+    private func result(
+        _ rows: QueryRows, _ reader: SnapshotReader, _ edits: [RowEdit]? = nil
+    ) -> QueryResult {
         let outcome = QueryOutcome(rows: rows, reader: reader, mutatedIDs: [], commit: nil)
         return QueryResult(
             ResultStorage(
-                outcome, commit: CommitCell(reader.snapshot.log.commit), files: files))
+                outcome, commit: CommitCell(reader.snapshot.log.commit), files: files),
+            edits: edits)
     }
 
     private func keep(_ table: SegmentTable) {

@@ -93,7 +93,11 @@ public final class Observer: Sendable {
                 state.waiter = nil
                 return (waiter, false)
             }
-            state.newest = outcome
+            if case .success(let missed) = state.newest, case .success(let result) = outcome {
+                state.newest = .success(result.following(missed))
+            } else {
+                state.newest = outcome
+            }
             if case .sequence = callback { return (nil, false) }
             return (nil, state.schedule())
         }
@@ -108,7 +112,7 @@ public final class Observer: Sendable {
             guard let outcome = state.newest, !state.isCancelled else { return nil }
             state.newest = nil
             state.isRunning = true
-            if case .signal = callback { state.hasToSignal = true }
+            if case .signal = callback, case .success = outcome { state.hasToSignal = true }
             return outcome
         }
         guard let outcome else { return false }
@@ -122,6 +126,8 @@ public final class Observer: Sendable {
             }
         } catch {
             hub.hub?.note(error, of: self)
+            // Who throws may not have come to ask for more.
+            state.withLock { $0.hasToSignal = false }
         }
         return state.withLock { state in
             state.isRunning = false

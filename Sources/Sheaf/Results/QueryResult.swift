@@ -1,4 +1,5 @@
 public import SheafDocument
+import SheafQuery
 
 /// What a statement came to: rows, or what was written.
 ///
@@ -6,13 +7,38 @@ public import SheafDocument
 /// at, and the state is kept as long as the result is.
 public struct QueryResult: Sendable {
     package let storage: ResultStorage
+    /// What was done to the rows since the result before, where that is known.
+    private var edits: [RowEdit]?
 
-    init(_ storage: ResultStorage) {
+    init(_ storage: ResultStorage, edits: [RowEdit]? = nil) {
         self.storage = storage
+        self.edits = edits
     }
 
     init(_ outcome: QueryOutcome, commit: CommitCell) {
         storage = ResultStorage(outcome, commit: commit)
+    }
+
+    /// What has changed since the result that the same observer was given before.
+    ///
+    /// It is made of the changes of documents, and costs what they cost, and not what all rows do. So it
+    /// goes by documents, also where rows do not have their `_id`, and where several commits came together
+    /// it may name rows that became again what they were. Nil where it is not known: for first results,
+    /// and where a statement had to be run again. A `Differ` tells it then.
+    public var changes: Diff? {
+        edits.map { RowPieces.diff($0, count: storage.items.count) }
+    }
+
+    /// The same result for somebody who was not given the one before.
+    package func following(_ missed: QueryResult) -> QueryResult {
+        var result = self
+        result.edits = nil
+        if let first = missed.edits, let second = edits,
+            first.count + second.count <= RowPieces.mostEdits
+        {
+            result.edits = first + second
+        }
+        return result
     }
 
     /// The rows, in their order.

@@ -29,6 +29,8 @@ package struct LiveRows {
     }
 
     package private(set) var rows: [LiveRow] = []
+    /// What was done to the rows since somebody took the edits.
+    package private(set) var edits: [RowEdit] = []
 
     /// More rows are not kept: the statement is run again then.
     package static let maximumCount = 1 << 14
@@ -78,7 +80,7 @@ package struct LiveRows {
             guard let old else { return .none }
             // Somebody behind the limit comes in.
             if let limit = watched.limit, rows.count >= limit { return .unknown }
-            rows.remove(at: old)
+            edits.append(.remove(at: old, id: rows.remove(at: old).id))
             return .changed
         }
         // The bytes of before stay, which say the same.
@@ -90,15 +92,25 @@ package struct LiveRows {
                 return move(row, from: old, watched)
             }
             rows[old] = row
-            return previous.item.isComputed(like: row.item) ? .none : .changed
+            guard !previous.item.isComputed(like: row.item) else { return .none }
+            edits.append(.update(at: old))
+            return .changed
         }
         let (index, _) = place(of: row.keys, after.id, watched.isDescending)
         if let limit = watched.limit, rows.count >= limit {
             guard index < limit else { return .none }
-            rows.removeLast()
+            let last = rows.removeLast()
+            edits.append(.remove(at: rows.count, id: last.id))
         }
         rows.insert(row, at: index)
+        edits.append(.insert(at: index, id: row.id))
         return .changed
+    }
+
+    /// Takes away the edits since the last time.
+    package mutating func takeEdits() -> [RowEdit] {
+        defer { edits = [] }
+        return edits
     }
 
     /// Whether rows say what others said, which are of another state.
@@ -114,11 +126,15 @@ package struct LiveRows {
         _ row: LiveRow, from old: Int, _ watched: WatchedSelect
     ) -> Effect {
         let isFull = watched.limit.map { rows.count >= $0 } ?? false
-        rows.remove(at: old)
+        let previous = rows.remove(at: old)
         let index = place(of: row, watched.isDescending)
         // At the end somebody behind the limit may come before it.
         if isFull, index == rows.count { return .unknown }
         rows.insert(row, at: index)
+        let isUpdated = !previous.item.isComputed(like: row.item)
+        // What only sorts differently may stay where it is.
+        guard isUpdated || index != old else { return .none }
+        edits.append(.move(from: old, to: index, isUpdated: isUpdated))
         return .changed
     }
 
