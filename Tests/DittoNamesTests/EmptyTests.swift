@@ -1,0 +1,2 @@
+import DittoNames
+import Testing
