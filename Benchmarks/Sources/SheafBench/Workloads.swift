@@ -5,7 +5,7 @@ enum Workloads {
     static var all: [Workload] {
         [
             StorageWorkload.workload, TreeWorkload.workload, OpenWorkload.workload,
-            DocumentsWorkload.workload, QueryWorkload.workload,
+            DocumentsWorkload.workload, DiffingWorkload.workload, QueryWorkload.workload,
         ]
     }
 }

@@ -68,6 +68,11 @@ package struct Directory: Sendable {
         collectionNumbers[Array(name.utf8)]
     }
 
+    /// The name of a collection; none where nothing has the number.
+    func collectionName(_ number: UInt16) -> String? {
+        collections.indices.contains(Int(number)) ? collections[Int(number)] : nil
+    }
+
     /// Gives a collection the next number.
     mutating func add(collection name: String) throws(EngineError) -> UInt16 {
         let bytes = Array(name.utf8)

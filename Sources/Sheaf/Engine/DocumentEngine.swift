@@ -11,6 +11,8 @@ package final class DocumentEngine: Sendable {
     let state: Mutex<WriterState>
     /// What readers use beside the newest snapshot; apart, so that no reader waits for a writer.
     private let directory: Mutex<Directory>
+    /// What commits change, for observers.
+    let feed = CommitFeed()
     /// Why there are no indexes, if they could not be put right when the store was opened.
     package let linkFailure: EngineError?
 
@@ -171,6 +173,21 @@ package final class DocumentEngine: Sendable {
 
     // MARK: Transactions of several steps
 
+    /// Wants the feed to tell of all commits from now on; returns the last one it may not tell of.
+    func wantFeed() -> CommitID {
+        state.withLock { state in
+            feed.want(true)
+            return max(store.snapshot().commit, state.pending.lastCommit)
+        }
+    }
+
+    /// What commits up to this one have changed.
+    ///
+    /// Under the lock of those who write, or a commit could be durable before it is written down.
+    func takeFeed(through commit: CommitID) -> [CommitFeed.Change] {
+        state.withLock { _ in feed.take(through: commit) }
+    }
+
     /// Begins a transaction. Until it has ended nobody else may write, which who calls sees to.
     func begin() -> DocumentTransaction {
         state.withLock { begin(&$0) }
@@ -216,6 +233,7 @@ package final class DocumentEngine: Sendable {
         state.isSiteWritten = true
         state.registry.noteWritten(state.directory)
         transaction.noteWritten(by: commit)
+        feed.note(transaction.working, of: commit)
         for bytes in transaction.spellings { state.registry.note(bytes, in: &state.directory) }
         return commit
     }

@@ -33,6 +33,7 @@ extension QueryEngine {
                 hint: "run the statement by itself, with execute of the store")
         default:
             let reader = transaction.reader(virtual(currentParameters))
+            reader.storeNumber = number
             return try look(statement, arguments, on: reader)
         }
     }

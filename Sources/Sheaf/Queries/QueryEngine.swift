@@ -43,7 +43,7 @@ package final class QueryEngine: Sendable {
     private let requests = RequestLog()
     private let options: LogStoreOptions
     /// What tells it from other engines.
-    private let number = QueryEngine.count.add(1, ordering: .relaxed).newValue
+    let number = QueryEngine.count.add(1, ordering: .relaxed).newValue
 
     private static let count = Atomic<UInt64>(0)
 
@@ -154,8 +154,10 @@ package final class QueryEngine: Sendable {
         let state = PlanState(
             store: number, commit: snapshot.log.commit, nameCount: snapshot.names.count,
             hasIndexes: snapshot.log.linked.commit == snapshot.log.commit)
-        return SnapshotReader(
+        let reader = SnapshotReader(
             snapshot, virtual: virtual(parameters.withLock { $0 }), planState: state)
+        reader.storeNumber = number
+        return reader
     }
 
     func virtual(_ parameters: SystemParameters) -> SystemCollections {
@@ -216,6 +218,7 @@ package final class QueryEngine: Sendable {
         let parameters = currentParameters
         transaction.maximumLength = parameters.hardSizeLimit
         let reader = transaction.reader(virtual(parameters))
+        reader.storeNumber = number
         let run = run(statement, arguments, on: reader)
         let plan = try run.mutations()
         // All is known that is to be done.

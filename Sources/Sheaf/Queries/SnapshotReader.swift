@@ -11,6 +11,8 @@ package final class SnapshotReader: QueryStore {
     private let virtual: any VirtualCollections
     package let names: NameTable
     package let planState: PlanState?
+    /// Tells the store from all others of the process; zero where nobody asked for that.
+    var storeNumber: UInt64 = 0
 
     /// The numbers of the pending documents that were shown, by their keys.
     private var pendingNumbers: [[UInt8]: UInt64] = [:]

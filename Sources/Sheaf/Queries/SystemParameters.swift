@@ -54,6 +54,8 @@ package struct SystemParameters: Sendable {
     private(set) var isStrict = false
     private(set) var hardSizeLimit = Int.max
     private(set) var requestHistorySize = Int.max
+    /// How often those are told who observe a system collection.
+    private(set) var systemRefreshMilliseconds = Int.max
     /// The directives of statements that say nothing of their own.
     private(set) var defaultDirectives: [Object] = []
 
@@ -65,6 +67,9 @@ package struct SystemParameters: Sendable {
         isStrict = (try? value("dql_strict_mode")) == .bool(true)
         hardSizeLimit = integer("document_size_hard_limit_bytes")
         requestHistorySize = integer("dql_request_history_size")
+        // Longer than a year is for ever.
+        systemRefreshMilliseconds = min(
+            integer("live_query_system_collection_refresh_interval"), 366 * 86_400_000)
         defaultDirectives = []
         if case .object(let object)? = changed["dql_default_directives"] {
             defaultDirectives = [object]

@@ -34,7 +34,7 @@ public struct QueryResult: Sendable {
 extension QueryResult {
     /// The rows of a result.
     public struct Items: RandomAccessCollection, Sendable {
-        private let storage: ResultStorage
+        let storage: ResultStorage
 
         fileprivate init(_ storage: ResultStorage) {
             self.storage = storage

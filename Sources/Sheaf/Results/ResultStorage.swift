@@ -1,5 +1,6 @@
 package import SheafDocument
 package import SheafQuery
+import SheafStorage
 import Synchronization
 
 /// The rows of a result, and what keeps their bytes valid.
@@ -9,19 +10,26 @@ package final class ResultStorage: Sendable {
     let columns: [String]?
     let mutatedIDs: [Value]
     let commit: CommitCell
-    private let snapshot: DocumentSnapshot?
+    private let snapshot: DocumentSnapshot
+    /// Files of older states in which bytes of rows are.
+    private let files: [SegmentTable]
     /// The rows that were decoded and kept, by their places.
     private let materialized = Mutex<[Int: Object]>([:])
 
-    init(_ outcome: QueryOutcome, commit: CommitCell) {
+    init(_ outcome: QueryOutcome, commit: CommitCell, files: [SegmentTable] = []) {
         items = outcome.rows.items
         columns = outcome.rows.columns
         mutatedIDs = outcome.mutatedIDs
         snapshot = outcome.reader.snapshot
         self.commit = commit
+        self.files = files
+        storeNumber = outcome.reader.storeNumber
     }
 
-    package var names: NameTable { snapshot?.names ?? NameTable() }
+    /// Tells the store from all others of the process.
+    let storeNumber: UInt64
+
+    package var names: NameTable { snapshot.names }
 
     /// A row, decoded; kept from now on, if it was not.
     func materialize(_ index: Int) throws(StoreError) -> Object {

@@ -16,6 +16,8 @@ import Synchronization
 public final class Store: Sendable {
     let log: LogStore
     let queries: QueryEngine
+    /// Who is told of changes.
+    let hub: ObserverHub
     /// Who may write.
     let gate = Mutex(WriteGate())
     /// The numbers of those who wait at the gate, and of transactions.
@@ -35,10 +37,15 @@ public final class Store: Sendable {
         self.log = log
         do throws(QueryError) {
             queries = try QueryEngine(opening: log.engine)
+            hub = ObserverHub(queries)
         } catch {
             try? log.close()
             throw StoreError(error)
         }
+    }
+
+    deinit {
+        hub.stop()
     }
 
     /// Opens the store in the directory at `path`, or makes one where there is none.
@@ -86,9 +93,10 @@ public final class Store: Sendable {
         guard await beginClosing() else { return }
         isClosed.store(true, ordering: .releasing)
         await waitUntilIdle()
-        let log = log
+        let (log, hub) = (log, hub)
         defer { endClosing() }
         try await Self.onThread("sheaf-close") { () throws(StoreError) in
+            hub.stop()
             do throws(StorageError) { try log.close() } catch { throw StoreError(error) }
         }
     }

@@ -56,6 +56,8 @@ package struct Row {
     package let id: UnsafeRawBufferPointer?
     /// Whether the bytes are valid as long as the store.
     let isLasting: Bool
+    /// What tells the document from all others; zero where that is not known.
+    let place: UInt64
 
     /// So a row of bytes costs nothing to copy.
     private final class Box {
@@ -76,6 +78,7 @@ package struct Row {
         object = nil
         id = nil
         isLasting = true
+        place = 0
     }
 
     init(_ document: ScannedDocument) {
@@ -83,6 +86,7 @@ package struct Row {
         object = nil
         id = document.id
         isLasting = document.isLasting
+        place = document.place
     }
 
     init(_ fields: EncodedObject, id: UnsafeRawBufferPointer) {
@@ -90,6 +94,7 @@ package struct Row {
         object = nil
         self.id = id
         isLasting = true
+        place = 0
     }
 
     package init(_ object: Object) {
@@ -97,6 +102,7 @@ package struct Row {
         self.object = Box(object)
         id = nil
         isLasting = true
+        place = 0
     }
 
     package static let idName = "_id"

@@ -5,7 +5,10 @@ package import SheafDocument
 package struct ResultItem {
     package enum Content {
         /// In bytes that somebody keeps alive as long as the result.
-        case stored(fields: EncodedObject, id: UnsafeRawBufferPointer)
+        ///
+        /// Its place tells it from all other documents of the store, and from what it was and will be;
+        /// zero where that is not known.
+        case stored(fields: EncodedObject, id: UnsafeRawBufferPointer, place: UInt64)
         case object(Object)
     }
 
@@ -15,7 +18,7 @@ package struct ResultItem {
 extension ResultItem {
     /// The value at a path, without decoding the rest of the row; none where it is missing.
     package func value(at path: [String], _ names: NameTable) throws(QueryError) -> Value? {
-        guard case .stored(let fields, let id) = content, let first = path.first else {
+        guard case .stored(let fields, let id, _) = content, let first = path.first else {
             return try object(names)[path: path]
         }
         guard first != Row.idName else {

@@ -29,7 +29,8 @@ extension RowCollector {
                 continue
             }
             let content = ResultItem.Content.stored(
-                fields: documents.fields(number), id: documents.id(number))
+                fields: documents.fields(number), id: documents.id(number),
+                place: documents.place(number))
             items.append(ResultItem(content: content))
             guard items.count < limit else { return number + 1 }
         }

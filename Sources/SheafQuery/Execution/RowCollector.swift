@@ -176,7 +176,7 @@ final class RowCollector {
         if isLazy, frame.rows[0].isLasting, let fields = frame.rows[0].fields,
             let id = frame.rows[0].id
         {
-            return ResultItem(content: .stored(fields: fields, id: id))
+            return ResultItem(content: .stored(fields: fields, id: id, place: frame.rows[0].place))
         }
         return try measure(tallies?.projection, meter) { () throws(QueryError) in
             ResultItem(content: .object(try plan.projection.object(frame, types)))

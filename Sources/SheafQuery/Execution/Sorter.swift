@@ -83,7 +83,7 @@ struct Sorter<Row> {
     }
 
     /// The order of values, in which what is missing comes last.
-    private static func compare(_ left: Value?, _ right: Value?) -> Int {
+    static func compare(_ left: Value?, _ right: Value?) -> Int {
         switch (left, right) {
         case (let left?, let right?): left.compare(right)
         case (nil, nil): 0

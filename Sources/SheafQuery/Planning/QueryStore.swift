@@ -114,9 +114,12 @@ package struct ScannedDocuments {
     }
 
     @inline(__always)
+    func place(_ number: Int) -> UInt64 { stored[Int(indexes[number])].place }
+
+    @inline(__always)
     package subscript(number: Int) -> ScannedDocument {
         ScannedDocument(
-            fields(number), id: id(number), place: stored[Int(indexes[number])].place,
+            fields(number), id: id(number), place: place(number),
             isLasting: isLasting)
     }
 

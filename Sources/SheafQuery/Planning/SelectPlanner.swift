@@ -6,7 +6,7 @@ final class SelectPlanner {
     let select: Select
     let environment: PlanEnvironment
     let compiler: ExpressionCompiler
-    private var hints = PlanHints()
+    var hints = PlanHints()
     /// Whether more is read of the documents than the statement says.
     var readsDocuments = false
     /// The rows of the source, where they are there already.
@@ -57,7 +57,7 @@ final class SelectPlanner {
         return plan
     }
 
-    private func add(_ source: Source) throws(QueryError) {
+    func add(_ source: Source) throws(QueryError) {
         try compiler.scope.add(source, isStrict: environment.isStrict)
         try environment.checkVirtual(source)
     }
@@ -248,7 +248,7 @@ final class SelectPlanner {
         return nil
     }
 
-    private func bounds() throws(QueryError) -> (limit: Int?, offset: Int) {
+    func bounds() throws(QueryError) -> (limit: Int?, offset: Int) {
         (
             try compiler.count(select.ordering.limit, for: "LIMIT"),
             try compiler.count(select.ordering.offset, for: "OFFSET") ?? 0
@@ -257,7 +257,7 @@ final class SelectPlanner {
 
     // MARK: Output
 
-    private struct Output {
+    struct Output {
         var projection: Projection
         var grouping: GroupPlan?
         var order: [SortTerm]
@@ -283,7 +283,7 @@ final class SelectPlanner {
         return true
     }
 
-    private func planOutput(isGrouped: Bool) throws(QueryError) -> Output {
+    func planOutput(isGrouped: Bool) throws(QueryError) -> Output {
         var keys: [Evaluator] = []
         if isGrouped {
             for expression in select.groups {

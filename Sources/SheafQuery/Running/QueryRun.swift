@@ -214,7 +214,7 @@ extension ResultItem {
     package func object(_ names: NameTable) throws(QueryError) -> Object {
         switch content {
         case .object(let object): return object
-        case .stored(let fields, let id):
+        case .stored(let fields, let id, _):
             return try Row(fields, id: id).object(FieldTypes(isStrict: false), names) ?? Object()
         }
     }

@@ -7,13 +7,13 @@
 #endif
 
 /// One value that threads change in turn, and whose changes they can wait for.
-final class Monitor<State: Sendable>: Sendable {
+package final class Monitor<State: Sendable>: Sendable {
     private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private nonisolated(unsafe) let condition: UnsafeMutablePointer<pthread_cond_t>
     private nonisolated(unsafe) let state: UnsafeMutablePointer<State>
 
     /// Starts with `initial`.
-    init(_ initial: State) {
+    package init(_ initial: State) {
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())
         pthread_mutex_init(mutex, nil)
@@ -34,7 +34,7 @@ final class Monitor<State: Sendable>: Sendable {
     }
 
     /// Runs `body` while no other thread sees the state; it must not come back here.
-    func withLock<Result, Failure: Error>(
+    package func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         pthread_mutex_lock(mutex)
@@ -47,14 +47,14 @@ final class Monitor<State: Sendable>: Sendable {
     /// The deadline is a time of `Clock.system.monotonicNanoseconds`; without one the wait can last
     /// for ever. Somebody must call `signal` or `broadcast` after each change.
     @discardableResult
-    func wait(until deadline: UInt64? = nil, while predicate: (State) -> Bool) -> Bool {
+    package func wait(until deadline: UInt64? = nil, while predicate: (State) -> Bool) -> Bool {
         wait(until: deadline, while: predicate) { !predicate($0) }
     }
 
     /// Waits while `predicate` holds, then runs `body` before any other thread sees the state.
     ///
     /// The body also runs when the deadline has passed, so it looks at the state again.
-    func wait<Result, Failure: Error>(
+    package func wait<Result, Failure: Error>(
         until deadline: UInt64? = nil, while predicate: (State) -> Bool,
         then body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -72,12 +72,12 @@ final class Monitor<State: Sendable>: Sendable {
     }
 
     /// Wakes one thread that waits.
-    func signal() {
+    package func signal() {
         pthread_cond_signal(condition)
     }
 
     /// Wakes all threads that wait.
-    func broadcast() {
+    package func broadcast() {
         pthread_cond_broadcast(condition)
     }
 

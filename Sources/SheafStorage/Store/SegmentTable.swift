@@ -45,6 +45,13 @@ package final class SegmentTable: Sendable {
         return files[low]
     }
 
+    /// Whether all files of another table are in this one, so that what lies in them stays readable.
+    package func holds(_ other: SegmentTable) -> Bool {
+        guard other !== self else { return true }
+        guard other.files.count <= files.count else { return false }
+        return zip(files, other.files).allSatisfy { $0 === $1 }
+    }
+
     /// The table with one more segment at its end.
     func appending(_ segment: Segment) -> SegmentTable {
         precondition(

@@ -31,6 +31,8 @@ package final class StoreEngine: Sendable {
     private let lock: any VolumeLock
     /// What was found when the store was opened.
     package let recovery: RecoveryReport
+    /// Called on the flushing thread when readers see more than before.
+    private let publishHook = Mutex<(@Sendable () -> Void)?>(nil)
     /// Whether somebody gives keys and payloads their meaning, which only one can.
     private let isInterpreted = Atomic(false)
 
@@ -77,6 +79,11 @@ package final class StoreEngine: Sendable {
     /// The newest durable state.
     package func snapshot() -> LogSnapshot {
         published.withLock { $0 }
+    }
+
+    /// Calls `body` each time that readers see more than before; it must return at once.
+    package func onPublishing(_ body: (@Sendable () -> Void)?) {
+        publishHook.withLock { $0 = body }
     }
 
     /// Lends the store to who gives keys and payloads their meaning; false while another has it.
@@ -189,6 +196,7 @@ package final class StoreEngine: Sendable {
             }
             durableHint.store(flush.commit, ordering: .releasing)
             for waiter in waiters { waiter.resume(.success(waiter.commit)) }
+            publishHook.withLock { $0 }?()
             return true
         } catch {
             poison(error, failing: flush.commit)

@@ -60,7 +60,7 @@ final class SheafQueries: QuerySystem {
         var checksum: UInt64 = 0
         for item in outcome.rows.items {
             switch item.content {
-            case .stored(let fields, let id):
+            case .stored(let fields, let id, _):
                 checksum &+= UInt64(id[0]) &+ UInt64(fields.count)
             case .object(let object):
                 for field in object {

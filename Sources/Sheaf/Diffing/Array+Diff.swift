@@ -1,0 +1,65 @@
+extension Array {
+    /// Turns an array of what was before into one of what is after.
+    ///
+    /// What was inserted or updated comes from `new`, everything else stays the element that it was.
+    public mutating func apply(_ diff: Diff, from new: some RandomAccessCollection<Element>) {
+        precondition(
+            new.count == count - diff.deletions.count + diff.insertions.count,
+            "A diff fits the two lists that it was made of, and no others.")
+        apply(diff) { new[new.index(new.startIndex, offsetBy: $0)] }
+    }
+
+    /// Turns an array of what was before into one of what is after, and asks for what is new in it.
+    ///
+    /// `element` makes the element at an index after: of each item that was inserted or updated, in
+    /// rising order, and of no other. If it throws, the array is what it was.
+    public mutating func apply<Failure: Error>(
+        _ diff: Diff, element: (Int) throws(Failure) -> Element
+    ) throws(Failure) {
+        let newCount = count - diff.deletions.count + diff.insertions.count
+        precondition(newCount >= 0, "A diff deletes no more than there is.")
+        var isStaying = [Bool](repeating: true, count: count)
+        for index in diff.deletions { isStaying[index] = false }
+        for move in diff.moves { isStaying[move.from] = false }
+
+        var result: [Element] = []
+        result.reserveCapacity(newCount)
+        var insertions = Upcoming(diff.insertions)
+        var updates = Upcoming(diff.updates)
+        var moves = Upcoming(diff.moves)
+        var staying = 0
+        for index in 0..<newCount {
+            let isUpdated = updates.take { $0 == index } != nil
+            if insertions.take(where: { $0 == index }) != nil {
+                result.append(try element(index))
+                continue
+            }
+            let source: Int
+            if let move = moves.take(where: { $0.to == index }) {
+                source = move.from
+            } else {
+                while !isStaying[staying] { staying += 1 }
+                source = staying
+                staying += 1
+            }
+            result.append(isUpdated ? try element(index) : self[source])
+        }
+        self = result
+    }
+}
+
+/// The elements of a list, of which the next one is looked at before it is taken.
+private struct Upcoming<Element> {
+    private let elements: [Element]
+    private var next = 0
+
+    init(_ elements: [Element]) {
+        self.elements = elements
+    }
+
+    mutating func take(where isDue: (Element) -> Bool) -> Element? {
+        guard next < elements.count, isDue(elements[next]) else { return nil }
+        next += 1
+        return elements[next - 1]
+    }
+}

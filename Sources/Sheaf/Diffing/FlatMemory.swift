@@ -1,0 +1,76 @@
+/// Memory for a fixed number of plain elements, not initialized; it frees itself.
+///
+/// Arrays would be filled first, and would ask with each write whether somebody else has them.
+struct FlatMemory<Element: BitwiseCopyable>: ~Copyable {
+    private let start: UnsafeMutablePointer<Element>
+    private let capacity: Int
+
+    init(capacity: Int) {
+        self.capacity = capacity
+        start = .allocate(capacity: max(capacity, 1))
+    }
+
+    init(repeating element: Element, count: Int) {
+        self.init(capacity: count)
+        start.initialize(repeating: element, count: count)
+    }
+
+    deinit { start.deallocate() }
+
+    @inline(__always)
+    subscript(index: Int) -> Element {
+        get {
+            assert(index >= 0 && index < capacity, "Nothing lies outside of the memory.")
+            return start[index]
+        }
+        nonmutating set {
+            assert(index >= 0 && index < capacity, "Nothing lies outside of the memory.")
+            start[index] = newValue
+        }
+    }
+}
+
+/// Indexes of items in rising order, from which some are taken away.
+struct IndexList: ~Copyable {
+    private let indexes: FlatMemory<Int32>
+    private(set) var count = 0
+
+    init(capacity: Int) {
+        indexes = FlatMemory(capacity: capacity)
+    }
+
+    @inline(__always)
+    subscript(position: Int) -> Int {
+        assert(position < count, "Nothing lies behind the last index.")
+        return Int(indexes[position])
+    }
+
+    @inline(__always)
+    mutating func append(_ index: Int) {
+        indexes[count] = Int32(truncatingIfNeeded: index)
+        count &+= 1
+    }
+
+    mutating func append(_ range: Range<Int>) {
+        for index in range { append(index) }
+    }
+
+    /// Takes away the first ones.
+    mutating func removeFirst(_ removed: Int) {
+        for position in removed..<count { indexes[position &- removed] = indexes[position] }
+        count &-= removed
+    }
+
+    /// Takes away those at positions that are marked.
+    mutating func remove(marked isMarked: borrowing FlatMemory<Bool>) {
+        var kept = 0
+        for position in 0..<count where !isMarked[position] {
+            indexes[kept] = indexes[position]
+            kept &+= 1
+        }
+        count = kept
+    }
+
+    /// The same as an array.
+    var array: [Int] { (0..<count).map { self[$0] } }
+}

@@ -1,0 +1,189 @@
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import Synchronization
+
+/// The thread that works out what observers hear, from the first observer on.
+final class ObserverHub: Sendable {
+    private struct Wishes: Sendable {
+        /// Whether readers see more than before.
+        var hasPublished = false
+        var isStopping = false
+        var hasThread = false
+        var arrivals: [Arrival] = []
+        var departures: [UInt64] = []
+
+        var isIdle: Bool {
+            !hasPublished && !isStopping && arrivals.isEmpty && departures.isEmpty
+        }
+
+        /// Hands over everything.
+        mutating func taken() -> Wishes {
+            defer {
+                hasPublished = false
+                arrivals = []
+                departures = []
+            }
+            return self
+        }
+    }
+
+    /// An observer that has not been told anything yet.
+    private struct Arrival: Sendable {
+        let observer: Observer
+        let statement: Statement
+        let arguments: [String: Value]
+        let missedThrough: CommitID
+    }
+
+    let courier = Courier()
+    private let queries: QueryEngine
+    private let wishes = Monitor(Wishes())
+    private let observers = Mutex<[UInt64: Observer]>([:])
+    private let thread = Mutex<Thread?>(nil)
+    private let numbers = Atomic<UInt64>(0)
+    private let failures = Atomic<Int>(0)
+
+    /// So often it is looked after callbacks that do not return.
+    private static let helpNanoseconds: UInt64 = 5_000_000
+
+    init(_ queries: QueryEngine) {
+        self.queries = queries
+    }
+
+    /// All observers, in the order in which they came.
+    var all: [Observer] {
+        observers.withLock { $0.values.sorted { $0.number < $1.number } }
+    }
+
+    /// How many callbacks have thrown.
+    var failureCount: Int { failures.load(ordering: .relaxed) }
+
+    func note(_ error: any Error, of observer: Observer) {
+        failures.add(1, ordering: .relaxed)
+    }
+
+    // MARK: Observers
+
+    /// Begins to tell somebody what a query results in.
+    func observe(
+        _ query: Query, _ arguments: QueryArguments, _ callback: Observer.Callback
+    ) throws(StoreError) -> Observer {
+        let (statement, values) = try onStore { () throws(QueryError) in
+            let statement = try queries.statement(query)
+            let values = try query.bind(arguments)
+            // Whatever is wrong with the statement is said now.
+            _ = try queries.run(statement, values, on: queries.reader()).watch()
+            return (statement, values)
+        }
+        let number = numbers.add(1, ordering: .relaxed).newValue
+        let observer = Observer(query, number: number, callback, hub: self)
+        observers.withLock { $0[number] = observer }
+        let arrival = Arrival(
+            observer: observer, statement: statement, arguments: values,
+            missedThrough: queries.documents.wantFeed())
+        let needsThread = try wishes.withLock { wishes throws(StoreError) in
+            guard !wishes.isStopping else { throw .closed }
+            wishes.arrivals.append(arrival)
+            defer { wishes.hasThread = true }
+            return !wishes.hasThread
+        }
+        guard needsThread else {
+            wishes.signal()
+            return observer
+        }
+        queries.documents.store.onPublishing { [weak self] in self?.ring() }
+        do throws(ThreadRefused) {
+            let started = try Thread(name: "sheaf-pump") { self.run() }
+            thread.withLock { $0 = started }
+        } catch {
+            wishes.withLock { $0.hasThread = false }
+            remove(observer)
+            throw StoreError(
+                .failed, "the system has no room for a thread (error \(error.code))",
+                hint: "end some threads, and try again")
+        }
+        return observer
+    }
+
+    /// Forgets an observer that was cancelled.
+    func remove(_ observer: Observer) {
+        observers.withLock { $0[observer.number] = nil }
+        wishes.withLock { $0.departures.append(observer.number) }
+        wishes.signal()
+    }
+
+    /// Ends everything: observers hear nothing more.
+    func stop() {
+        wishes.withLock { $0.isStopping = true }
+        wishes.broadcast()
+        courier.stop()
+        for observer in all { _ = observer.end() }
+        observers.withLock { $0 = [:] }
+        queries.documents.store.onPublishing(nil)
+        thread.withLock { thread in
+            defer { thread = nil }
+            return thread
+        }?.join()
+        queries.documents.feed.want(false)
+    }
+
+    // MARK: The thread
+
+    private func ring() {
+        let isFirst = wishes.withLock { wishes in
+            defer { wishes.hasPublished = true }
+            return !wishes.hasPublished
+        }
+        if isFirst { wishes.signal() }
+    }
+
+    private func run() {
+        var schedule = ObserverSchedule(queries)
+        while true {
+            let progress = courier.progress
+            let now = Clock.system.monotonicNanoseconds()
+            let deadlines = [schedule.deadline, progress.map { _ in now + Self.helpNanoseconds }]
+            let wishes = wishes.wait(
+                until: deadlines.compactMap { $0 }.min(), while: { $0.isIdle },
+                then: { $0.taken() })
+            guard !wishes.isStopping else { return }
+            if let progress, wishes.isIdle { courier.help(progress) }
+            deliver(step(&schedule, wishes))
+        }
+    }
+
+    private func step(
+        _ schedule: inout ObserverSchedule, _ wishes: Wishes
+    ) -> [ObserverSchedule.Delivery] {
+        var deliveries: [ObserverSchedule.Delivery] = []
+        schedule.remove(wishes.departures)
+        if wishes.hasPublished || !wishes.arrivals.isEmpty {
+            let reader = queries.reader()
+            let changes = queries.documents.takeFeed(through: reader.snapshot.log.commit)
+            deliveries += schedule.take(changes, reader)
+            deliveries += schedule.add(arrivals(wishes.arrivals, reader), reader)
+        }
+        deliveries += schedule.tick(Clock.system.monotonicNanoseconds()) { queries.reader() }
+        return deliveries
+    }
+
+    private func arrivals(_ arrivals: [Arrival], _ reader: SnapshotReader) -> [LiveResult] {
+        arrivals.compactMap { arrival in
+            guard !arrival.observer.isCancelled else { return nil }
+            let run = queries.run(arrival.statement, arrival.arguments, on: reader)
+            guard let watch = try? run.watch() else { return nil }
+            let live = LiveResult(arrival.observer, arrival.statement, arrival.arguments, watch)
+            live.missedThrough = arrival.missedThrough
+            return live
+        }
+    }
+
+    private func deliver(_ deliveries: [ObserverSchedule.Delivery]) {
+        var called: [Observer] = []
+        for delivery in deliveries where delivery.observer.put(delivery.outcome) {
+            called.append(delivery.observer)
+        }
+        courier.deliver(called)
+    }
+}

@@ -1,0 +1,101 @@
+import SheafDocument
+import SheafQuery
+
+/// Finds those whose results a changed document may concern, without asking each of them.
+struct ObserverIndex {
+    /// Those who watch one collection.
+    private struct Watchers {
+        /// By the id that they ask for.
+        var byID: [[UInt8]: [LiveResult]] = [:]
+        /// By the value of a field that they ask for.
+        var byField: [[[UInt8]]: ByValue] = [:]
+        /// All others.
+        var others: [LiveResult] = []
+    }
+
+    private struct ByValue {
+        let path: [String]
+        var lives: [[UInt8]: [LiveResult]] = [:]
+    }
+
+    /// By the bytes of their names: texts are equal that are spelled differently.
+    private var collections: [[UInt8]: Watchers] = [:]
+
+    /// Whether nobody watches a collection.
+    func isEmpty(_ collection: String) -> Bool { collections[Array(collection.utf8)] == nil }
+
+    mutating func add(_ live: LiveResult) {
+        forEachPlace(of: live) { $0.append(live) }
+    }
+
+    mutating func remove(_ live: LiveResult) {
+        forEachPlace(of: live) { list in list.removeAll { $0 === live } }
+    }
+
+    private mutating func forEachPlace(
+        of live: LiveResult, _ body: (inout [LiveResult]) -> Void
+    ) {
+        switch live.watch {
+        case .select(let watched, let collection):
+            let name = Array(collection.utf8)
+            Self.forEachPlace(
+                of: watched, in: &collections[name, default: Watchers()], body)
+        case .collections(let names):
+            for name in Set(names.map { Array($0.utf8) }) {
+                body(&collections[name, default: Watchers()].others)
+            }
+        case .system: return
+        }
+    }
+
+    /// Lists are dropped with their last member, or ids that come and go would stay for ever.
+    private static func forEachPlace(
+        of watched: WatchedSelect, in watchers: inout Watchers,
+        _ body: (inout [LiveResult]) -> Void
+    ) {
+        switch watched.handle {
+        case .document(let id):
+            body(&watchers.byID[id, default: []])
+            if watchers.byID[id]?.isEmpty == true { watchers.byID[id] = nil }
+        case .field(let path, let value):
+            let names = path.map { Array($0.utf8) }
+            body(&watchers.byField[names, default: ByValue(path: path)].lives[value, default: []])
+            if watchers.byField[names]?.lives[value]?.isEmpty == true {
+                watchers.byField[names]?.lives[value] = nil
+            }
+            if watchers.byField[names]?.lives.isEmpty == true { watchers.byField[names] = nil }
+        case .none:
+            body(&watchers.others)
+        }
+    }
+
+    /// Shows those to `body` whom a document may concern; somebody can be shown twice.
+    func forEachCandidate(
+        _ collection: String, _ images: DocumentImages, id: ArraySlice<UInt8>, _ names: NameTable,
+        _ body: (LiveResult) -> Void
+    ) {
+        guard let watchers = collections[Array(collection.utf8)] else { return }
+        if !watchers.byID.isEmpty, let found = watchers.byID[Array(id)] {
+            for live in found { body(live) }
+        }
+        for byValue in watchers.byField.values {
+            let field = FieldPath(byValue.path, in: names)
+            let before = Self.identity(field, images.before, names)
+            let after = Self.identity(field, images.after, names)
+            if let before, let found = byValue.lives[before] { for live in found { body(live) } }
+            guard let after, after != before, let found = byValue.lives[after] else { continue }
+            for live in found { body(live) }
+        }
+        for live in watchers.others { body(live) }
+    }
+
+    /// What a field is looked up by; none where it is missing.
+    private static func identity(
+        _ field: FieldPath, _ document: ScannedDocument?, _ names: NameTable
+    ) -> [UInt8]? {
+        guard let document, let value = try? field.value(in: document.fields, names) else {
+            return nil
+        }
+        return SortKey.identity(of: value)
+    }
+}

@@ -1,0 +1,166 @@
+import SheafBytes
+import SheafDocument
+
+/// A row of a result that is kept up to date.
+package struct LiveRow {
+    package let item: ResultItem
+    /// What it is sorted by.
+    let keys: [Value?]
+    /// The bytes of the id of its document, as keys have them.
+    let id: [UInt8]
+
+    init(_ item: ResultItem, keys: [Value?], id: [UInt8]) {
+        self.item = item
+        self.keys = keys
+        self.id = id
+    }
+}
+
+/// What became of one document between two states.
+package struct DocumentImages {
+    package let before: ScannedDocument?
+    package let after: ScannedDocument?
+
+    package init(before: ScannedDocument?, after: ScannedDocument?) {
+        self.before = before
+        self.after = after
+    }
+}
+
+/// The rows of a result, changed document by document.
+///
+/// Rows that nothing else puts in order are in that of their ids.
+package struct LiveRows {
+    /// What a changed document does to a result.
+    package enum Effect {
+        case none
+        case changed
+        /// The document does not tell: the statement has to be run again.
+        case unknown
+    }
+
+    package private(set) var rows: [LiveRow] = []
+
+    /// More rows are not kept: the statement is run again then.
+    package static let maximumCount = 1 << 14
+
+    /// The rows of a result; none where it has too many.
+    package init?(
+        _ watched: WatchedSelect, _ environment: QueryRun
+    ) throws(QueryError) {
+        let run = SelectRun(watched.documents, environment.environment)
+        var rows: [LiveRow] = []
+        var isTooLong = false
+        try run.forEach { (frame) throws(QueryError) in
+            guard rows.count < Self.maximumCount else {
+                isTooLong = true
+                return
+            }
+            let row = frame.rows[0]
+            guard let fields = row.fields, let id = row.id else { return }
+            rows.append(
+                try watched.row(
+                    ScannedDocument(fields, id: id, place: row.place, isLasting: row.isLasting)))
+        }
+        guard !isTooLong else { return nil }
+        rows.sort { Self.compare($0, $1, watched.isDescending) < 0 }
+        if let limit = watched.limit, rows.count > limit { rows.removeSubrange(limit...) }
+        self.rows = rows
+    }
+
+    /// Takes in what became of a document.
+    package mutating func take(
+        _ images: DocumentImages, _ watched: WatchedSelect
+    ) throws(QueryError) -> Effect {
+        let before = try images.before.flatMap { (document) throws(QueryError) in
+            try watched.matches(document) ? document : nil
+        }
+        let after = try images.after.flatMap { (document) throws(QueryError) in
+            try watched.matches(document) ? document : nil
+        }
+        var old: Int?
+        if let before {
+            let keys = try watched.keys(before)
+            let place = place(of: keys, before.id, watched.isDescending)
+            guard place.isThere || watched.limit != nil else { return .unknown }
+            if place.isThere { old = place.index }
+        }
+        guard let after else {
+            guard let old else { return .none }
+            // Somebody behind the limit comes in.
+            if let limit = watched.limit, rows.count >= limit { return .unknown }
+            rows.remove(at: old)
+            return .changed
+        }
+        let row = try watched.row(after)
+        if let old {
+            let previous = rows[old]
+            guard previous.isSorted(like: row) else {
+                return move(row, from: old, watched)
+            }
+            rows[old] = row
+            return .changed
+        }
+        let (index, _) = place(of: row.keys, after.id, watched.isDescending)
+        if let limit = watched.limit, rows.count >= limit {
+            guard index < limit else { return .none }
+            rows.removeLast()
+        }
+        rows.insert(row, at: index)
+        return .changed
+    }
+
+    private mutating func move(
+        _ row: LiveRow, from old: Int, _ watched: WatchedSelect
+    ) -> Effect {
+        let isFull = watched.limit.map { rows.count >= $0 } ?? false
+        rows.remove(at: old)
+        let index = place(of: row, watched.isDescending)
+        // At the end somebody behind the limit may come before it.
+        if isFull, index == rows.count { return .unknown }
+        rows.insert(row, at: index)
+        return .changed
+    }
+
+    // MARK: Order
+
+    private func place(of row: LiveRow, _ isDescending: [Bool]) -> Int {
+        row.id.span.withUnsafeBytes { place(of: row.keys, $0, isDescending).index }
+    }
+
+    /// Where a row is, or would be.
+    private func place(
+        of keys: [Value?], _ id: UnsafeRawBufferPointer, _ isDescending: [Bool]
+    ) -> (index: Int, isThere: Bool) {
+        var low = 0
+        var high = rows.count
+        while low < high {
+            let middle = (low + high) / 2
+            let order = Self.compare(rows[middle], keys, id, isDescending)
+            if order == 0 { return (middle, true) }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return (low, false)
+    }
+
+    private static func compare(_ left: LiveRow, _ right: LiveRow, _ isDescending: [Bool]) -> Int {
+        right.id.span.withUnsafeBytes { compare(left, right.keys, $0, isDescending) }
+    }
+
+    private static func compare(
+        _ row: LiveRow, _ keys: [Value?], _ id: UnsafeRawBufferPointer, _ isDescending: [Bool]
+    ) -> Int {
+        for index in isDescending.indices {
+            let order = Sorter<LiveRow>.compare(row.keys[index], keys[index])
+            if order != 0 { return isDescending[index] ? -order : order }
+        }
+        return row.id.span.withUnsafeBytes { UTF8Order.compare($0, id) }
+    }
+}
+
+extension LiveRow {
+    /// Whether another row of the same document stands at the same place.
+    fileprivate func isSorted(like other: LiveRow) -> Bool {
+        zip(keys, other.keys).allSatisfy { Sorter<LiveRow>.compare($0, $1) == 0 }
+    }
+}

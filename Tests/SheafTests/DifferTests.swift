@@ -1,0 +1,59 @@
+import Sheaf
+import Testing
+
+struct DifferTests {
+    @Test func `only what a row says is a change of it`() async throws {
+        let store = try await Store.inMemory()
+        let differ = Differ()
+        func diff() async throws -> Diff {
+            differ.diff(try await store.execute("SELECT * FROM t ORDER BY n").items)
+        }
+        try await store.execute(
+            """
+            INSERT INTO t DOCUMENTS ({'_id': 'a', 'n': 1}), ({'_id': 'b', 'n': 2}),
+                ({'_id': 'c', 'n': 3})
+            """)
+        #expect(try await diff().insertions == [0, 1, 2])
+        #expect(try await diff().isEmpty)
+        // Written again, and the same.
+        try await store.execute("UPDATE t SET n = 2 WHERE _id = 'b'")
+        #expect(try await diff().isEmpty)
+        try await store.execute("UPDATE t SET n = 2.0 WHERE _id = 'b'")
+        #expect(try await diff().updates == [1])
+        try await store.execute("DELETE FROM t WHERE _id = 'a'")
+        #expect(try await diff().deletions == [0])
+        try await store.execute("UPDATE t SET n = 9 WHERE _id = 'b'")
+        let moved = try await diff()
+        #expect(moved.updates == [1])
+        #expect(moved.moves.count == 1)
+        try await store.close()
+    }
+
+    @Test func `a row is the same in a transaction and outside of it`() async throws {
+        let store = try await Store.inMemory()
+        let differ = Differ()
+        try await store.transaction { transaction in
+            try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': [1, 'x'], 'n': 1})")
+            let inside = try await transaction.execute("SELECT * FROM t")
+            #expect(differ.diff(inside.items).insertions == [0])
+            return .commit
+        }
+        let outside = try await store.execute("SELECT * FROM t")
+        #expect(differ.diff(outside.items).isEmpty)
+        #expect(differ.diff(Array(outside.items)).isEmpty)
+        let columns = try await store.execute("SELECT n FROM t")
+        #expect(differ.diff(columns.items) != Diff())
+        try await store.close()
+    }
+
+    @Test func `rows of two stores are told apart`() async throws {
+        let differ = Differ()
+        for (number, color) in ["red", "blue"].enumerated() {
+            let store = try await Store.inMemory()
+            try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'color': \(color)})")
+            let diff = differ.diff(try await store.execute("SELECT * FROM t").items)
+            #expect(diff.updates == (number == 0 ? [] : [0]))
+            try await store.close()
+        }
+    }
+}
