@@ -108,7 +108,7 @@ extension Value {
         self = .object(Object(fields))
     }
 
-    /// Objects of Foundation can hold themselves.
+    /// Before the stack ends: it says what is wrong.
     private static func check(_ depth: Int) throws(Unbridgeable) {
         guard depth < maximumDepth else {
             throw Unbridgeable("arrays and objects are nested deeper than \(maximumDepth)")

@@ -1,2 +1,0 @@
-import DittoNames
-import Testing
