@@ -117,6 +117,13 @@ let package = Package(
             name: "sheaf-queries",
             dependencies: ["SheafQueryModel", "SheafSimulator", "SheafStorage"],
             path: "Tests/sheaf-queries", swiftSettings: settings),
+        .target(
+            name: "SheafIsolation", dependencies: ["Sheaf", "SheafDocument", "SheafTestSupport"],
+            path: "Tests/SheafIsolation", swiftSettings: settings),
+        .executableTarget(
+            name: "sheaf-isolation",
+            dependencies: ["Sheaf", "SheafIsolation", "SheafSimulator", "SheafStorage"],
+            path: "Tests/sheaf-isolation", swiftSettings: settings),
         .testTarget(
             name: "SheafDocumentTests",
             dependencies: ["SheafDocument", "SheafDocumentModel", "SheafTestSupport"],
@@ -129,8 +136,8 @@ let package = Package(
             name: "SheafTests",
             dependencies: [
                 "Sheaf", "SheafBytes", "SheafConformance", "SheafDocument", "SheafDocumentLives",
-                "SheafDocumentModel", "SheafQuery", "SheafQueryModel", "SheafStorage",
-                "SheafTestSupport",
+                "SheafDocumentModel", "SheafIsolation", "SheafQuery", "SheafQueryModel",
+                "SheafStorage", "SheafTestSupport",
             ],
             exclude: ["Plans"],
             swiftSettings: settings),

@@ -84,7 +84,7 @@ enum QueryCommand {
         }
         defer { reader.close() }
         let queries = try onStatement(at: path) { () throws(QueryError) in
-            try QueryReader(reader)
+            try QueryEngine(reading: reader)
         }
         timer.lap("open")
         if answer.isPlanText {

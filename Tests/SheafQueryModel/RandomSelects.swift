@@ -30,6 +30,10 @@ struct RandomSelects {
         var select = Select(columns: [], source: source(collection))
         let hasJoin = expressions.chance(1, in: 12)
         expressions.sources = [(select.source.alias ?? select.source.name).text]
+        if !hasJoin, expressions.chance(1, in: 10) {
+            turnToPoint(&select)
+            return select
+        }
         if hasJoin { addJoins(to: &select) }
         if expressions.chance(4, in: 5) { select.condition = expressions.condition(3) }
         if expressions.chance(1, in: 5) {

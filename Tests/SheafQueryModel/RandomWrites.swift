@@ -16,6 +16,7 @@ struct RandomWrites {
 
     mutating func body(isLong: Bool) -> Statement.Body {
         selects.expressions.arguments = [:]
+        if selects.expressions.chance(1, in: 4) { return pointBody() }
         switch selects.expressions.below(8) {
         case 0, 1, 2: return .insert(insert(isLong: isLong))
         case 3: return .delete(delete())
@@ -85,17 +86,17 @@ struct RandomWrites {
             returning: returning())
     }
 
-    private mutating func path() -> Path {
+    mutating func path() -> Path {
         Path(selects.expressions.pick(Self.paths), at: RandomExpressions.nowhere)
     }
 
-    private mutating func source() -> Source {
+    mutating func source() -> Source {
         let name = selects.expressions.pick(["t", "t", "u"])
         selects.expressions.sources = [name]
         return Source(Name(name, at: RandomExpressions.nowhere))
     }
 
-    private mutating func returning() -> [ResultColumn] {
+    mutating func returning() -> [ResultColumn] {
         guard selects.expressions.chance(1, in: 3) else { return [] }
         if selects.expressions.coin() {
             return [.all(qualifier: nil, at: RandomExpressions.nowhere)]

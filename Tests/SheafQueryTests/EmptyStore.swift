@@ -28,6 +28,8 @@ final class EmptyStore: QueryStore {
         }
     }
 
+    func keyPrefix(ofCollection name: String) -> [UInt8]? { index.map { _ in [1] } }
+
     func virtualRows(_ name: String) throws(QueryError) -> [Object]? { nil }
     func count(in range: KeyRange) -> Int { range.lower.first == 1 ? 1_000 : 1 }
 

@@ -183,7 +183,7 @@ final class IndexLife {
     func checkImage(_ image: SimulatedVolume, _ comment: Comment) throws {
         let before = image.snapshotFiles()
         let reader = try LogReader(ReadOnlyVolume(image))
-        try check(try QueryReader(reader).snapshot, comment)
+        try check(try QueryEngine(reading: reader).snapshot(), comment)
         reader.close()
         #expect(image.snapshotFiles() == before, comment)
         let store = try StoreEngine(opening: image, options: Self.options(random.next(), clock))

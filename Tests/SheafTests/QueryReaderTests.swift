@@ -23,7 +23,7 @@ import Testing
         try store.close()
     }
 
-    private func rows(_ text: String, _ queries: QueryReader) throws -> [Value] {
+    private func rows(_ text: String, _ queries: QueryEngine) throws -> [Value] {
         let outcome = try queries.execute(try Parser.parse(text))
         #expect(outcome.commit == nil && outcome.mutatedIDs.isEmpty)
         return try outcome.rows.items.map { .object(try $0.object(outcome.reader.names)) }
@@ -33,7 +33,7 @@ import Testing
         try fill()
         let reader = try LogReader(ReadOnlyVolume(volume))
         defer { reader.close() }
-        let queries = try QueryReader(reader)
+        let queries = try QueryEngine(reading: reader)
         #expect(
             try rows("SELECT _id FROM cars USE INDEX 'by_color' WHERE color = 'red'", queries)
                 == [["_id": "c"]])
@@ -50,7 +50,7 @@ import Testing
         let before = volume.snapshotFiles()
         let reader = try LogReader(ReadOnlyVolume(volume))
         defer { reader.close() }
-        let queries = try QueryReader(reader)
+        let queries = try QueryEngine(reading: reader)
         #expect(
             try rows("ALTER SYSTEM SET DQL_STRICT_MODE = true", queries)
                 == [["dql_strict_mode": true]])
@@ -82,7 +82,7 @@ import Testing
         try store.close()
         let reader = try LogReader(ReadOnlyVolume(volume))
         defer { reader.close() }
-        let queries = try QueryReader(reader)
+        let queries = try QueryEngine(reading: reader)
         for text in [
             "SELECT a._id FROM cars AS a JOIN cars AS b ON b.color = a._id",
             "SELECT _id FROM cars USE INDEX 'by_color' WHERE color = 'red'",
@@ -105,6 +105,6 @@ import Testing
         try StoreEngine(opening: volume).close()
         let reader = try LogReader(ReadOnlyVolume(volume))
         defer { reader.close() }
-        #expect(try rows("SELECT * FROM cars", try QueryReader(reader)).isEmpty)
+        #expect(try rows("SELECT * FROM cars", try QueryEngine(reading: reader)).isEmpty)
     }
 }

@@ -17,6 +17,7 @@ package struct Directory: Sendable {
 
     package static let maximumCollections = 1 << 16
     package static let maximumCollectionNameLength = 1_024
+    private static let comparedCount = 8
 
     package init() {}
 
@@ -65,7 +66,11 @@ package struct Directory: Sendable {
 
     /// The number of a collection.
     package func number(ofCollection name: String) -> UInt16? {
-        collectionNumbers[Array(name.utf8)]
+        // Among few, to compare takes less time than to hash.
+        guard collections.count > Self.comparedCount else {
+            return collections.firstIndex { UTF8Order.compare($0, name) == 0 }.map(UInt16.init)
+        }
+        return collectionNumbers[Array(name.utf8)]
     }
 
     /// The name of a collection; none where nothing has the number.

@@ -65,6 +65,15 @@ final class ObserverHub: Sendable {
 
     // MARK: Observers
 
+    private var documents: DocumentEngine {
+        get throws(StoreError) {
+            guard case .engine(let documents) = queries.source else {
+                throw StoreError(.readOnly, "a store that is only read does not change")
+            }
+            return documents
+        }
+    }
+
     /// Begins to tell somebody what a query results in.
     func observe(
         _ query: Query, _ arguments: QueryArguments, _ callback: Observer.Callback
@@ -73,15 +82,16 @@ final class ObserverHub: Sendable {
             let statement = try queries.statement(query)
             let values = try query.bind(arguments)
             // Whatever is wrong with the statement is said now.
-            _ = try queries.run(statement, values, on: queries.reader()).watch()
+            _ = try queries.run(statement, values).watch()
             return (statement, values)
         }
+        _ = try documents
         let number = numbers.add(1, ordering: .relaxed).newValue
         let observer = Observer(query, number: number, callback, hub: self)
         observers.withLock { $0[number] = observer }
         let arrival = Arrival(
             observer: observer, statement: statement, arguments: values,
-            missedThrough: queries.documents.wantFeed())
+            missedThrough: try documents.wantFeed())
         let needsThread = try wishes.withLock { wishes throws(StoreError) in
             guard !wishes.isStopping else { throw .closed }
             wishes.arrivals.append(arrival)
@@ -92,7 +102,7 @@ final class ObserverHub: Sendable {
             wishes.signal()
             return observer
         }
-        queries.documents.store.onPublishing { [weak self] in self?.ring() }
+        try documents.store.onPublishing { [weak self] in self?.ring() }
         do throws(ThreadRefused) {
             let started = try Thread(name: "sheaf-pump") { self.run() }
             thread.withLock { $0 = started }
@@ -120,12 +130,13 @@ final class ObserverHub: Sendable {
         courier.stop()
         for observer in all { _ = observer.end() }
         observers.withLock { $0 = [:] }
-        queries.documents.store.onPublishing(nil)
+        let documents = try? documents
+        documents?.store.onPublishing(nil)
         thread.withLock { thread in
             defer { thread = nil }
             return thread
         }?.join()
-        queries.documents.feed.want(false)
+        documents?.feed.want(false)
     }
 
     // MARK: The thread
@@ -159,19 +170,22 @@ final class ObserverHub: Sendable {
         var deliveries: [ObserverSchedule.Delivery] = []
         schedule.remove(wishes.departures)
         if wishes.hasPublished || !wishes.arrivals.isEmpty {
-            let reader = queries.reader()
+            let reader = queries.reader(queries.parameters)
             let changes = queries.documents.takeFeed(through: reader.snapshot.log.commit)
             deliveries += schedule.take(changes, reader)
             deliveries += schedule.add(arrivals(wishes.arrivals, reader), reader)
         }
-        deliveries += schedule.tick(Clock.system.monotonicNanoseconds()) { queries.reader() }
+        deliveries += schedule.tick(Clock.system.monotonicNanoseconds()) {
+            queries.reader(queries.parameters)
+        }
         return deliveries
     }
 
     private func arrivals(_ arrivals: [Arrival], _ reader: SnapshotReader) -> [LiveResult] {
         arrivals.compactMap { arrival in
             guard !arrival.observer.isCancelled else { return nil }
-            let run = queries.run(arrival.statement, arrival.arguments, on: reader)
+            let run = queries.run(
+                arrival.statement, arrival.arguments, queries.parameters, on: reader)
             guard let watch = try? run.watch() else { return nil }
             let live = LiveResult(arrival.observer, arrival.statement, arrival.arguments, watch)
             live.missedThrough = arrival.missedThrough

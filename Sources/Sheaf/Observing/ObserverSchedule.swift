@@ -87,7 +87,7 @@ struct ObserverSchedule {
             index.forEachCandidate(collection, images, id: id, reader.names) { live in
                 live.knownNames = reader.names.count
                 let isConcerned = live.take(images) { live in
-                    queries.run(live.statement, live.arguments, on: reader)
+                    queries.run(live.statement, live.arguments, queries.parameters, on: reader)
                 }
                 if isConcerned { list(live) }
             }
@@ -119,7 +119,7 @@ struct ObserverSchedule {
     }
 
     private var interval: UInt64 {
-        UInt64(queries.currentParameters.systemRefreshMilliseconds) * 1_000_000
+        UInt64(queries.parameters.values.systemRefreshMilliseconds) * 1_000_000
     }
 
     // MARK: Results
@@ -131,7 +131,8 @@ struct ObserverSchedule {
         for live in lives {
             live.isListed = false
             do throws(QueryError) {
-                let run = queries.run(live.statement, live.arguments, on: reader)
+                let run = queries.run(
+                    live.statement, live.arguments, queries.parameters, on: reader)
                 let result = try live.result(of: run, reader, always: always)
                 if let result {
                     deliveries.append(

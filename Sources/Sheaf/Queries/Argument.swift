@@ -12,7 +12,7 @@ enum Argument: Sendable {
 
     init(_ value: Value) {
         self =
-            value.isNested(within: Value.maximumDepth)
+            value.canBeArgument
             ? .value(value)
             : .unfit("arrays and objects are nested deeper than \(Value.maximumDepth)")
     }
@@ -43,8 +43,11 @@ enum Argument: Sendable {
 }
 
 extension Value {
+    /// Whether it is nested no deeper than any value may be.
+    var canBeArgument: Bool { isNested(within: Self.maximumDepth) }
+
     /// Whether no more arrays and objects than this lie in one another.
-    fileprivate func isNested(within depth: Int) -> Bool {
+    private func isNested(within depth: Int) -> Bool {
         switch self {
         case .null, .bool, .integer, .float, .string, .bytes: true
         case .array(let values):

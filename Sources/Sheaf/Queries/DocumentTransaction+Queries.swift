@@ -5,8 +5,10 @@ import SheafQuery
 /// What statements see of a transaction, and what they do in it.
 extension DocumentTransaction {
     /// The documents as they are now, with all that was changed before.
-    func reader(_ virtual: any VirtualCollections) -> SnapshotReader {
-        SnapshotReader(DocumentSnapshot(snapshot, directory), pending: pending, virtual: virtual)
+    func reader(_ virtual: any VirtualCollections, storeNumber: UInt64) -> SnapshotReader {
+        SnapshotReader(
+            DocumentSnapshot(snapshot, directory), pending: pending, virtual: virtual,
+            storeNumber: storeNumber)
     }
 
     /// Does what a statement does with one document; false where that changes nothing.

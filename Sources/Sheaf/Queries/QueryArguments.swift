@@ -19,6 +19,11 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Arguments that are values already.
     public init(_ values: [String: Value]) {
+        // Hardly any value is nested too deeply, and then they are what they were.
+        guard !values.values.allSatisfy(\.canBeArgument) else {
+            self.values = values
+            return
+        }
         for (name, value) in values { set(name, Argument(value)) }
     }
 
@@ -42,7 +47,7 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
     /// No name may come twice.
     public init(dictionaryLiteral elements: (String, (any Encodable)?)...) {
         for (name, source) in elements {
-            guard values[name] == nil else {
+            guard values.isEmpty || values[name] == nil else {
                 note("the argument \(name) is given twice", of: name)
                 continue
             }

@@ -22,7 +22,7 @@ extension QueryEngine {
         case .writing:
             transaction.beginStatement()
             do throws(QueryError) {
-                return try change(statement, arguments, in: &transaction)
+                return try change(statement, arguments, parameters, in: &transaction)
             } catch {
                 transaction.rollBackStatement()
                 throw error
@@ -32,8 +32,7 @@ extension QueryEngine {
                 .meaning, "indexes are not made or dropped within a transaction",
                 hint: "run the statement by itself, with execute of the store")
         default:
-            let reader = transaction.reader(virtual(currentParameters))
-            reader.storeNumber = number
+            let reader = transaction.reader(parameters.collections, storeNumber: number)
             return try look(statement, arguments, on: reader)
         }
     }
@@ -43,7 +42,7 @@ extension QueryEngine {
         _ statement: Statement, _ arguments: [String: Value], on snapshot: DocumentSnapshot
     ) throws(QueryError) -> QueryOutcome {
         try noting(statement) { () throws(QueryError) in
-            try look(statement, arguments, on: reader(of: snapshot))
+            try look(statement, arguments, on: reader(of: snapshot, parameters))
         }
     }
 
@@ -53,11 +52,11 @@ extension QueryEngine {
         switch statement.kind {
         case .reading: return try read(statement, arguments, on: reader)
         case .advising:
-            try QueryError.check(documents.linkFailure, of: reader.snapshot)
-            let rows = try run(statement, arguments, on: reader).advice().rows
+            try QueryError.check(source.linkFailure, of: reader.snapshot)
+            let rows = try run(statement, arguments, parameters, on: reader).advice().rows
             return QueryOutcome(rows: rows, reader: reader, mutatedIDs: [], commit: nil)
         default:
-            let change = try run(statement, arguments, on: reader).configuration()
+            let change = try run(statement, arguments, parameters, on: reader).configuration()
             guard change.isShowing else {
                 throw QueryError(
                     .meaning, "system parameters are not set within a transaction",

@@ -3,63 +3,67 @@ package import SheafQuery
 package import SheafStorage
 import Synchronization
 
-/// What a statement came to.
-package struct QueryOutcome {
-    package let rows: QueryRows
-    /// What the rows are made of, which is valid as long as this.
-    package let reader: SnapshotReader
-    /// The ids of the documents that were written.
-    package let mutatedIDs: [Value]
-    /// The commit that has the changes, or the newest there is; none for what only reads.
-    package let commit: CommitID?
-
-    /// The same, with the commit that has the changes.
-    func with(_ commit: CommitID) -> QueryOutcome {
-        QueryOutcome(rows: rows, reader: reader, mutatedIDs: mutatedIDs, commit: commit)
-    }
-}
-
-/// How what is written gets to the log.
-package struct CommitSink: Sendable {
-    /// Gives a batch to the log.
-    package let append: @Sendable (WriteBatch) throws(StorageError) -> CommitID
-    /// Makes durable what was appended before.
-    package let flush: @Sendable () throws(StorageError) -> Void
-
-    package init(
-        append: @escaping @Sendable (WriteBatch) throws(StorageError) -> CommitID,
-        flush: @escaping @Sendable () throws(StorageError) -> Void
-    ) {
-        self.append = append
-        self.flush = flush
-    }
-}
-
 /// Runs statements against the documents of a store.
 package final class QueryEngine: Sendable {
-    package let documents: DocumentEngine
+    let source: DocumentSource
     private let statements = Mutex(StatementCache())
-    private let parameters = Mutex(SystemParameters())
-    private let requests = RequestLog()
-    private let options: LogStoreOptions
+    let shared: Mutex<SharedParameters>
+    let requests = RequestLog()
+    let options: LogStoreOptions
     /// What tells it from other engines.
     let number = QueryEngine.count.add(1, ordering: .relaxed).newValue
 
     private static let count = Atomic<UInt64>(0)
 
-    package init(_ documents: DocumentEngine) {
-        self.documents = documents
-        options = documents.store.options
+    /// Where it is written what people should know; nowhere, mostly.
+    let log: StoreLog?
+
+    package convenience init(_ documents: DocumentEngine, log: StoreLog? = nil) {
+        self.init(.engine(documents), documents.store.options, log)
     }
 
-    /// Reads what the log of a store knows of names, and makes its indexes right.
-    package convenience init(opening store: StoreEngine) throws(QueryError) {
+    /// Reads a store that nobody has opened for writing; statements that would write are refused.
+    package convenience init(
+        reading reader: LogReader, options: LogStoreOptions = LogStoreOptions(),
+        log: StoreLog? = nil
+    ) throws(QueryError) {
         do throws(EngineError) {
-            self.init(try DocumentEngine(store))
+            self.init(try DocumentSource(reading: reader), options, log)
         } catch {
             throw QueryError(error)
         }
     }
+
+    private init(_ source: DocumentSource, _ options: LogStoreOptions, _ log: StoreLog?) {
+        self.source = source
+        self.options = options
+        self.log = log
+        shared = Mutex(SharedParameters(SystemParameters(), requests, clock: options.clock))
+    }
+
+    /// Reads what the log of a store knows of names, and makes its indexes right.
+    package convenience init(
+        opening store: StoreEngine, log: StoreLog? = nil
+    ) throws(QueryError) {
+        do throws(EngineError) {
+            self.init(try DocumentEngine(store), log: log)
+        } catch {
+            throw QueryError(error)
+        }
+    }
+
+    /// The documents of a store that is open for writing; nobody asks for those of another.
+    package var documents: DocumentEngine {
+        guard case .engine(let engine) = source else {
+            preconditionFailure("A store that is only read has nobody who writes.")
+        }
+        return engine
+    }
+
+    /// The newest durable state.
+    package func snapshot() -> DocumentSnapshot { source.snapshot() }
+
+    var parameters: SharedParameters { shared.withLock { $0 } }
 
     /// The statement of a query; parsed once, if its text comes often.
     package func statement(_ query: Query) throws(QueryError) -> Statement {
@@ -91,7 +95,8 @@ package final class QueryEngine: Sendable {
 
     /// Runs a statement that was parsed before.
     package func execute(
-        _ statement: Statement, _ arguments: [String: Value] = [:], _ sink: CommitSink
+        _ statement: Statement, _ arguments: [String: Value] = [:],
+        _ sink: CommitSink = .refusing
     ) throws(QueryError) -> QueryOutcome {
         try noting(statement) { () throws(QueryError) in try run(statement, arguments, sink) }
     }
@@ -108,7 +113,7 @@ package final class QueryEngine: Sendable {
             end(number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
             return outcome
         } catch {
-            let error = error.wantingIndexes(of: documents.snapshot(), documents.linkFailure)
+            let error = error.wantingIndexes(of: source.snapshot(), source.linkFailure)
             end(number, 0, 0, error.message)
             throw error
         }
@@ -118,14 +123,17 @@ package final class QueryEngine: Sendable {
         requests.end(
             number, nanoseconds: options.clock.monotonicNanoseconds(), rows: rows,
             mutations: mutations, error: error,
-            keeping: parameters.withLock { $0.requestHistorySize })
+            keeping: shared.withLock { $0.values.requestHistorySize })
     }
 
     private func run(
         _ statement: Statement, _ arguments: [String: Value], _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
+        if case .fixed = source, !statement.kind.isAllowedReadOnly {
+            throw QueryError(.failed, "\(StorageError.readOnly)")
+        }
         switch statement.kind {
-        case .reading: return try read(statement, arguments)
+        case .reading: return try read(statement, arguments, on: reader(parameters))
         case .writing: return try write(statement, arguments, sink)
         case .createIndex(let index): return try create(index, in: statement.text, sink)
         case .dropIndex(let index): return try drop(index, in: statement.text, sink)
@@ -139,54 +147,71 @@ package final class QueryEngine: Sendable {
     package func planText(
         _ query: Query, _ arguments: QueryArguments = QueryArguments()
     ) throws(QueryError) -> String {
-        try run(try statement(query), try query.bind(arguments), on: reader()).planText()
+        try planText(try statement(query), try query.bind(arguments))
+    }
+
+    /// The plan of a statement that was parsed before.
+    package func planText(
+        _ statement: Statement, _ arguments: [String: Value]
+    ) throws(QueryError) -> String {
+        let parameters = parameters
+        return try run(statement, arguments, parameters, on: reader(parameters)).planText()
     }
 
     /// Makes the plan of a statement that reads, and throws it away.
     package func prepare(_ statement: Statement) throws(QueryError) {
-        try run(statement, [:], on: reader()).prepare()
+        let parameters = parameters
+        try run(statement, [:], parameters, on: reader(parameters)).prepare()
     }
 
-    func reader() -> SnapshotReader { reader(of: documents.snapshot()) }
+    func reader(_ parameters: SharedParameters) -> SnapshotReader {
+        reader(of: source.snapshot(), parameters)
+    }
 
     /// Shows a durable state to statements.
-    func reader(of snapshot: DocumentSnapshot) -> SnapshotReader {
+    func reader(
+        of snapshot: DocumentSnapshot, _ parameters: SharedParameters
+    ) -> SnapshotReader {
         let state = PlanState(
             store: number, commit: snapshot.log.commit, nameCount: snapshot.names.count,
             hasIndexes: snapshot.log.linked.commit == snapshot.log.commit)
-        let reader = SnapshotReader(
-            snapshot, virtual: virtual(parameters.withLock { $0 }), planState: state)
-        reader.storeNumber = number
-        return reader
+        return SnapshotReader(
+            snapshot, virtual: parameters.collections, planState: state, storeNumber: number)
     }
 
-    func virtual(_ parameters: SystemParameters) -> SystemCollections {
-        SystemCollections(parameters, requests, clock: options.clock)
+    /// A run on the newest durable state.
+    func run(_ statement: Statement, _ arguments: [String: Value]) -> QueryRun {
+        let parameters = parameters
+        return run(statement, arguments, parameters, on: reader(parameters))
     }
 
     func run(
-        _ statement: Statement, _ arguments: [String: Value], on reader: SnapshotReader
+        _ statement: Statement, _ arguments: [String: Value], _ parameters: SharedParameters,
+        on reader: SnapshotReader
     ) -> QueryRun {
-        let parameters = currentParameters
-        return QueryRun(
-            statement, on: reader,
-            QueryOptions(arguments: arguments, parameters: parameters, options: options))
-    }
-
-    /// What ALTER SYSTEM has set.
-    var currentParameters: SystemParameters { parameters.withLock { $0 } }
-
-    private func read(
-        _ statement: Statement, _ arguments: [String: Value]
-    ) throws(QueryError) -> QueryOutcome {
-        try read(statement, arguments, on: reader())
+        var options = QueryOptions(
+            arguments: arguments, parameters: parameters.values, options: self.options)
+        let interruption = Interruption(
+            seconds: parameters.values.timeoutSeconds,
+            clock: self.options.clock.monotonicNanoseconds)
+        options.interruption = interruption
+        reader.interruption = interruption
+        return QueryRun(statement, on: reader, options)
     }
 
     /// Runs a statement that reads on a state.
     func read(
         _ statement: Statement, _ arguments: [String: Value], on reader: SnapshotReader
     ) throws(QueryError) -> QueryOutcome {
-        let rows = try run(statement, arguments, on: reader).rows()
+        let parameters = parameters
+        let rows: QueryRows
+        if parameters.arePlain,
+            let found = try statement.shortcut?.rows(arguments, on: reader)
+        {
+            rows = found
+        } else {
+            rows = try run(statement, arguments, parameters, on: reader).rows()
+        }
         return QueryOutcome(rows: rows, reader: reader, mutatedIDs: [], commit: nil)
     }
 
@@ -195,11 +220,12 @@ package final class QueryEngine: Sendable {
     private func write(
         _ statement: Statement, _ arguments: [String: Value], _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
+        let parameters = parameters
         do throws(WriteError) {
             let (commit, outcome) = try documents.write(from: nil, append: sink.append) {
                 (transaction) throws(WriteError) in
                 do throws(QueryError) {
-                    return try change(statement, arguments, in: &transaction)
+                    return try change(statement, arguments, parameters, in: &transaction)
                 } catch {
                     throw .query(error)
                 }
@@ -212,114 +238,55 @@ package final class QueryEngine: Sendable {
 
     /// Does in a transaction what a statement that writes says.
     func change(
-        _ statement: Statement, _ arguments: [String: Value],
+        _ statement: Statement, _ arguments: [String: Value], _ parameters: SharedParameters,
         in transaction: inout DocumentTransaction
     ) throws(QueryError) -> QueryOutcome {
-        let parameters = currentParameters
-        transaction.maximumLength = parameters.hardSizeLimit
-        let reader = transaction.reader(virtual(parameters))
-        reader.storeNumber = number
-        let run = run(statement, arguments, on: reader)
-        let plan = try run.mutations()
+        transaction.maximumLength = parameters.values.hardSizeLimit
+        let reader = transaction.reader(parameters.collections, storeNumber: number)
+        let (plan, run) = try plan(statement, arguments, parameters, on: reader)
         // All is known that is to be done.
         reader.forgetPending()
         var ids: [Value] = []
+        ids.reserveCapacity(plan.mutations.count)
         var returned: [Object] = plan.older
-        for mutation in plan.mutations {
-            guard try Self.change(&transaction, mutation, run) else { continue }
+        for (number, mutation) in plan.mutations.enumerated() {
+            if number & 0xFF == 0xFF { try reader.interruption?.check() }
+            guard try Self.change(&transaction, mutation, in: statement.text) else { continue }
             ids.append(mutation.id)
             guard plan.returnsRows, !plan.returnsOlderDocuments else { continue }
             if let object = try transaction.object(mutation, plan.types) {
                 returned.append(object)
             }
         }
-        let rows = try run.returned(returned, by: plan, changing: ids.count)
-        return QueryOutcome(rows: rows, reader: reader, mutatedIDs: ids, commit: nil)
+        let rows = try run?.returned(returned, by: plan, changing: ids.count)
+        return QueryOutcome(
+            rows: rows ?? QueryRows(), reader: reader, mutatedIDs: ids, commit: nil)
     }
 
     /// Does what a statement does with one document, and says where in it that fails.
     private static func change(
-        _ transaction: inout DocumentTransaction, _ mutation: Mutation, _ run: QueryRun
+        _ transaction: inout DocumentTransaction, _ mutation: Mutation, in text: String
     ) throws(QueryError) -> Bool {
         do throws(QueryError) { return try transaction.apply(mutation) } catch {
-            throw error.located(at: mutation.range, in: run.text)
+            throw error.located(at: mutation.range, in: text)
         }
     }
 
-    // MARK: Indexes
-
-    private func create(
-        _ index: CreateIndex, in text: String, _ sink: CommitSink
-    ) throws(QueryError) -> QueryOutcome {
-        let collection = index.collection
-        guard !collection.text.hasPrefix("system:"), !collection.text.hasPrefix("__") else {
-            throw QueryError(
-                .meaning, "\(collection.text) belongs to the system, and has no indexes",
-                at: collection.range, in: text)
+    /// What a statement changes, and the run that tells what it gives back, if it gives anything.
+    private func plan(
+        _ statement: Statement, _ arguments: [String: Value], _ parameters: SharedParameters,
+        on reader: SnapshotReader
+    ) throws(QueryError) -> (MutationPlan, QueryRun?) {
+        let random = options.random
+        if parameters.arePlain,
+            let plan = try statement.shortcut?.mutations(
+                arguments, newID: { RandomID.make(random) })
+        {
+            guard plan.returnsRows else { return (plan, nil) }
+            return (plan, run(statement, arguments, parameters, on: reader))
         }
-        do throws(EngineError) {
-            let receipt = try documents.createIndex(
-                index.name.text, on: index.collection.text,
-                index.fields.map {
-                    IndexDefinition.Field($0.path.names, isDescending: $0.isDescending)
-                }, ifNotExists: index.allowsExisting, flush: sink.flush, append: sink.append)
-            return QueryOutcome(
-                rows: QueryRows(), reader: reader(), mutatedIDs: [], commit: receipt.commit)
-        } catch {
-            throw QueryError(error).located(at: index.name.range, in: text)
-        }
-    }
-
-    private func drop(
-        _ index: DropIndex, in text: String, _ sink: CommitSink
-    ) throws(QueryError) -> QueryOutcome {
-        do throws(EngineError) {
-            let receipt = try documents.dropIndex(
-                index.name.text, on: index.collection.text, ifExists: index.allowsMissing,
-                append: sink.append)
-            return QueryOutcome(
-                rows: QueryRows(), reader: reader(), mutatedIDs: [], commit: receipt.commit)
-        } catch {
-            throw QueryError(error).located(at: index.name.range, in: text)
-        }
-    }
-
-    private func advise(
-        _ statement: Statement, _ arguments: [String: Value], isProvisioning: Bool,
-        _ sink: CommitSink
-    ) throws(QueryError) -> QueryOutcome {
-        let reader = reader()
-        try QueryError.check(documents.linkFailure, of: reader.snapshot)
-        let advice = try run(statement, arguments, on: reader).advice()
-        var commit: CommitID?
-        if isProvisioning {
-            for index in advice.indexes {
-                commit = try create(index, in: statement.text, sink).commit
-            }
-        }
-        return QueryOutcome(
-            rows: advice.rows, reader: reader, mutatedIDs: [], commit: commit)
-    }
-
-    // MARK: Parameters
-
-    private func configure(
-        _ statement: Statement, _ arguments: [String: Value]
-    ) throws(QueryError) -> QueryOutcome {
-        let reader = reader()
-        let change = try run(statement, arguments, on: reader).configuration()
-        return try configure(change, in: statement, on: reader)
-    }
-
-    /// Sets parameters, or shows them.
-    func configure(
-        _ change: ConfigurationChange, in statement: Statement, on reader: SnapshotReader
-    ) throws(QueryError) -> QueryOutcome {
-        let row = try parameters.withLock { (parameters) throws(QueryError) in
-            try parameters.apply(change, in: statement.text)
-        }
-        return QueryOutcome(
-            rows: QueryRows(objects: [row]), reader: reader, mutatedIDs: [], commit: nil)
+        let run = run(statement, arguments, parameters, on: reader)
+        return (try run.mutations(), run)
     }
 }
 

@@ -9,7 +9,6 @@ final class RequestLog: Sendable {
         let text: String
         let startMilliseconds: UInt64
         let startNanoseconds: UInt64
-        var state = "running"
         var nanoseconds: UInt64 = 0
         var resultCount = 0
         var error: String?
@@ -64,7 +63,6 @@ final class RequestLog: Sendable {
                 return
             }
             var request = state.running.remove(at: place)
-            request.state = error == nil ? "completed" : "failed"
             request.nanoseconds = nanoseconds &- request.startNanoseconds
             request.resultCount = rows
             request.error = error
@@ -87,14 +85,18 @@ final class RequestLog: Sendable {
             state.running.map { request in
                 var request = request
                 request.nanoseconds = nanoseconds &- request.startNanoseconds
-                return Self.row(request)
+                return Self.row(request, state: "running")
             }
         }
     }
 
     /// So many of the statements that ran last, the oldest first.
     func history(_ count: Int) -> [Object] {
-        state.withLock { $0.finished.suffix(count).map(Self.row) }
+        state.withLock { state in
+            state.finished.suffix(count).map { request in
+                Self.row(request, state: request.error == nil ? "completed" : "failed")
+            }
+        }
     }
 
     /// What has been counted.
@@ -112,10 +114,10 @@ final class RequestLog: Sendable {
         }
     }
 
-    private static func row(_ request: Request) -> Object {
+    private static func row(_ request: Request, state: String) -> Object {
         var row: Object = [
             "_id": .integer(Int64(clamping: request.number)), "text": .string(request.text),
-            "state": .string(request.state),
+            "state": .string(state),
             "startTime": .integer(Int64(clamping: request.startMilliseconds)),
             "elapsedNanoseconds": .integer(Int64(clamping: request.nanoseconds)),
             "resultCount": .integer(Int64(clamping: request.resultCount)),

@@ -26,6 +26,7 @@ extension SnapshotReader {
         try log.forEachPlaces(in: range, PlaceOrder(order)) { (places) throws(QueryError) in
             var start = 0
             while start < places.count {
+                try interruption?.check()
                 if let filter, start >= firstLength, pending.isEmpty,
                     places.count - start >= ParallelScan.leastLength
                 {
@@ -70,6 +71,7 @@ extension SnapshotReader {
         let documents = DocumentBatch()
         var start = 0
         while start < places.count {
+            try interruption?.check()
             let end = min(start + batch.capacity, places.count)
             let found = batch.find(UnsafeBufferPointer(rebasing: places[start..<end]), in: log)
             let stored = batch.stored(found)

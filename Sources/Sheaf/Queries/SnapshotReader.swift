@@ -9,10 +9,9 @@ package final class SnapshotReader: QueryStore {
     /// Documents that the snapshot does not show yet.
     private(set) var pending: PendingDocuments
     private let virtual: any VirtualCollections
-    package let names: NameTable
     package let planState: PlanState?
-    /// Tells the store from all others of the process; zero where nobody asked for that.
-    var storeNumber: UInt64 = 0
+    /// Tells the store from all others of the process; zero where nobody asks for that.
+    let storeNumber: UInt64
 
     /// The numbers of the pending documents that were shown, by their keys.
     private var pendingNumbers: [[UInt8]: UInt64] = [:]
@@ -22,13 +21,24 @@ package final class SnapshotReader: QueryStore {
 
     init(
         _ snapshot: DocumentSnapshot, pending: PendingDocuments = PendingDocuments(),
-        virtual: any VirtualCollections, planState: PlanState? = nil
+        virtual: any VirtualCollections, planState: PlanState? = nil, storeNumber: UInt64 = 0
     ) {
         self.snapshot = snapshot
         self.planState = planState
+        self.storeNumber = storeNumber
         self.pending = pending
         self.virtual = virtual
-        names = snapshot.names
+    }
+
+    /// When the statement has to end that reads; none where it does not.
+    var interruption: Interruption?
+    private var readCount = 0
+
+    /// Throws where the statement has to end, each time that so many documents were looked up.
+    @inline(__always)
+    private func countReading() throws(QueryError) {
+        readCount &+= 1
+        if readCount & 0xFF == 0 { try interruption?.check() }
     }
 
     /// Lets go of pending documents, so that who changes them is the only one who has them.
@@ -49,6 +59,15 @@ package final class SnapshotReader: QueryStore {
             snapshot.directory.descriptions[Int(number)], indexes: indexes,
             hasTombstones: snapshot.hasLinks,
             hasPendingChanges: pending.collections.contains(number))
+    }
+
+    package var names: NameTable { snapshot.names }
+
+    package func keyPrefix(ofCollection name: String) -> [UInt8]? {
+        let directory = snapshot.directory
+        return directory.number(ofCollection: name).map {
+            directory.descriptions[Int($0)].keyPrefix
+        }
     }
 
     package func virtualRows(_ name: String) throws(QueryError) -> [Object]? {
@@ -73,13 +92,15 @@ package final class SnapshotReader: QueryStore {
         guard let range = entered(range, isReversed: isReversed, skipping: skipped) else { return }
         try snapshot.forEachEntry(in: range, reversed: isReversed) {
             (key, place) throws(QueryError) in
-            try body(key, place.position.rawValue)
+            try countReading()
+            return try body(key, place.position.rawValue)
         }
     }
 
     package func read(
         _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
     ) throws(QueryError) {
+        try countReading()
         if !pending.isEmpty, let found = pending[key] {
             guard let document = found.document else { return }
             let place = pendingPlace(of: key)

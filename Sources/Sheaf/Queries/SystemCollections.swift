@@ -4,7 +4,7 @@ import SheafQuery
 import SheafStorage
 
 /// The collections of the system that a store knows by itself.
-struct SystemCollections: VirtualCollections {
+final class SystemCollections: VirtualCollections {
     private let parameters: SystemParameters
     private let requests: RequestLog?
     private let clock: Clock

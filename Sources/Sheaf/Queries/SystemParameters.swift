@@ -54,6 +54,10 @@ package struct SystemParameters: Sendable {
     private(set) var isStrict = false
     private(set) var hardSizeLimit = Int.max
     private(set) var requestHistorySize = Int.max
+    private(set) var timeoutSeconds: Int64 = 0
+    private(set) var slowSeconds: Int64 = 0
+    private(set) var softSizeLimit = Int.max
+    private(set) var transactionRhythm = TransactionWatch.Rhythm()
     /// How often those are told who observe a system collection.
     private(set) var systemRefreshMilliseconds = Int.max
     /// The directives of statements that say nothing of their own.
@@ -67,6 +71,12 @@ package struct SystemParameters: Sendable {
         isStrict = (try? value("dql_strict_mode")) == .bool(true)
         hardSizeLimit = integer("document_size_hard_limit_bytes")
         requestHistorySize = integer("dql_request_history_size")
+        timeoutSeconds = Int64(integer("dql_request_timeout_seconds"))
+        slowSeconds = Int64(integer("dql_slow_request_warn_seconds"))
+        softSizeLimit = integer("document_size_soft_limit_bytes")
+        transactionRhythm = TransactionWatch.Rhythm(
+            firstMilliseconds: UInt64(integer("transaction_duration_before_logging_ms")),
+            nextMilliseconds: UInt64(integer("transaction_trace_interval_ms")))
         // Longer than a year is for ever.
         systemRefreshMilliseconds = min(
             integer("live_query_system_collection_refresh_interval"), 366 * 86_400_000)

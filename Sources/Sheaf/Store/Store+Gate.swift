@@ -29,6 +29,7 @@ extension Store {
     /// Returns when the caller may write; who does calls `leave` then.
     nonisolated(nonsending) func enter(_ kind: WriteGate.Kind) async throws {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
+        _ = try log
         if gate.withLock({ $0.enter(kind) }) { return }
         try await wait(kind)
     }

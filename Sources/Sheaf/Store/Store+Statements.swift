@@ -40,7 +40,7 @@ extension Store {
         _ statement: Statement, _ values: [String: Value]
     ) throws(StoreError) -> QueryResult {
         let outcome = try onStore { () throws(QueryError) in
-            try queries.execute(statement, values, .refusing)
+            try queries.execute(statement, values)
         }
         return QueryResult(outcome, commit: CommitCell(outcome.reader.snapshot.log.commit))
     }
@@ -59,6 +59,7 @@ extension Store {
         _ statement: Statement, _ values: [String: Value]
     ) throws(StoreError) -> QueryOutcome {
         defer { leave(.statement) }
+        let sink = try sink
         return try onStore { () throws(QueryError) in
             try queries.execute(statement, values, sink)
         }
@@ -88,6 +89,7 @@ extension Store {
 
     /// Returns when a commit has reached the store's durability.
     nonisolated(nonsending) func reachDurability(of commit: CommitID) async throws {
+        let log = try log
         do throws(StorageError) {
             try await log.reachDurability(of: commit)
         } catch {
@@ -96,18 +98,14 @@ extension Store {
     }
 
     private var sink: CommitSink {
-        let log = log
-        return CommitSink(
+        get throws(StoreError) { Self.sink(try log) }
+    }
+
+    private static func sink(_ log: LogStore) -> CommitSink {
+        CommitSink(
             append: { (batch) throws(StorageError) in try log.append(batch) },
             flush: { () throws(StorageError) in try log.flush() })
     }
-}
-
-extension CommitSink {
-    /// For what writes nothing.
-    fileprivate static let refusing = CommitSink(
-        append: { (_) throws(StorageError) in throw .readOnly },
-        flush: { () throws(StorageError) in throw .readOnly })
 }
 
 extension String {

@@ -14,8 +14,8 @@ import Synchronization
 /// last durable commit, and wait for nobody. Statements that write return when their commit survives a
 /// power cut.
 public final class Store: Sendable {
-    let log: LogStore
     let queries: QueryEngine
+    private let backing: Backing
     /// Who is told of changes.
     let hub: ObserverHub
     /// Who may write.
@@ -26,6 +26,11 @@ public final class Store: Sendable {
     /// Whether the store was closed: a hint that costs no lock.
     let isClosed = Atomic(false)
 
+    fileprivate enum Backing: Sendable {
+        case log(LogStore)
+        case reader(LogReader)
+    }
+
     private enum Phase: Sendable {
         case open
         /// Somebody closes the store, and others wait for that.
@@ -33,13 +38,17 @@ public final class Store: Sendable {
         case closed
     }
 
-    init(_ log: LogStore) throws(StoreError) {
-        self.log = log
+    private init(_ backing: Backing, _ options: StoreOptions) throws(StoreError) {
+        self.backing = backing
         do throws(QueryError) {
-            queries = try QueryEngine(opening: log.engine)
+            switch backing {
+            case .log(let log): queries = try QueryEngine(opening: log.engine)
+            case .reader(let reader):
+                queries = try QueryEngine(reading: reader, options: options.log)
+            }
             hub = ObserverHub(queries)
         } catch {
-            try? log.close()
+            backing.abandon()
             throw StoreError(error)
         }
     }
@@ -48,14 +57,18 @@ public final class Store: Sendable {
         hub.stop()
     }
 
-    /// Opens the store in the directory at `path`, or makes one where there is none.
+    /// Opens the store in the directory at `path`, or makes one where there is none, unless it is only
+    /// to be read.
     ///
-    /// One opening at a time can have a store; another one is an error that names who has it.
+    /// One opening at a time can have a store; another one is an error that names who has it. Several
+    /// can read a store at the same time, which nobody can write then.
     public static nonisolated(nonsending) func open(
         at path: String, options: StoreOptions = StoreOptions()
     ) async throws -> Store {
-        try await open { () throws(StorageError) in
-            try LogStore.open(at: path, options: options.log)
+        try await open(options) { () throws(StorageError) in
+            options.isReadOnly
+                ? .reader(try LogReader.open(at: path))
+                : .log(try LogStore.open(at: path, options: options.log))
         }
     }
 
@@ -64,18 +77,33 @@ public final class Store: Sendable {
     public static nonisolated(nonsending) func inMemory(
         options: StoreOptions = StoreOptions()
     ) async throws -> Store {
-        try await open { () throws(StorageError) in
-            try LogStore(volume: MemoryVolume(), options: options.log)
+        try await open(options) { () throws(StorageError) in
+            .log(try LogStore(volume: MemoryVolume(), options: options.log))
         }
     }
 
     private static nonisolated(nonsending) func open(
-        _ log: @escaping @Sendable () throws(StorageError) -> LogStore
+        _ options: StoreOptions, _ open: @escaping @Sendable () throws(StorageError) -> Backing
     ) async throws -> Store {
         try await onThread("sheaf-open") { () throws(StoreError) in
-            let opened: LogStore
-            do throws(StorageError) { opened = try log() } catch { throw StoreError(error) }
-            return try Store(opened)
+            let backing: Backing
+            do throws(StorageError) { backing = try open() } catch { throw StoreError(error) }
+            return try Store(backing, options)
+        }
+    }
+
+    /// Whether nothing can be changed.
+    public var isReadOnly: Bool {
+        if case .reader = backing { true } else { false }
+    }
+
+    /// The log of a store that is open for writing.
+    var log: LogStore {
+        get throws(StoreError) {
+            switch backing {
+            case .log(let log): return log
+            case .reader: throw StoreError(.readOnly)
+            }
         }
     }
 
@@ -93,11 +121,11 @@ public final class Store: Sendable {
         guard await beginClosing() else { return }
         isClosed.store(true, ordering: .releasing)
         await waitUntilIdle()
-        let (log, hub) = (log, hub)
+        let (backing, hub) = (backing, hub)
         defer { endClosing() }
         try await Self.onThread("sheaf-close") { () throws(StoreError) in
             hub.stop()
-            do throws(StorageError) { try log.close() } catch { throw StoreError(error) }
+            do throws(StorageError) { try backing.close() } catch { throw StoreError(error) }
         }
     }
 
@@ -144,6 +172,22 @@ public final class Store: Sendable {
             throw StoreError(
                 .failed, "the system has no room for a thread (error \(refusal.code))",
                 hint: "end some threads, and try again")
+        }
+    }
+}
+
+extension Store.Backing {
+    fileprivate func close() throws(StorageError) {
+        switch self {
+        case .log(let log): try log.close()
+        case .reader(let reader): reader.close()
+        }
+    }
+
+    /// Lets go of what could not be used.
+    fileprivate func abandon() {
+        do throws(StorageError) { try close() } catch {
+            // What is wrong with the store is being thrown already.
         }
     }
 }

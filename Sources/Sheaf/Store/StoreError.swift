@@ -35,6 +35,8 @@ public struct StoreError: Error, Equatable, Sendable {
         case transactionEnded
         /// The statement took longer than `dql_request_timeout_seconds` allows.
         case timedOut
+        /// The task that ran the statement was cancelled.
+        case cancelled
         /// The store was closed.
         case closed
         /// What the statement runs in has failed.
@@ -103,6 +105,8 @@ extension StoreError.Reason {
         case .limit: self = .limit
         case .conflict: self = .conflict
         case .damaged: self = .damaged
+        case .timedOut: self = .timedOut
+        case .cancelled: self = .cancelled
         case .failed: self = .failed
         }
     }

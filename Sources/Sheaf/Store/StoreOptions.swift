@@ -18,8 +18,13 @@ public struct StoreOptions: Sendable {
     /// What the storage is given beside that.
     package var storage = LogStoreOptions()
 
-    public init(durability: Durability = .full) {
+    /// Whether the store is only read, which several programs can do at the same time; its documents
+    /// stay as they are when it is opened. There has to be one.
+    public var isReadOnly = false
+
+    public init(durability: Durability = .full, isReadOnly: Bool = false) {
         self.durability = durability
+        self.isReadOnly = isReadOnly
     }
 
     var log: LogStoreOptions {

@@ -55,7 +55,7 @@ public final class Transaction: Sendable {
         self.store = store
         self.info = info
         outer = Self.current
-        phase = Mutex(.reading(store.queries.documents.snapshot()))
+        phase = Mutex(.reading(store.queries.snapshot()))
     }
 
     /// Runs a statement.
@@ -130,10 +130,11 @@ public final class Transaction: Sendable {
 
     /// Gives what was done its place in the log; returns the commit that has it.
     func commit() throws(StoreError) -> CommitID? {
+        let log = try store.log
         guard var transaction = end() else { return nil }
         do throws(EngineError) {
             return try store.queries.documents.commit(&transaction) {
-                (batch) throws(StorageError) in try store.log.append(batch)
+                (batch) throws(StorageError) in try log.append(batch)
             }
         } catch {
             throw StoreError(error)

@@ -13,6 +13,7 @@ public struct ValueEncoder: Sendable {
 
     /// Encodes a type as a value; errors are those of `EncodingError`, with the path in the type.
     public func encode<T: Encodable>(_ source: T) throws -> Value {
+        if let value = Encoding.value(of: source) { return value }
         let place = EncodingPlace()
         var encoding = Encoding(place, nil)
         encoding.keepsNil = keepsNil

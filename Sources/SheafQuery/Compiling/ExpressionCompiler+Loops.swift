@@ -151,6 +151,7 @@ private struct Loop {
         let limit = Self.limit(atDepth: frame.loopDepth + depth)
         for element in elements {
             frame.loopSteps += 1
+            if frame.loopSteps & 0xFFF == 0 { try frame.context.interruption?.check() }
             guard frame.loopSteps <= limit else {
                 let loop = frame.loopDepth + depth > 1 ? "a loop within a loop" : "a loop"
                 throw QueryError(.limit, "\(loop) takes more than \(limit) steps")

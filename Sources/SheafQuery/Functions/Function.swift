@@ -43,8 +43,11 @@ package struct Function: Sendable {
 package struct FunctionContext: Sendable {
     /// Milliseconds since 1970.
     package let now: Int64
+    /// When the statement has to end; none where it does not.
+    package let interruption: Interruption?
 
-    package init(now: Int64) {
+    package init(now: Int64, interruption: Interruption? = nil) {
         self.now = now
+        self.interruption = interruption
     }
 }

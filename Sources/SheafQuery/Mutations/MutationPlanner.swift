@@ -8,6 +8,8 @@ struct MutationPlanner {
     let newID: () -> Value
     /// Counts nanoseconds, for PROFILE.
     var clock: (() -> UInt64)?
+    /// The key of the only document that the statement can be about, if it is known.
+    var key: [UInt8]?
 
     // MARK: DELETE and EVICT
 
@@ -163,23 +165,33 @@ struct MutationPlanner {
                 at: insert.source.name.range, in: environment.text)
         }
         let compiler = environment.compiler()
-        let types = types(of: insert.source)
+        return try Self.plan(
+            insert, try documents(of: insert, rows, compiler), types(of: insert.source),
+            in: environment.text, newID: newID)
+    }
+
+    /// Inserts documents, each with what of the statement it is.
+    static func plan(
+        _ insert: Insert, _ documents: [(Object, SourceRange)], _ types: FieldTypes,
+        in text: String, newID: () -> Value
+    ) throws(QueryError) -> MutationPlan {
         var mutations: [Mutation] = []
+        mutations.reserveCapacity(documents.count)
         var seen: Set<[UInt8]> = []
-        for (object, range) in try documents(of: insert, rows, compiler) {
+        for (object, range) in documents {
             var object = object
             let id = object[Row.idName] ?? newID()
             object[Row.idName] = nil
             let key: [UInt8]
             do throws(DocumentID.Refusal) { key = try DocumentID.key(of: id) } catch {
-                throw QueryError(.argument, "\(error)", at: range, in: environment.text)
+                throw QueryError(.argument, "\(error)", at: range, in: text)
             }
-            guard seen.insert(key).inserted else {
+            guard documents.count == 1 || seen.insert(key).inserted else {
                 throw QueryError(
                     .conflict, "two documents of one INSERT have the _id \(id.json)", at: range,
-                    in: environment.text)
+                    in: text)
             }
-            let typed = try InsertionTyper(text: environment.text, range: range)
+            let typed = try InsertionTyper(text: text, range: range)
                 .split(object, types, isInitial: insert.isInitial)
             mutations.append(
                 Mutation(
@@ -242,16 +254,37 @@ struct MutationPlanner {
     private func forEachDocument(
         of select: Select, readsAll: Bool, variableCount: Int = 0,
         _ body: @escaping (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void
-    ) throws(QueryError) -> PlannedSelect {
+    ) throws(QueryError) -> PlannedSelect? {
+        let types = types(of: select.source)
+        if let key {
+            let frame = Frame(
+                sourceCount: 1, variableCount: variableCount, names: environment.store.names,
+                context: environment.context)
+            try environment.store.read(key) { (document) throws(QueryError) in
+                frame.rows[0] = Row(document)
+                try visit(frame, readsAll ? types : nil, body)
+            }
+            return nil
+        }
         let plan = try SelectPlanner(select, environment).plan()
         // The frame is used for the expressions of the statement, too.
         plan.variableCount = max(plan.variableCount, variableCount)
         let run = SelectRun(plan, environment, clock: clock)
-        let types = types(of: select.source)
         try run.forEach { (frame) throws(QueryError) in
-            guard let id = try frame.rows[0].idValue() else { return }
-            try body(id, readsAll ? try frame.rows[0].object(types, frame.names) : nil, frame)
+            try visit(frame, readsAll ? types : nil, body)
         }
         return PlannedSelect(select: select, plan: plan, tallies: run.tallies)
+    }
+
+    /// Shows the document of a frame, with its fields where their types are given.
+    private func visit(
+        _ frame: Frame, _ types: FieldTypes?,
+        _ body: (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void
+    ) throws(QueryError) {
+        guard let id = try frame.rows[0].idValue() else { return }
+        let object = try types.flatMap { (types) throws(QueryError) in
+            try frame.rows[0].object(types, frame.names)
+        }
+        try body(id, object, frame)
     }
 }

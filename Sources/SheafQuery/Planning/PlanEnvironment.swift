@@ -33,8 +33,11 @@ final class PlanEnvironment {
     }
 
     /// Whether a source is a collection of the system.
-    func isVirtual(_ source: Source) -> Bool {
-        source.name.text.hasPrefix(Self.systemPrefix) || source.name.text == "__collections"
+    func isVirtual(_ source: Source) -> Bool { Self.isVirtual(source) }
+
+    /// The same, which depends on nothing but its name.
+    static func isVirtual(_ source: Source) -> Bool {
+        source.name.text.hasPrefix(systemPrefix) || source.name.text == "__collections"
     }
 
     /// The name of a collection of the system, without its namespace.

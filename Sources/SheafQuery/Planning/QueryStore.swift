@@ -12,6 +12,9 @@ package protocol QueryStore: AnyObject {
     /// A collection that has or had documents.
     func collection(_ name: String) -> CollectionDescription?
 
+    /// What the keys of the documents of such a collection begin with.
+    func keyPrefix(ofCollection name: String) -> [UInt8]?
+
     /// The names of the virtual collections, behind `system:`.
     var virtualNames: [String] { get }
 

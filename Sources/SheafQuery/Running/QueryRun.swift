@@ -8,12 +8,17 @@ package struct QueryOptions: Sendable {
     package var now: Int64
     /// Whether fields without a declared type are registers.
     package var isStrict: Bool
+    /// When the statement has to end; none where it does not.
+    package var interruption: Interruption?
     /// What holds where the statement's own directives say nothing.
     package var directives: [Object] = []
     /// Counts nanoseconds, for PROFILE.
     package var clock: @Sendable () -> UInt64
     /// Makes ids for documents that come without one.
     package var newID: @Sendable () -> Value
+
+    /// Whether statements mean what they say, and nothing besides.
+    var isPlain: Bool { !isStrict && directives.isEmpty }
 
     package init(
         arguments: [String: Value] = [:], now: Int64, isStrict: Bool = false,
@@ -86,7 +91,8 @@ package struct QueryRun {
         self.options = options
         environment = PlanEnvironment(
             text: statement.text, store: store, arguments: options.arguments,
-            context: FunctionContext(now: options.now), isStrict: options.isStrict,
+            context: FunctionContext(now: options.now, interruption: options.interruption),
+            isStrict: options.isStrict,
             directives: options.directives + statement.directives)
     }
 
@@ -95,6 +101,11 @@ package struct QueryRun {
 
     /// The rows of a statement that reads.
     package func rows() throws(QueryError) -> QueryRows {
+        if options.isPlain,
+            let rows = try statement.shortcut?.rows(options.arguments, on: environment.store)
+        {
+            return rows
+        }
         // The plan of the last run, where it would be made again.
         let basis = PlanBasis(options, environment.store.planState)
         if let basis, let plan = statement.plans.plan(basis) { return try rows(of: plan) }
@@ -143,6 +154,12 @@ package struct QueryRun {
     /// What a statement that writes does to which documents.
     package func mutations() throws(QueryError) -> MutationPlan {
         guard case .profile(let body) = statement.body else {
+            if options.isPlain,
+                let plan = try statement.shortcut?.mutations(
+                    options.arguments, newID: options.newID)
+            {
+                return plan
+            }
             return try mutations(of: statement.body)
         }
         var plan = try mutations(of: body, clock: options.clock)
@@ -153,8 +170,11 @@ package struct QueryRun {
     private func mutations(
         of body: Statement.Body, clock: (() -> UInt64)? = nil
     ) throws(QueryError) -> MutationPlan {
-        let planner = MutationPlanner(
+        var planner = MutationPlanner(
             environment: environment, newID: options.newID, clock: clock)
+        if options.isPlain {
+            planner.key = statement.shortcut?.key(options.arguments, in: environment.store)
+        }
         switch body {
         case .update(let update): return try planner.plan(update)
         case .delete(let delete): return try planner.plan(delete)

@@ -29,6 +29,10 @@ package struct QueryError: Error, Equatable, Sendable {
         case conflict
         /// The bytes of a document are not what its format says.
         case damaged
+        /// The statement took longer than it may.
+        case timedOut
+        /// Who asked for it does not want it any more.
+        case cancelled
         /// What the statement runs in has failed, or does not allow it.
         case failed
     }

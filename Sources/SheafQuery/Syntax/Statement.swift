@@ -1,13 +1,17 @@
 package import SheafDocument
 
 /// A statement as it was written.
-package struct Statement: Sendable {
+///
+/// It is an object, as each run hands it around.
+package final class Statement: Sendable {
     package let text: String
     package let body: Body
     /// What `/*+ {..} */` says at the start of the statement or behind SELECT, one after the other.
     package let directives: [Object]
     /// The names of all parameters, each once, in the order of their appearance.
     package let parameters: [String]
+    /// How it is run without a plan; none where it takes one.
+    package let shortcut: Shortcut?
     /// The plan of its last run.
     let plans = PlanSlot()
     /// Where `:$1` and the like stand, in the order of the text.
@@ -15,7 +19,9 @@ package struct Statement: Sendable {
     /// Where names in backticks stand, in the order of the text.
     let quotedNames: [SourceRange]
 
-    package init(text: String, body: Body, directives: [Object], parameters: [String]) {
+    package convenience init(
+        text: String, body: Body, directives: [Object], parameters: [String]
+    ) {
         self.init(
             text: text, body: body, directives: directives, parameters: parameters,
             placeholders: [], quotedNames: [])
@@ -31,6 +37,7 @@ package struct Statement: Sendable {
         self.parameters = parameters
         self.placeholders = placeholders
         self.quotedNames = quotedNames
+        shortcut = Shortcut(body, directives: directives, in: text)
     }
 
     package indirect enum Body: Sendable {

@@ -41,6 +41,15 @@ package enum OperatingSystem {
     /// The number of this process.
     package static var processIdentifier: Int32 { getpid() }
 
+    /// Writes a text for people to read, in one piece.
+    package static func writeToStandardError(_ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            // Where nobody reads it, nobody is told.
+            _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count)
+        }
+    }
+
     /// A number that nobody can guess, and that will not be drawn twice.
     package static func randomInteger() -> UInt64 {
         var generator = SystemRandomNumberGenerator()

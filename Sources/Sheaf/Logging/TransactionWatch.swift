@@ -1,0 +1,70 @@
+/// Notices transactions that run for long. A machine: it is told the time, and returns what to say.
+struct TransactionWatch: Sendable {
+    /// When a transaction is mentioned, and how often again.
+    struct Rhythm: Equatable, Sendable {
+        var firstMilliseconds: UInt64 = 10_000
+        var nextMilliseconds: UInt64 = 5_000
+    }
+
+    /// Something to say about a transaction.
+    struct Warning: Equatable, Sendable {
+        let level: StoreLog.Level
+        let message: String
+        let metadata: StoreLog.Metadata
+    }
+
+    private struct Running: Sendable {
+        let info: TransactionInfo
+        let start: UInt64
+        var warnings = 0
+    }
+
+    private var running: [Running] = []
+
+    mutating func begin(_ info: TransactionInfo, at now: UInt64) {
+        running.append(Running(info: info, start: now))
+    }
+
+    mutating func end(_ info: TransactionInfo) {
+        running.removeAll { $0.info.id == info.id }
+    }
+
+    /// When there will be something to say, in nanoseconds; none where nothing runs.
+    func deadline(_ rhythm: Rhythm) -> UInt64? {
+        running.map { Self.due($0, rhythm) }.min()
+    }
+
+    /// What there is to say now.
+    mutating func warnings(_ rhythm: Rhythm, at now: UInt64) -> [Warning] {
+        var warnings: [Warning] = []
+        for index in running.indices where Self.due(running[index], rhythm) <= now {
+            warnings.append(Self.warning(running[index], at: now))
+            // After a pause of the process one warning is enough.
+            repeat { running[index].warnings += 1 } while Self.due(running[index], rhythm) <= now
+        }
+        return warnings
+    }
+
+    private static func due(_ transaction: Running, _ rhythm: Rhythm) -> UInt64 {
+        let (more, isLong) = UInt64(transaction.warnings).multipliedReportingOverflow(
+            by: max(rhythm.nextMilliseconds, 1))
+        let (wait, isLonger) = more.addingReportingOverflow(rhythm.firstMilliseconds)
+        let (nanoseconds, isLongest) = wait.multipliedReportingOverflow(by: 1_000_000)
+        let (due, isNever) = transaction.start.addingReportingOverflow(nanoseconds)
+        return isLong || isLonger || isLongest || isNever ? .max : due
+    }
+
+    private static func warning(_ transaction: Running, at now: UInt64) -> Warning {
+        // From debug on, one level higher each time.
+        let rank = min(
+            StoreLog.Level.debug.rawValue + transaction.warnings, StoreLog.Level.error.rawValue)
+        let hint = transaction.info.hint.map { " \"\($0)\"" } ?? ""
+        let seconds = (now - transaction.start) / 1_000_000_000
+        var metadata = ["transaction": transaction.info.id, "seconds": "\(seconds)"]
+        metadata["hint"] = transaction.info.hint
+        return Warning(
+            level: StoreLog.Level(rawValue: rank) ?? .error,
+            message: "the transaction\(hint) has been running for \(seconds) s, and others wait "
+                + "for it to end", metadata: metadata)
+    }
+}

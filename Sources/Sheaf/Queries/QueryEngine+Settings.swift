@@ -1,0 +1,90 @@
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import Synchronization
+
+/// Statements about indexes and parameters.
+extension QueryEngine {
+    // MARK: Indexes
+
+    func create(
+        _ index: CreateIndex, in text: String, _ sink: CommitSink
+    ) throws(QueryError) -> QueryOutcome {
+        let collection = index.collection
+        guard !collection.text.hasPrefix("system:"), !collection.text.hasPrefix("__") else {
+            throw QueryError(
+                .meaning, "\(collection.text) belongs to the system, and has no indexes",
+                at: collection.range, in: text)
+        }
+        do throws(EngineError) {
+            let receipt = try documents.createIndex(
+                index.name.text, on: index.collection.text,
+                index.fields.map {
+                    IndexDefinition.Field($0.path.names, isDescending: $0.isDescending)
+                }, ifNotExists: index.allowsExisting, flush: sink.flush, append: sink.append)
+            return QueryOutcome(
+                rows: QueryRows(), reader: reader(parameters), mutatedIDs: [],
+                commit: receipt.commit)
+        } catch {
+            throw QueryError(error).located(at: index.name.range, in: text)
+        }
+    }
+
+    func drop(
+        _ index: DropIndex, in text: String, _ sink: CommitSink
+    ) throws(QueryError) -> QueryOutcome {
+        do throws(EngineError) {
+            let receipt = try documents.dropIndex(
+                index.name.text, on: index.collection.text, ifExists: index.allowsMissing,
+                append: sink.append)
+            return QueryOutcome(
+                rows: QueryRows(), reader: reader(parameters), mutatedIDs: [],
+                commit: receipt.commit)
+        } catch {
+            throw QueryError(error).located(at: index.name.range, in: text)
+        }
+    }
+
+    func advise(
+        _ statement: Statement, _ arguments: [String: Value], isProvisioning: Bool,
+        _ sink: CommitSink
+    ) throws(QueryError) -> QueryOutcome {
+        let parameters = parameters
+        let reader = reader(parameters)
+        try QueryError.check(source.linkFailure, of: reader.snapshot)
+        let advice = try run(statement, arguments, parameters, on: reader).advice()
+        var commit: CommitID?
+        if isProvisioning {
+            for index in advice.indexes {
+                commit = try create(index, in: statement.text, sink).commit
+            }
+        }
+        return QueryOutcome(
+            rows: advice.rows, reader: reader, mutatedIDs: [], commit: commit)
+    }
+
+    // MARK: Parameters
+
+    func configure(
+        _ statement: Statement, _ arguments: [String: Value]
+    ) throws(QueryError) -> QueryOutcome {
+        let parameters = parameters
+        let reader = reader(parameters)
+        let change = try run(statement, arguments, parameters, on: reader).configuration()
+        return try configure(change, in: statement, on: reader)
+    }
+
+    /// Sets parameters, or shows them.
+    func configure(
+        _ change: ConfigurationChange, in statement: Statement, on reader: SnapshotReader
+    ) throws(QueryError) -> QueryOutcome {
+        let row = try shared.withLock { (shared) throws(QueryError) in
+            var values = shared.values
+            let row = try values.apply(change, in: statement.text)
+            shared = SharedParameters(values, requests, clock: options.clock)
+            return row
+        }
+        return QueryOutcome(
+            rows: QueryRows(objects: [row]), reader: reader, mutatedIDs: [], commit: nil)
+    }
+}

@@ -1,0 +1,107 @@
+package import SheafDocument
+
+extension Shortcut {
+    /// The rows of a SELECT; none where the run takes a plan.
+    package func rows(
+        _ arguments: [String: Value], on store: any QueryStore
+    ) throws(QueryError) -> QueryRows? {
+        guard case .lookup(let lookup) = self, case .select = lookup.action,
+            let id = lookup.id(arguments)
+        else { return nil }
+        guard let key = lookup.key(of: id, in: store) else { return QueryRows() }
+        var item: ResultItem?
+        try store.read(key) { (document) throws(QueryError) in
+            item = try ResultItem(document, store.names)
+        }
+        return QueryRows(items: item.map { [$0] } ?? [])
+    }
+
+    /// What the statement changes; none where the run takes a plan.
+    ///
+    /// Whether the document exists is seen when it is changed.
+    package func mutations(
+        _ arguments: [String: Value], newID: () -> Value
+    ) throws(QueryError) -> MutationPlan? {
+        switch self {
+        case .insertion(let insertion): return try insertion.mutations(arguments, newID)
+        case .lookup(let lookup): return lookup.mutations(arguments)
+        }
+    }
+
+    /// The key of the document that the statement is about; none where the run has to look for it.
+    func key(_ arguments: [String: Value], in store: any QueryStore) -> [UInt8]? {
+        guard case .lookup(let lookup) = self, let id = lookup.id(arguments) else { return nil }
+        return lookup.key(of: id, in: store)
+    }
+}
+
+extension Shortcut.Insertion {
+    fileprivate func mutations(
+        _ arguments: [String: Value], _ newID: () -> Value
+    ) throws(QueryError) -> MutationPlan? {
+        var objects: [(Object, SourceRange)] = []
+        objects.reserveCapacity(documents.count)
+        for (operand, range) in documents {
+            guard case .object(let object)? = operand.value(arguments) else { return nil }
+            objects.append((object, range))
+        }
+        return try MutationPlanner.plan(
+            insert, objects, FieldTypes(isStrict: false), in: text, newID: newID)
+    }
+}
+
+extension Shortcut.Lookup {
+    /// The id, where it finds one document at most.
+    fileprivate func id(_ arguments: [String: Value]) -> Value? {
+        guard let value = id.value(arguments), value.isFoundAlone else { return nil }
+        return value
+    }
+
+    /// None where there is no document of the collection yet.
+    fileprivate func key(of id: Value, in store: any QueryStore) -> [UInt8]? {
+        store.keyPrefix(ofCollection: collection.text).map {
+            SortKey.identity(of: id, behind: $0)
+        }
+    }
+
+    fileprivate func mutations(_ arguments: [String: Value]) -> MutationPlan? {
+        guard let id = id(arguments) else { return nil }
+        switch action {
+        case .update(let drafts?, let returnsRows):
+            var edits: [Edit] = []
+            edits.reserveCapacity(drafts.count)
+            for draft in drafts {
+                guard let edit = draft.edit(arguments) else { return nil }
+                edits.append(edit)
+            }
+            return plan(changing: id, .edit(edits), returnsRows: returnsRows)
+        case .delete(needsLook: false):
+            return plan(changing: id, .delete, returnsRows: false)
+        case .select, .update, .delete: return nil
+        }
+    }
+
+    private func plan(
+        changing id: Value, _ action: Mutation.Action, returnsRows: Bool
+    ) -> MutationPlan {
+        let mutation = Mutation(
+            collection: collection.text, id: id, action: action, range: collection.range)
+        return MutationPlan(
+            mutations: [mutation], returnsOlderDocuments: false, returnsRows: returnsRows,
+            older: [], types: FieldTypes(isStrict: false), finding: nil)
+    }
+}
+
+extension ResultItem {
+    /// A document as it is; decoded where its bytes are gone after the visit.
+    fileprivate init(_ document: ScannedDocument, _ names: NameTable) throws(QueryError) {
+        if document.isLasting {
+            self.init(
+                content: .stored(
+                    fields: document.fields, id: document.id, place: document.place))
+        } else {
+            let object = try Row(document).object(FieldTypes(isStrict: false), names)
+            self.init(content: .object(object ?? Object()))
+        }
+    }
+}

@@ -1,0 +1,139 @@
+/// Finds what a strictly serializable store would not have shown, in linear time.
+package struct HistoryChecker {
+    private let history: [Attempt]
+    private let source: Versions.Source
+    private let versions: Versions
+    private var graph: DependencyGraph
+
+    /// Throws the first anomaly of a history whose reads are of whole lists.
+    package static func check(lists history: [Attempt]) throws(Anomaly) {
+        var checker = try HistoryChecker(history, .lists)
+        try checker.run()
+    }
+
+    /// Throws the first anomaly of a history whose reads are of registers.
+    package static func check(registers history: [Attempt]) throws(Anomaly) {
+        var checker = try HistoryChecker(history, .registers)
+        try checker.run()
+    }
+
+    private init(_ history: [Attempt], _ source: Versions.Source) throws(Anomaly) {
+        self.history = history
+        self.source = source
+        versions = try Versions(history, source)
+        graph = DependencyGraph(nodeCount: history.count)
+    }
+
+    private mutating func run() throws(Anomaly) {
+        for (number, attempt) in history.enumerated() where attempt.outcome == .committed {
+            try addReads(of: number, attempt)
+        }
+        for values in versions.values.values {
+            for (earlier, later) in zip(values, values.dropFirst()) {
+                guard let first = versions.writer(of: earlier),
+                    let second = versions.writer(of: later)
+                else { continue }
+                graph.addEdge(first, second, .writeToWrite)
+            }
+        }
+        addTime()
+        if let cycle = graph.cycle() { throw anomaly(cycle) }
+        try CommitOrder.check(history, source)
+    }
+
+    private mutating func addReads(of number: Int, _ attempt: Attempt) throws(Anomaly) {
+        var own: [Int: [Int]] = [:]
+        for operation in attempt.operations {
+            switch operation {
+            case .write(let key, let value): own[key, default: []].append(value)
+            case .read(let key, let seen):
+                guard let count = try countOfOthers(key, seen, own[key] ?? [], number) else {
+                    continue
+                }
+                if let writer = versions.writer(at: count - 1, of: key) {
+                    graph.addEdge(writer, number, .writeToRead)
+                }
+                if let writer = versions.writer(at: count, of: key) {
+                    graph.addEdge(number, writer, .readToWrite)
+                }
+            }
+        }
+    }
+
+    /// How many values of others a read saw, if it saw any but its own; what it says by itself of the
+    /// store is checked.
+    private func countOfOthers(
+        _ key: Int, _ seen: [Int], _ own: [Int], _ number: Int
+    ) throws(Anomaly) -> Int? {
+        let attempt = history[number]
+        switch source {
+        case .lists:
+            guard seen.count >= own.count, Array(seen.suffix(own.count)) == own else {
+                throw Anomaly("\(key) does not end with its own \(own): \(attempt)")
+            }
+            guard versions.values[key, default: []].starts(with: seen) else {
+                throw Anomaly("\(seen) is not how \(key) ever was: \(attempt)")
+            }
+        case .registers:
+            if let last = own.last {
+                guard seen == [last] else {
+                    throw Anomaly("\(key) is not its own \(last): \(attempt)")
+                }
+                return nil
+            }
+        }
+        let others = seen.dropLast(source == .lists ? own.count : 0)
+        guard let last = others.last else { return 0 }
+        guard let writer = versions.writer(of: last) else {
+            throw Anomaly("nobody wrote \(last), which is in \(key): \(attempt)")
+        }
+        guard history[writer].outcome == .committed else {
+            throw Anomaly("\(attempt) saw what \(history[writer]) took back")
+        }
+        var lastOfWriter: Int?
+        for case .write(key, let value) in history[writer].operations { lastOfWriter = value }
+        guard lastOfWriter == last else {
+            throw Anomaly("\(attempt) saw \(history[writer]) before it was done")
+        }
+        guard let count = versions.count(through: last, of: key) else {
+            throw Anomaly("\(last) has no place in \(key): \(attempt)")
+        }
+        return count
+    }
+
+    /// Who ended before another one began comes before it.
+    private mutating func addTime() {
+        var events: [(time: Int, number: Int, isEnd: Bool)] = []
+        for (number, attempt) in history.enumerated() where attempt.outcome == .committed {
+            events.append((attempt.invoked, number, false))
+            events.append((attempt.completed, number, true))
+        }
+        events.sort { $0.time < $1.time }
+        var moment: Int?
+        for event in events {
+            guard event.isEnd else {
+                if let moment { graph.addEdge(moment, event.number, .time) }
+                continue
+            }
+            let next = graph.addNode()
+            graph.addEdge(event.number, next, .time)
+            if let moment { graph.addEdge(moment, next, .time) }
+            moment = next
+        }
+    }
+
+    private func anomaly(_ cycle: [(node: Int, kind: DependencyGraph.Dependency)]) -> Anomaly {
+        let kinds = cycle.map(\.kind)
+        let reads = kinds.count { $0 == .readToWrite }
+        let name =
+            kinds.contains(.time)
+            ? "a cycle with the order of time"
+            : reads > 1
+                ? "write skew" : reads == 1 ? "read skew" : "a cycle of writes and what read them"
+        var text = "\(name):"
+        for (node, kind) in cycle where node < history.count {
+            text += "\n  \(history[node]) before, by \(kind),"
+        }
+        return Anomaly(text)
+    }
+}

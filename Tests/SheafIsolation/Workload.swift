@@ -1,0 +1,54 @@
+package import Sheaf
+package import SheafTestSupport
+
+/// Transactions of one kind, from many tasks at once.
+package protocol Workload: Sendable {
+    init(_ store: Store, _ collection: String) async throws
+
+    /// Runs one attempt; `number` tells it from all others.
+    func attempt(_ number: Int, _ random: SeededRandom) async throws
+
+    /// Throws what was not as it must be, when all attempts are done.
+    func check() async throws
+}
+
+extension Store {
+    /// Lets the store meet all names of a collection twice, after which they have their numbers: what
+    /// goes wrong with many transactions at once is then what they do, and not how they begin.
+    func meetNames(_ insertion: Query, _ collection: String) async throws {
+        for _ in 0..<3 {
+            try await execute(insertion)
+            try await execute("DELETE FROM \(identifier: collection)")
+        }
+    }
+
+    /// Runs a transaction in a certain manner; returns whether it was committed.
+    func run(
+        _ manner: Manner, isReadOnly: Bool = false,
+        _ body: @escaping @Sendable (Transaction) async throws -> Void
+    ) async throws -> Attempt.Outcome {
+        let task = Task {
+            try await transaction(isReadOnly: isReadOnly) { transaction in
+                try await body(transaction)
+                switch manner {
+                case .rolledBack: return TransactionCompletion.rollback
+                case .thrown: throw Mishap()
+                case .cancelledInside: withUnsafeCurrentTask { $0?.cancel() }
+                case .committed, .cancelledOutside: break
+                }
+                return .commit
+            }
+        }
+        if case .cancelledOutside(let turns) = manner {
+            for _ in 0..<turns { await Task.yield() }
+            task.cancel()
+        }
+        do {
+            return try await task.value == .commit ? .committed : .aborted
+        } catch is Mishap {
+            return .aborted
+        } catch is CancellationError {
+            return .aborted
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Sheaf
+import SheafIsolation
+import SheafTestSupport
+import Testing
+
+struct IsolationTests {
+    @Test func `many tasks at once see one transaction after the other`() async throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("isolation, seed \(seed)")
+        let store = try await Store.inMemory()
+        try await IsolationRun(store, seed: seed).run(transactions: 2_400)
+        try await store.close()
+    }
+}
+
+/// What the checker must find in histories that are written by hand.
+struct HistoryCheckerTests {
+    /// Attempts of which each one begins when the one before has ended.
+    private func serial(_ attempts: [(Int64?, [Operation])]) -> [Attempt] {
+        attempts.enumerated().map { number, attempt in
+            Attempt(
+                invoked: number * 2, completed: number * 2 + 1,
+                outcome: attempt.0 == nil ? .aborted : .committed, commit: attempt.0, attempt.1)
+        }
+    }
+
+    /// Attempts that all run at the same time.
+    private func concurrent(_ attempts: [(Int64?, [Operation])]) -> [Attempt] {
+        attempts.enumerated().map { number, attempt in
+            Attempt(
+                invoked: number, completed: 100 + number,
+                outcome: attempt.0 == nil ? .aborted : .committed, commit: attempt.0, attempt.1)
+        }
+    }
+
+    private func anomaly(of history: [Attempt]) -> String {
+        do throws(Anomaly) {
+            try HistoryChecker.check(lists: history)
+            return "none"
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test func `what happens one after the other is no anomaly`() {
+        let history = serial([
+            (1, [.read(key: 0, values: []), .write(key: 0, value: 1), .write(key: 0, value: 2)]),
+            (nil, [.write(key: 0, value: 3)]),
+            (1, [.read(key: 0, values: [1, 2]), .read(key: 1, values: [])]),
+            (2, [.write(key: 0, value: 4), .read(key: 0, values: [1, 2, 4])]),
+            (2, [.read(key: 0, values: [1, 2, 4])]),
+        ])
+        #expect(anomaly(of: history) == "none")
+    }
+
+    @Test func `a read of what was taken back is found`() {
+        let history = concurrent([
+            (nil, [.write(key: 0, value: 1)]), (1, [.read(key: 0, values: [1])]),
+        ])
+        #expect(anomaly(of: history).contains("took back"))
+    }
+
+    @Test func `a read in the middle of a transaction is found`() {
+        let history = concurrent([
+            (1, [.write(key: 0, value: 1), .write(key: 0, value: 2)]),
+            (1, [.read(key: 0, values: [1])]), (1, [.read(key: 0, values: [1, 2])]),
+        ])
+        #expect(anomaly(of: history).contains("before it was done"))
+    }
+
+    @Test func `an update that got lost is found`() {
+        let history = concurrent([
+            (1, [.read(key: 0, values: []), .write(key: 0, value: 1)]),
+            (2, [.read(key: 0, values: []), .write(key: 0, value: 2)]),
+            (2, [.read(key: 0, values: [2])]),
+        ])
+        #expect(anomaly(of: history).contains("1 was committed"))
+        let both = concurrent([
+            (1, [.read(key: 0, values: []), .write(key: 0, value: 1)]),
+            (2, [.read(key: 0, values: []), .write(key: 0, value: 2)]),
+            (2, [.read(key: 0, values: [1, 2])]),
+        ])
+        #expect(anomaly(of: both).hasPrefix("read skew"))
+    }
+
+    @Test func `two states in one transaction are found`() {
+        let history = concurrent([
+            (1, [.write(key: 0, value: 1), .write(key: 1, value: 2)]),
+            (1, [.read(key: 0, values: [1]), .read(key: 1, values: [])]),
+            (1, [.read(key: 1, values: [2])]),
+        ])
+        #expect(anomaly(of: history).hasPrefix("read skew"))
+    }
+
+    @Test func `write skew is found`() {
+        let history = concurrent([
+            (1, [.read(key: 0, values: []), .write(key: 1, value: 1)]),
+            (2, [.read(key: 1, values: []), .write(key: 0, value: 2)]),
+            (2, [.read(key: 0, values: [2]), .read(key: 1, values: [1])]),
+        ])
+        #expect(anomaly(of: history).hasPrefix("write skew"))
+    }
+
+    @Test func `writes in two orders are found`() {
+        let history = concurrent([
+            (1, [.write(key: 0, value: 1), .write(key: 1, value: 2)]),
+            (2, [.write(key: 0, value: 3), .write(key: 1, value: 4)]),
+            (2, [.read(key: 0, values: [1, 3])]), (2, [.read(key: 1, values: [4, 2])]),
+        ])
+        #expect(anomaly(of: history).hasPrefix("a cycle of writes"))
+    }
+
+    @Test func `a state that was over before somebody began is found`() {
+        let history = serial([
+            (1, [.write(key: 0, value: 1)]), (0, [.read(key: 0, values: [])]),
+            (1, [.read(key: 0, values: [1])]),
+        ])
+        #expect(anomaly(of: history).hasPrefix("a cycle with the order of time"))
+    }
+
+    @Test func `a number that is not of the state that was seen is found`() {
+        let history = concurrent([
+            (1, [.write(key: 0, value: 1)]), (2, [.write(key: 0, value: 2)]),
+            (1, [.read(key: 0, values: [1, 2])]),
+        ])
+        #expect(anomaly(of: history).contains("as of commit 1"))
+    }
+
+    @Test func `registers that are read as they never were together are found`() {
+        let history = concurrent([
+            (1, [.write(key: 0, value: 1), .write(key: 1, value: 2)]),
+            (2, [.write(key: 0, value: 3), .write(key: 1, value: 4)]),
+            (2, [.read(key: 0, values: [3]), .read(key: 1, values: [2])]),
+        ])
+        #expect(throws: Anomaly.self) { try HistoryChecker.check(registers: history) }
+    }
+}
