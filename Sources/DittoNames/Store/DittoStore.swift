@@ -1,9 +1,11 @@
 import Sheaf
+import Synchronization
 
 /// Documents, and what can be done to them.
 public final class DittoStore: Sendable {
     let sheaf: Store
     let complaints = Complaints()
+    let registered = Mutex<Set<DittoStoreObserver>>([])
 
     init(_ store: Store) {
         sheaf = store
