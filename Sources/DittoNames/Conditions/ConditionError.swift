@@ -1,7 +1,7 @@
 /// What is wrong in a query string of the older kind, and where.
-struct ConditionError: Error, CustomStringConvertible {
+package struct ConditionError: Error, CustomStringConvertible {
     /// The message, the line with a mark below it, and the hint.
-    let description: String
+    package let description: String
 
     init(_ message: String, hint: String? = nil, at place: String.Index, in text: String) {
         let line = text[..<place].split(separator: "\n", omittingEmptySubsequences: false).count

@@ -1,4 +1,4 @@
-import Sheaf
+package import Sheaf
 
 /// Translates query strings of the older kind into conditions of the query language.
 ///
@@ -8,14 +8,14 @@ import Sheaf
 /// `&&` binds tighter than `||`, and `!` tighter than comparisons. Nil and null are equal to each other
 /// and to what is missing; other comparisons are those of the query language. Paths begin with the
 /// collection, so that no field is mistaken for it.
-struct ConditionParser {
-    private(set) var lexer: ConditionLexer
+package struct ConditionParser {
+    private var lexer: ConditionLexer
     private(set) var token: ConditionToken
     /// The collection whose documents are asked, in backticks.
     let collection: String
     let arguments: [String: Value]
     /// The arguments that the condition uses, by their names in the query language.
-    var parameters: [String: Value] = [:]
+    package var parameters: [String: Value] = [:]
     /// What arguments are called there, by their steps.
     var parameterNames: [[String]: String] = [:]
     private var depth = 0
@@ -38,7 +38,8 @@ struct ConditionParser {
         }
     }
 
-    init(
+    /// Begins to read a condition about documents of a collection; arguments are those behind `$args`.
+    package init(
         _ text: String, collection: String, arguments: [String: Value] = [:]
     ) throws(ConditionError) {
         self.collection = collection.inBackticks
@@ -48,7 +49,7 @@ struct ConditionParser {
     }
 
     /// The whole text as a condition.
-    mutating func condition() throws(ConditionError) -> String {
+    package mutating func condition() throws(ConditionError) -> String {
         let text = try disjunction().text
         try expectEnd()
         return text
