@@ -18,7 +18,7 @@ enum ToolError: Error {
         case .statement(let error, let path):
             switch error.reason {
             // They are about the store, and people ask which store.
-            case .damaged, .failed: "\(path): \(error.terminalText)"
+            case .damaged, .timedOut, .cancelled, .failed: "\(path): \(error.terminalText)"
             default: error.terminalText
             }
         }
@@ -32,7 +32,7 @@ enum ToolError: Error {
             switch error.reason {
             case .syntax, .argument: .usage
             case .damaged: .damaged
-            case .meaning, .limit, .conflict, .failed: .failed
+            case .meaning, .limit, .conflict, .timedOut, .cancelled, .failed: .failed
             }
         case .failed, .storage: .failed
         }

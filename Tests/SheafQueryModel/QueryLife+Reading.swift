@@ -116,7 +116,7 @@ extension QueryLife {
 extension QueryError {
     /// Whether a statement is refused for what the naive evaluator does not know of: the indexes that
     /// joins need, names that could be of two sources, and how many steps loops may take.
-    fileprivate var isRefusal: Bool {
+    var isRefusal: Bool {
         message.hasPrefix("Joining to") || message.hasPrefix("it is not clear") || takesTooLong
     }
 

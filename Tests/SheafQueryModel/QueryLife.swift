@@ -32,6 +32,8 @@ package final class QueryLife {
     /// What the models show, by collections.
     private(set) var documents: [String: [Value: Object]] = [:]
     private var time = HybridTime.initial
+    /// The transaction in which statements are executed, if there is one.
+    private var transaction: DocumentTransaction?
     let context = FunctionContext(now: QueryLife.now)
 
     package init(seed: UInt64) throws {
@@ -77,13 +79,36 @@ package final class QueryLife {
 
     /// The same for a query that has values in it.
     func run(_ query: Query, _ arguments: QueryArguments) throws(QueryError) -> QueryOutcome {
-        let store = store
         clock.advance(milliseconds: 1)
+        if var open = transaction {
+            // One copy at a time: what it has gathered is changed in place.
+            transaction = nil
+            defer { transaction = open }
+            return try queries.execute(query, arguments, in: &open)
+        }
+        let store = store
         return try queries.execute(
             query, arguments,
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) },
                 flush: { () throws(StorageError) in while try store.flush() {} }))
+    }
+
+    /// Makes one commit of all that `body` executes, or nothing of it.
+    func transaction(isKept: Bool, _ body: () throws -> Void) throws {
+        let before = kept()
+        transaction = queries.documents.begin()
+        try body()
+        guard var ended = transaction else { return }
+        transaction = nil
+        guard isKept else {
+            queries.documents.rollBack(&ended)
+            return restore(before)
+        }
+        let store = store
+        _ = try queries.documents.commit(&ended) { batch throws(StorageError) in
+            try store.append(batch)
+        }
     }
 
     /// Shows what is durable, or what was written until now.

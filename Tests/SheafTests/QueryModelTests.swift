@@ -12,6 +12,13 @@ import Testing
         #expect(differences.tally.failed + differences.tally.refused < 180, "seed \(seed)")
     }
 
+    @Test(arguments: [7, 88] as [UInt64])
+    func `each observer knows at each quiet point what its query gives`(_ seed: UInt64) throws {
+        var differences = ObservedDifferences(seed: seed)
+        try differences.run(pairs: 2_000)
+        #expect(differences.tally.maintained > 60, "seed \(seed)")
+    }
+
     @Test func `damaged statements end one way or the other`() throws {
         var statements = DamagedStatements(seed: 4)
         try statements.run(400)

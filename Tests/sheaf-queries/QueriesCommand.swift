@@ -5,7 +5,7 @@ import SheafStorage
 /// `sheaf-queries`: statements held against a naive evaluator, for as long as there is time.
 enum QueriesCommand {
     private static let usage = """
-        usage: sheaf-queries [--seed S] [--queries N] [--partition N] [--end-to-end N]
+        usage: sheaf-queries [--seed S] [--queries N] [--partition N] [--end-to-end N] [--observed N]
                sheaf-queries --slowest N [--end-to-end N]
 
         Without any of them, some of each. --slowest stretches each part of statements as far as it
@@ -19,6 +19,8 @@ enum QueriesCommand {
         var queries = 0
         /// Conditions whose answers part the documents.
         var partitions = 0
+        /// Results of observers, each after some commits.
+        var observed = 0
         /// Damaged statements, which have to end one way or the other.
         var damaged = 0
         /// So many of the slowest statements are listed.
@@ -37,19 +39,24 @@ enum QueriesCommand {
             case "--seed": options.seed = value
             case "--queries": options.queries = Int(clamping: value)
             case "--partition": options.partitions = Int(clamping: value)
+            case "--observed": options.observed = Int(clamping: value)
             case "--slowest": options.slowest = Int(clamping: value)
             case "--end-to-end": options.damaged = Int(clamping: value)
             default: return complain("unknown option \(option)")
             }
         }
         if options.slowest > 0, options.damaged == 0 { return listSlowest(options.slowest) }
-        if options.queries == 0, options.partitions == 0, options.damaged == 0 {
+        if options.queries == 0, options.partitions == 0, options.damaged == 0,
+            options.observed == 0
+        {
             (options.queries, options.partitions, options.damaged) = (200_000, 10_000, 20_000)
+            options.observed = 100_000
         }
         // The seed comes first: what crashes prints nothing afterwards.
         say("sheaf-queries, seed \(options.seed)")
         do {
             try compare(options)
+            try observe(options)
             try damage(options)
             say("0 differences")
             return 0
@@ -68,6 +75,19 @@ enum QueriesCommand {
         say(
             "\(tally.queries) queries, \(tally.partitions) partitions and \(tally.writes) writes "
                 + "in \(tally.lives) stores; \(tally.refused) were refused, \(tally.failed) failed"
+                + seconds(since: started))
+    }
+
+    private static func observe(_ options: Options) throws {
+        guard options.observed > 0 else { return }
+        let started = Clock.system.monotonicNanoseconds()
+        var differences = ObservedDifferences(seed: options.seed)
+        try differences.run(pairs: options.observed)
+        let tally = differences.tally
+        say(
+            "\(tally.pairs) results of \(tally.observers) observers after \(tally.commits) commits "
+                + "in \(tally.lives) stores; \(tally.deliveries) were delivered: "
+                + "\(tally.maintained) times changes told, \(tally.rerun) times a statement was run"
                 + seconds(since: started))
     }
 

@@ -69,7 +69,7 @@ extension ResultStorage {
 
 extension Value {
     /// Hashes all of the value; other than for `==`, an integer is not the float of the same number.
-    fileprivate func hashExactly(into hasher: inout Hasher) {
+    func hashExactly(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0 as UInt8)
         case .bool(let value):

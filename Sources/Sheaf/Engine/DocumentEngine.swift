@@ -174,7 +174,7 @@ package final class DocumentEngine: Sendable {
     // MARK: Transactions of several steps
 
     /// Wants the feed to tell of all commits from now on; returns the last one it may not tell of.
-    func wantFeed() -> CommitID {
+    package func wantFeed() -> CommitID {
         state.withLock { state in
             feed.want(true)
             return max(store.snapshot().commit, state.pending.lastCommit)
@@ -188,14 +188,17 @@ package final class DocumentEngine: Sendable {
         state.withLock { _ in feed.take(through: commit) }
     }
 
-    /// Begins a transaction. Until it has ended nobody else may write, which who calls sees to.
-    func begin() -> DocumentTransaction {
+    /// Begins a transaction.
+    ///
+    /// Until it has ended nobody else may write, which who calls sees to.
+    package func begin() -> DocumentTransaction {
         state.withLock { begin(&$0) }
     }
 
-    /// Makes one commit of a transaction; returns the commit that has its changes, or the newest there
-    /// is. Where it throws, the transaction is rolled back.
-    func commit(
+    /// Makes one commit of a transaction; returns the commit that has its changes, or the newest.
+    ///
+    /// Where it throws, the transaction is rolled back.
+    package func commit(
         _ transaction: inout DocumentTransaction,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> CommitID {
@@ -211,7 +214,7 @@ package final class DocumentEngine: Sendable {
     }
 
     /// Ends a transaction without a trace.
-    func rollBack(_ transaction: inout DocumentTransaction) {
+    package func rollBack(_ transaction: inout DocumentTransaction) {
         transaction.rollBack()
         state.withLock { $0.pending = transaction.pending }
     }

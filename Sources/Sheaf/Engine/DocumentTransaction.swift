@@ -3,7 +3,7 @@ import SheafDocument
 import SheafStorage
 
 /// Changes that become one commit.
-struct DocumentTransaction: Sendable {
+package struct DocumentTransaction: Sendable {
     let snapshot: LogSnapshot
     /// What commits have changed that no snapshot shows yet, lent by the engine, and what this
     /// transaction has changed.
@@ -24,6 +24,10 @@ struct DocumentTransaction: Sendable {
     private var stored: [(key: [UInt8], document: StoredDocument?)] = []
     /// How long a document may become by what is written here; what others wrote may be longer.
     var maximumLength = EncodedDocument.maximumLength
+    /// The length of documents that are worth a word; none is, as long as nobody hears it.
+    var remarkableLength = Int.max
+    /// The documents longer than that, which nobody was told of.
+    var remarkable: [(collection: String, id: Value, length: Int)] = []
     /// The names that the documents of the commit spell.
     private(set) var spellings: [[UInt8]] = []
 
@@ -59,7 +63,7 @@ struct DocumentTransaction: Sendable {
         do throws(EngineError) {
             let isChanged = try apply(change, to: position)
             if isChanged {
-                try checkLength(of: position, change.action)
+                try checkLength(of: position, change)
                 notePending(position)
             }
             return DocumentReceipt.Outcome(
@@ -107,15 +111,16 @@ struct DocumentTransaction: Sendable {
     }
 
     /// Refuses a document that a writer has made too long, with its names spelled.
-    private func checkLength(
-        of position: Int, _ action: DocumentChange.Action
+    private mutating func checkLength(
+        of position: Int, _ change: DocumentChange
     ) throws(EngineError) {
-        switch action {
+        switch change.action {
         case .join, .delete, .evict: return
         case .edit, .insert, .insertInitial: break
         }
         // A name that has a number takes two bytes, and spelled no more than sixteen times that.
-        guard let state = working[position].state, state.count > maximumLength / 32 else { return }
+        let least = min(maximumLength, remarkableLength) / 32
+        guard let state = working[position].state, state.count > least else { return }
         let length = try onDocument(working[position].key) { () throws(Malformed) in
             try state.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).renamed(from: directory.names, to: NameTable()).count
@@ -123,6 +128,9 @@ struct DocumentTransaction: Sendable {
         }
         guard length <= maximumLength else {
             throw .limit(name: "maximumDocumentLength", value: length, limit: maximumLength)
+        }
+        if length > remarkableLength {
+            remarkable.append((change.collection, change.id, length))
         }
     }
 

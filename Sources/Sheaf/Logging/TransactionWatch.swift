@@ -1,16 +1,21 @@
 /// Notices transactions that run for long. A machine: it is told the time, and returns what to say.
-struct TransactionWatch: Sendable {
+package struct TransactionWatch: Sendable {
     /// When a transaction is mentioned, and how often again.
-    struct Rhythm: Equatable, Sendable {
-        var firstMilliseconds: UInt64 = 10_000
-        var nextMilliseconds: UInt64 = 5_000
+    package struct Rhythm: Equatable, Sendable {
+        package var firstMilliseconds: UInt64 = 10_000
+        package var nextMilliseconds: UInt64 = 5_000
+
+        package init(firstMilliseconds: UInt64 = 10_000, nextMilliseconds: UInt64 = 5_000) {
+            self.firstMilliseconds = firstMilliseconds
+            self.nextMilliseconds = nextMilliseconds
+        }
     }
 
     /// Something to say about a transaction.
-    struct Warning: Equatable, Sendable {
-        let level: StoreLog.Level
-        let message: String
-        let metadata: StoreLog.Metadata
+    package struct Warning: Equatable, Sendable {
+        package let level: StoreLog.Level
+        package let message: String
+        package let metadata: StoreLog.Metadata
     }
 
     private struct Running: Sendable {
@@ -21,21 +26,23 @@ struct TransactionWatch: Sendable {
 
     private var running: [Running] = []
 
-    mutating func begin(_ info: TransactionInfo, at now: UInt64) {
+    package init() {}
+
+    package mutating func begin(_ info: TransactionInfo, at now: UInt64) {
         running.append(Running(info: info, start: now))
     }
 
-    mutating func end(_ info: TransactionInfo) {
+    package mutating func end(_ info: TransactionInfo) {
         running.removeAll { $0.info.id == info.id }
     }
 
     /// When there will be something to say, in nanoseconds; none where nothing runs.
-    func deadline(_ rhythm: Rhythm) -> UInt64? {
+    package func deadline(_ rhythm: Rhythm) -> UInt64? {
         running.map { Self.due($0, rhythm) }.min()
     }
 
     /// What there is to say now.
-    mutating func warnings(_ rhythm: Rhythm, at now: UInt64) -> [Warning] {
+    package mutating func warnings(_ rhythm: Rhythm, at now: UInt64) -> [Warning] {
         var warnings: [Warning] = []
         for index in running.indices where Self.due(running[index], rhythm) <= now {
             warnings.append(Self.warning(running[index], at: now))

@@ -14,6 +14,10 @@ final class LiveResult {
     private var rows: LiveRows?
     /// What the rows said that were delivered, where there are no rows to compare with.
     private var fingerprint: ResultFingerprint?
+    /// Whether the rows have changed since they were delivered.
+    private var isChanged = false
+    /// What went wrong when the statement was run last.
+    private(set) var failure: StoreError?
     /// The files in which the bytes of rows are.
     private var files: [SegmentTable] = []
     /// How many names the state has that is looked at.
@@ -23,17 +27,16 @@ final class LiveResult {
     /// Whether it was put on the list of those who have something to say.
     var isListed = false
     /// Up to which commit changes may have been missed when it began.
-    var missedThrough: CommitID = 0
+    let missedThrough: CommitID
 
     /// More tables of files are not kept: the rows are read again.
     private static let mostTables = 4
 
-    init(
-        _ observer: Observer, _ statement: Statement, _ arguments: [String: Value], _ watch: Watch
-    ) {
-        self.observer = observer
-        self.statement = statement
-        self.arguments = arguments
+    init(_ newcomer: Newcomer, _ watch: Watch) {
+        observer = newcomer.observer
+        statement = newcomer.statement
+        arguments = newcomer.arguments
+        missedThrough = newcomer.missedThrough
         self.watch = watch
     }
 
@@ -56,12 +59,15 @@ final class LiveResult {
         do throws(QueryError) {
             try refresh(run)
             guard let watched else {
+                if case .collections(_, isPlain: true) = watch, images.sayTheSame { return false }
                 isStale = true
                 return true
             }
             if rows != nil {
                 switch try rows?.take(images, watched) {
-                case .changed: return true
+                case .changed:
+                    isChanged = true
+                    return true
                 case .unknown:
                     isStale = true
                     return true
@@ -72,6 +78,7 @@ final class LiveResult {
             for document in [images.before, images.after] {
                 if let document, try watched.matches(document) { isConcerned = true }
             }
+            if isConcerned, watched.isPlain, images.sayTheSame { return false }
             if isConcerned { isStale = true }
             return isConcerned
         } catch {
@@ -90,37 +97,61 @@ final class LiveResult {
 
     // MARK: Results
 
-    /// The result in the state of a reader; none where it is what was delivered last.
-    func result(
-        of run: QueryRun, _ reader: SnapshotReader, always: Bool = false
+    /// The result in the state of a reader, or what is wrong with it; none where that is what was
+    /// delivered last.
+    func outcome(
+        _ reader: SnapshotReader, always: Bool, _ run: () -> QueryRun
+    ) -> Observer.Outcome? {
+        let hasFailed = failure != nil
+        do throws(QueryError) {
+            let result = try result(reader, always: always || hasFailed, run)
+            failure = nil
+            return result.map { .success($0) }
+        } catch {
+            // It is run once more as soon as there is another state.
+            isStale = true
+            isChanged = true
+            rows = nil
+            let error = StoreError(error)
+            guard error != failure else { return nil }
+            failure = error
+            return .failure(error)
+        }
+    }
+
+    private func result(
+        _ reader: SnapshotReader, always: Bool, _ run: () -> QueryRun
     ) throws(QueryError) -> QueryResult? {
         let table = reader.snapshot.log.segments
         if let rows, !isStale, files.count <= Self.mostTables {
             keep(table)
+            guard always || isChanged else { return nil }
             return result(rows, reader)
         }
-        isStale = false
+        let run = run()
+        let old = isChanged ? nil : rows
         knownNames = reader.names.count
         if let watched, watched.nameCount != knownNames { watch = try run.watch() }
-        files = [table]
         guard let watched, watched.isIncremental, let live = try LiveRows(watched, run) else {
-            rows = nil
             let outcome = try run.rows()
-            let new = try ResultFingerprint(outcome, reader.names)
+            let new = try ResultFingerprint(
+                outcome, reader.names, isOrdered: run.ordersRows)
+            (rows, isStale, isChanged, files) = (nil, false, false, [])
             defer { fingerprint = new }
             guard always || new != fingerprint else { return nil }
             return result(outcome, reader)
         }
-        rows = live
-        let new = try ResultFingerprint(
-            QueryRows(items: live.rows.map(\.item), columns: watched.columns), reader.names)
-        defer { fingerprint = new }
-        guard always || new != fingerprint else { return nil }
+        let isSame = try old.map { (old) throws(QueryError) in
+            try live.say(old, reader.names)
+        }
+        (rows, isStale, files) = (live, false, [table])
+        guard always || isSame != true else { return nil }
         return result(live, reader)
     }
 
     private func result(_ rows: LiveRows, _ reader: SnapshotReader) -> QueryResult {
         fingerprint = nil
+        isChanged = false
         return result(
             QueryRows(items: rows.rows.map(\.item), columns: watched?.columns), reader)
     }
@@ -146,13 +177,16 @@ struct ResultFingerprint: Equatable {
     private let count: Int
     private let hash: Int
 
-    init(_ rows: QueryRows, _ names: NameTable) throws(QueryError) {
+    /// Where rows come in any order, another order says nothing else.
+    init(_ rows: QueryRows, _ names: NameTable, isOrdered: Bool) throws(QueryError) {
         count = rows.items.count
-        var hasher = Hasher()
+        var all = 0
         for item in rows.items {
-            // Texts, since values of different types can be equal.
-            hasher.combine(Value.object(try item.object(names)).json)
+            var hasher = Hasher()
+            if isOrdered { hasher.combine(all) }
+            Value.object(try item.object(names)).hashExactly(into: &hasher)
+            all = isOrdered ? hasher.finalize() : all &+ hasher.finalize()
         }
-        hash = hasher.finalize()
+        hash = all
     }
 }

@@ -54,6 +54,8 @@ public struct Observation: AsyncSequence, Sendable {
             } onCancel: {
                 observer.cancel()
             }
+            // Nothing comes behind an error.
+            if case .failure = outcome { observer.cancel() }
             return try outcome?.get()
         }
     }

@@ -8,7 +8,7 @@ import Synchronization
 public final class Observer: Sendable {
     /// What is observed.
     public let query: Query
-    let number: UInt64
+    package let number: UInt64
     private let state: Mutex<State>
     private let callback: Callback
     /// What is done to let go of an observer that was cancelled, and to have one called.
@@ -49,7 +49,12 @@ public final class Observer: Sendable {
         }
     }
 
-    init(_ query: Query, number: UInt64, _ callback: Callback, hub: ObserverHub) {
+    /// An observer that nobody calls: whoever drives a schedule by hand looks at its deliveries.
+    package convenience init(unattended query: Query, number: UInt64) {
+        self.init(query, number: number, .sequence, hub: nil)
+    }
+
+    init(_ query: Query, number: UInt64, _ callback: Callback, hub: ObserverHub?) {
         self.query = query
         self.number = number
         self.callback = callback
@@ -60,7 +65,9 @@ public final class Observer: Sendable {
     /// Whether nothing more will be delivered.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Stops the delivery: no call begins after this has returned. Further calls do nothing.
+    /// Stops the delivery: no call begins after this has returned.
+    ///
+    /// It waits for nobody, so a call that has begun by then goes on. Further calls do nothing.
     public func cancel() {
         guard end() else { return }
         hub.hub?.remove(self)

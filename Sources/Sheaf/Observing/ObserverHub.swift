@@ -10,7 +10,7 @@ final class ObserverHub: Sendable {
         var hasPublished = false
         var isStopping = false
         var hasThread = false
-        var arrivals: [Arrival] = []
+        var arrivals: [Newcomer] = []
         var departures: [UInt64] = []
 
         var isIdle: Bool {
@@ -28,21 +28,12 @@ final class ObserverHub: Sendable {
         }
     }
 
-    /// An observer that has not been told anything yet.
-    private struct Arrival: Sendable {
-        let observer: Observer
-        let statement: Statement
-        let arguments: [String: Value]
-        let missedThrough: CommitID
-    }
-
     let courier = Courier()
     private let queries: QueryEngine
     private let wishes = Monitor(Wishes())
     private let observers = Mutex<[UInt64: Observer]>([:])
     private let thread = Mutex<Thread?>(nil)
     private let numbers = Atomic<UInt64>(0)
-    private let failures = Atomic<Int>(0)
 
     /// So often it is looked after callbacks that do not return.
     private static let helpNanoseconds: UInt64 = 5_000_000
@@ -56,11 +47,12 @@ final class ObserverHub: Sendable {
         observers.withLock { $0.values.sorted { $0.number < $1.number } }
     }
 
-    /// How many callbacks have thrown.
-    var failureCount: Int { failures.load(ordering: .relaxed) }
-
+    /// Counts what a callback has thrown.
     func note(_ error: any Error, of observer: Observer) {
-        failures.add(1, ordering: .relaxed)
+        queries.noteObserverFailure()
+        queries.log?.write(
+            .error, "an observer has failed: \(error)",
+            ["observer": "\(observer.number)", "query": RedactedText.of(observer.query.text)])
     }
 
     // MARK: Observers
@@ -89,9 +81,8 @@ final class ObserverHub: Sendable {
         let number = numbers.add(1, ordering: .relaxed).newValue
         let observer = Observer(query, number: number, callback, hub: self)
         observers.withLock { $0[number] = observer }
-        let arrival = Arrival(
-            observer: observer, statement: statement, arguments: values,
-            missedThrough: try documents.wantFeed())
+        let arrival = Newcomer(
+            observer, statement, values, missedThrough: try documents.wantFeed())
         let needsThread = try wishes.withLock { wishes throws(StoreError) in
             guard !wishes.isStopping else { throw .closed }
             wishes.arrivals.append(arrival)
@@ -170,27 +161,12 @@ final class ObserverHub: Sendable {
         var deliveries: [ObserverSchedule.Delivery] = []
         schedule.remove(wishes.departures)
         if wishes.hasPublished || !wishes.arrivals.isEmpty {
-            let reader = queries.reader(queries.parameters)
-            let changes = queries.documents.takeFeed(through: reader.snapshot.log.commit)
-            deliveries += schedule.take(changes, reader)
-            deliveries += schedule.add(arrivals(wishes.arrivals, reader), reader)
+            deliveries += schedule.look(adding: wishes.arrivals)
         }
         deliveries += schedule.tick(Clock.system.monotonicNanoseconds()) {
             queries.reader(queries.parameters)
         }
         return deliveries
-    }
-
-    private func arrivals(_ arrivals: [Arrival], _ reader: SnapshotReader) -> [LiveResult] {
-        arrivals.compactMap { arrival in
-            guard !arrival.observer.isCancelled else { return nil }
-            let run = queries.run(
-                arrival.statement, arrival.arguments, queries.parameters, on: reader)
-            guard let watch = try? run.watch() else { return nil }
-            let live = LiveResult(arrival.observer, arrival.statement, arrival.arguments, watch)
-            live.missedThrough = arrival.missedThrough
-            return live
-        }
     }
 
     private func deliver(_ deliveries: [ObserverSchedule.Delivery]) {

@@ -40,7 +40,7 @@ struct ObserverIndex {
             let name = Array(collection.utf8)
             Self.forEachPlace(
                 of: watched, in: &collections[name, default: Watchers()], body)
-        case .collections(let names):
+        case .collections(let names, _):
             for name in Set(names.map { Array($0.utf8) }) {
                 body(&collections[name, default: Watchers()].others)
             }

@@ -1,17 +1,45 @@
-import SheafDocument
-import SheafQuery
-import SheafStorage
+package import SheafDocument
+package import SheafQuery
+package import SheafStorage
+
+/// An observer that has not been told anything yet.
+package struct Newcomer: Sendable {
+    package let observer: Observer
+    let statement: Statement
+    let arguments: [String: Value]
+    let missedThrough: CommitID
+
+    /// Somebody who may have missed what changed up to a commit.
+    package init(
+        _ observer: Observer, _ statement: Statement, _ arguments: [String: Value],
+        missedThrough: CommitID
+    ) {
+        self.observer = observer
+        self.statement = statement
+        self.arguments = arguments
+        self.missedThrough = missedThrough
+    }
+}
 
 /// Decides who hears what: it is told of new observers, of commits and of time, and returns results.
 ///
 /// One thread works on it; it has no lock, and calls nobody.
-struct ObserverSchedule {
+package struct ObserverSchedule {
     /// A result for somebody.
-    struct Delivery {
-        let observer: Observer
-        let outcome: Observer.Outcome
+    package struct Delivery {
+        package let observer: Observer
+        package let outcome: Result<QueryResult, StoreError>
     }
 
+    /// How results were come to.
+    package struct Tally {
+        /// Those that changes of documents have changed.
+        package fileprivate(set) var maintained = 0
+        /// Those for which a statement was run.
+        package fileprivate(set) var rerun = 0
+    }
+
+    package private(set) var tally = Tally()
     private let queries: QueryEngine
     private var index = ObserverIndex()
     private var lives: [UInt64: LiveResult] = [:]
@@ -19,11 +47,13 @@ struct ObserverSchedule {
     private var systemLives: [LiveResult] = []
     /// Those who may have missed something before they began.
     private var late: [LiveResult] = []
+    /// Those whose statements could not be run: another state may be another thing.
+    private var failing: [LiveResult] = []
     /// The files of the state that was looked at last.
     private var table: SegmentTable?
     private var nextTick: UInt64?
 
-    init(_ queries: QueryEngine) {
+    package init(_ queries: QueryEngine) {
         self.queries = queries
     }
 
@@ -34,8 +64,22 @@ struct ObserverSchedule {
 
     // MARK: Events
 
+    /// Takes in what is durable by now, and then those who came.
+    package mutating func look(adding newcomers: [Newcomer] = []) -> [Delivery] {
+        let reader = queries.reader()
+        let changes = queries.documents.takeFeed(through: reader.snapshot.log.commit)
+        return take(changes, reader) + add(newcomers, reader)
+    }
+
     /// Adds observers, and returns their first results.
-    mutating func add(_ new: [LiveResult], _ reader: SnapshotReader) -> [Delivery] {
+    private mutating func add(_ newcomers: [Newcomer], _ reader: SnapshotReader) -> [Delivery] {
+        var new: [LiveResult] = []
+        for newcomer in newcomers where !newcomer.observer.isCancelled {
+            let run = queries.run(newcomer.statement, newcomer.arguments, on: reader)
+            // Where an index that it needs was dropped since, it fails, and may be run later.
+            let watch = (try? run.watch()) ?? run.watchOfAll
+            new.append(LiveResult(newcomer, watch))
+        }
         for live in new {
             lives[live.observer.number] = live
             index.add(live)
@@ -46,18 +90,21 @@ struct ObserverSchedule {
     }
 
     /// Forgets observers.
-    mutating func remove(_ numbers: [UInt64]) {
+    package mutating func remove(_ numbers: [UInt64]) {
         for number in numbers {
             guard let live = lives.removeValue(forKey: number) else { continue }
             index.remove(live)
             systemLives.removeAll { $0 === live }
             late.removeAll { $0 === live }
+            failing.removeAll { $0 === live }
         }
         if systemLives.isEmpty { nextTick = nil }
     }
 
     /// Takes in what commits have changed up to the state of a reader; returns what came of it.
-    mutating func take(_ changes: [CommitFeed.Change], _ reader: SnapshotReader) -> [Delivery] {
+    private mutating func take(
+        _ changes: [CommitFeed.Change], _ reader: SnapshotReader
+    ) -> [Delivery] {
         var concerned: [LiveResult] = []
         func list(_ live: LiveResult) {
             guard !live.isListed else { return }
@@ -71,6 +118,7 @@ struct ObserverSchedule {
             list(live)
         }
         late.removeAll { $0.missedThrough <= commit }
+        for live in failing { list(live) }
         noteFiles(reader, list)
         return results(concerned, reader)
     }
@@ -130,19 +178,18 @@ struct ObserverSchedule {
         var deliveries: [Delivery] = []
         for live in lives {
             live.isListed = false
-            do throws(QueryError) {
-                let run = queries.run(
+            let hadFailed = live.failure != nil
+            var hasRun = false
+            let outcome = live.outcome(reader, always: always) {
+                hasRun = true
+                return queries.run(
                     live.statement, live.arguments, queries.parameters, on: reader)
-                let result = try live.result(of: run, reader, always: always)
-                if let result {
-                    deliveries.append(
-                        Delivery(observer: live.observer, outcome: .success(result)))
-                }
-            } catch {
-                live.isStale = true
-                deliveries.append(
-                    Delivery(observer: live.observer, outcome: .failure(StoreError(error))))
             }
+            if hasRun { tally.rerun += 1 } else { tally.maintained += 1 }
+            if live.failure != nil, !hadFailed { failing.append(live) }
+            if live.failure == nil, hadFailed { failing.removeAll { $0 === live } }
+            guard let outcome else { continue }
+            deliveries.append(Delivery(observer: live.observer, outcome: outcome))
         }
         return deliveries
     }

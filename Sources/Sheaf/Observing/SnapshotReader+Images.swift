@@ -19,7 +19,7 @@ extension SnapshotReader {
         _ change: CommitFeed.Change, _ after: ScannedDocument?, _ body: (DocumentImages) -> Void
     ) {
         guard let before = change.before else {
-            return body(DocumentImages(before: nil, after: after))
+            return body(DocumentImages(before: nil, after: after, names))
         }
         change.key.span.withUnsafeBytes { key in
             let id = UnsafeRawBufferPointer(rebasing: key.dropFirst(StoreKey.documentPrefixLength))
@@ -28,7 +28,7 @@ extension SnapshotReader {
                 let document = fields.map {
                     ScannedDocument($0, id: id, place: 0, isLasting: false)
                 }
-                body(DocumentImages(before: document, after: after))
+                body(DocumentImages(before: document, after: after, names))
             }
         }
     }

@@ -1,10 +1,10 @@
 import SheafDocument
-import SheafQuery
+package import SheafQuery
 
 /// Statements in transactions of several.
 extension QueryEngine {
     /// Runs a statement in a transaction that writes; one that fails has done nothing.
-    func execute(
+    package func execute(
         _ query: Query, _ arguments: QueryArguments, in transaction: inout DocumentTransaction
     ) throws(QueryError) -> QueryOutcome {
         let statement = try statement(query)

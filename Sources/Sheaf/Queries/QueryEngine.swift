@@ -86,6 +86,11 @@ package final class QueryEngine: Sendable {
         }
     }
 
+    /// Notes that the callback of an observer has thrown, or there was no result for it.
+    func noteObserverFailure() {
+        requests.noteObserverFailure()
+    }
+
     /// Runs a statement as a transaction of its own.
     package func execute(
         _ query: Query, _ arguments: QueryArguments, _ sink: CommitSink
@@ -110,20 +115,28 @@ package final class QueryEngine: Sendable {
             nanoseconds: options.clock.monotonicNanoseconds())
         do throws(QueryError) {
             let outcome = try body()
-            end(number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
+            end(statement, number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
             return outcome
         } catch {
             let error = error.wantingIndexes(of: source.snapshot(), source.linkFailure)
-            end(number, 0, 0, error.message)
+            end(statement, number, 0, 0, error.message)
             throw error
         }
     }
 
-    private func end(_ number: UInt64, _ rows: Int, _ mutations: Int, _ error: String?) {
-        requests.end(
+    private func end(
+        _ statement: Statement, _ number: UInt64, _ rows: Int, _ mutations: Int, _ error: String?
+    ) {
+        let parameters = parameters.values
+        let nanoseconds = requests.end(
             number, nanoseconds: options.clock.monotonicNanoseconds(), rows: rows,
-            mutations: mutations, error: error,
-            keeping: shared.withLock { $0.values.requestHistorySize })
+            mutations: mutations, error: error, keeping: parameters.requestHistorySize)
+        guard let log, parameters.slowSeconds > 0,
+            nanoseconds / 1_000_000_000 >= parameters.slowSeconds
+        else { return }
+        log.write(
+            .warning, "a statement took \(nanoseconds / 1_000_000) ms",
+            ["statement": RedactedText.of(statement.text), "rows": "\(rows)"])
     }
 
     private func run(
@@ -242,6 +255,8 @@ package final class QueryEngine: Sendable {
         in transaction: inout DocumentTransaction
     ) throws(QueryError) -> QueryOutcome {
         transaction.maximumLength = parameters.values.hardSizeLimit
+        if log != nil { transaction.remarkableLength = parameters.values.softSizeLimit }
+        defer { tell(of: &transaction) }
         let reader = transaction.reader(parameters.collections, storeNumber: number)
         let (plan, run) = try plan(statement, arguments, parameters, on: reader)
         // All is known that is to be done.
@@ -261,6 +276,19 @@ package final class QueryEngine: Sendable {
         let rows = try run?.returned(returned, by: plan, changing: ids.count)
         return QueryOutcome(
             rows: rows ?? QueryRows(), reader: reader, mutatedIDs: ids, commit: nil)
+    }
+
+    /// Tells people of documents that have become large.
+    private func tell(of transaction: inout DocumentTransaction) {
+        guard !transaction.remarkable.isEmpty else { return }
+        for document in transaction.remarkable {
+            log?.write(
+                .warning,
+                "a document has \(document.length) bytes, more than "
+                    + "document_size_soft_limit_bytes, which is \(transaction.remarkableLength)",
+                ["collection": document.collection, "id": document.id.json])
+        }
+        transaction.remarkable = []
     }
 
     /// Does what a statement does with one document, and says where in it that fails.

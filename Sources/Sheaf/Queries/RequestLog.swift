@@ -22,6 +22,7 @@ final class RequestLog: Sendable {
         var finished: [Request] = []
         var failures = 0
         var parsings = 0
+        var observerFailures = 0
         var rows = 0
         var mutations = 0
         var nanoseconds: UInt64 = 0
@@ -35,6 +36,11 @@ final class RequestLog: Sendable {
     /// Notes that a text is parsed, which is not known from before.
     func noteParsing() {
         state.withLock { $0.parsings += 1 }
+    }
+
+    /// Notes that the callback of an observer has thrown, or there was no result for it.
+    func noteObserverFailure() {
+        state.withLock { $0.observerFailures += 1 }
     }
 
     /// Notes that a statement begins; returns its number.
@@ -53,14 +59,15 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// Notes what became of a statement, and keeps so many of the last ones.
+    /// Notes what became of a statement, and keeps so many of the last ones; returns how long it took.
+    @discardableResult
     func end(
         _ number: UInt64, nanoseconds: UInt64, rows: Int, mutations: Int, error: String?,
         keeping count: Int
-    ) {
+    ) -> UInt64 {
         state.withLock { state in
             guard let place = state.running.lastIndex(where: { $0.number == number }) else {
-                return
+                return 0
             }
             var request = state.running.remove(at: place)
             request.nanoseconds = nanoseconds &- request.startNanoseconds
@@ -76,6 +83,7 @@ final class RequestLog: Sendable {
             if !isUnlimited, state.finished.count > most {
                 state.finished.removeFirst(state.finished.count - count)
             }
+            return request.nanoseconds
         }
     }
 
@@ -109,6 +117,7 @@ final class RequestLog: Sendable {
                 ("request_nanoseconds", Int64(clamping: state.nanoseconds)),
                 ("rows_returned", Int64(clamping: state.rows)),
                 ("statements_parsed", Int64(clamping: state.parsings)),
+                ("observers_failed", Int64(clamping: state.observerFailures)),
                 ("documents_mutated", Int64(clamping: state.mutations)),
             ]
         }

@@ -3,8 +3,7 @@ package import SheafQuery
 
 /// What ALTER SYSTEM sets and SHOW shows; nothing of it is kept when the store is closed.
 ///
-/// Strict mode, the hard size limit, the default directives and the size of the request history are
-/// read so far. The others are kept for what comes: observers, transactions, peers, and a log.
+/// Those about subscriptions and sync scopes are kept for the peers to come.
 package struct SystemParameters: Sendable {
     /// What a parameter can be.
     private enum Kind: Sendable {
@@ -57,6 +56,10 @@ package struct SystemParameters: Sendable {
     private(set) var timeoutSeconds: Int64 = 0
     private(set) var slowSeconds: Int64 = 0
     private(set) var softSizeLimit = Int.max
+    private(set) var reapsTombstones = true
+    private(set) var tombstoneMilliseconds: UInt64 = 0
+    private(set) var reapingDays: Int64 = 1
+    private(set) var reapingBatch = 1
     private(set) var transactionRhythm = TransactionWatch.Rhythm()
     /// How often those are told who observe a system collection.
     private(set) var systemRefreshMilliseconds = Int.max
@@ -74,6 +77,12 @@ package struct SystemParameters: Sendable {
         timeoutSeconds = Int64(integer("dql_request_timeout_seconds"))
         slowSeconds = Int64(integer("dql_slow_request_warn_seconds"))
         softSizeLimit = integer("document_size_soft_limit_bytes")
+        reapsTombstones = (try? value("tombstone_ttl_enabled")) == .bool(true)
+        // A million years are for ever, too.
+        tombstoneMilliseconds =
+            UInt64(min(integer("tombstone_ttl_hours"), 8_766_000_000)) * 3_600_000
+        reapingDays = Int64(integer("days_between_reaping"))
+        reapingBatch = integer("tombstone_reap_batch_size")
         transactionRhythm = TransactionWatch.Rhythm(
             firstMilliseconds: UInt64(integer("transaction_duration_before_logging_ms")),
             nextMilliseconds: UInt64(integer("transaction_trace_interval_ms")))

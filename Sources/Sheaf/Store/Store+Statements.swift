@@ -18,13 +18,17 @@ extension Store {
     ) async throws -> QueryResult {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
         let (statement, values) = try prepare(query, arguments)
-        switch statement.kind {
-        case .reading, .system, .advising(isProvisioning: false):
-            return try read(statement, values)
-        case .writing:
-            return try await write(statement, values)
-        case .createIndex, .dropIndex, .advising(isProvisioning: true):
-            return try await changeIndexes(statement, values)
+        do {
+            switch statement.kind {
+            case .reading, .system, .advising(isProvisioning: false):
+                return try read(statement, values)
+            case .writing:
+                return try await write(statement, values)
+            case .createIndex, .dropIndex, .advising(isProvisioning: true):
+                return try await changeIndexes(statement, values)
+            }
+        } catch let error as StoreError where error.reason == .cancelled {
+            throw CancellationError()
         }
     }
 
@@ -84,6 +88,7 @@ extension Store {
         of outcome: QueryOutcome
     ) async throws -> QueryResult {
         if let commit = outcome.commit { try await reachDurability(of: commit) }
+        reapIfDue()
         return QueryResult(outcome, commit: CommitCell(outcome.commit))
     }
 

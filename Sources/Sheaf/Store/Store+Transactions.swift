@@ -54,6 +54,7 @@ extension Store {
         if let commit {
             try await reachDurability(of: commit)
             transaction.note(commit)
+            reapIfDue()
         }
         return result
     }
@@ -64,7 +65,11 @@ extension Store {
         _ body: nonisolated(nonsending) (Transaction) async throws -> Result,
         _ completion: (Result) -> TransactionCompletion
     ) async throws -> (Result, CommitID?) {
-        defer { leave(.transaction) }
+        watchman?.begin(transaction.info)
+        defer {
+            watchman?.end(transaction.info)
+            leave(.transaction)
+        }
         do {
             let result = try await Transaction.$current.withValue(transaction) {
                 try await body(transaction)

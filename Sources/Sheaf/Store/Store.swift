@@ -18,6 +18,9 @@ public final class Store: Sendable {
     private let backing: Backing
     /// Who is told of changes.
     let hub: ObserverHub
+    /// Who looks after long transactions, where somebody hears of them.
+    let watchman: Watchman?
+    let reaping = ReapingClock()
     /// Who may write.
     let gate = Mutex(WriteGate())
     /// The numbers of those who wait at the gate, and of transactions.
@@ -42,11 +45,16 @@ public final class Store: Sendable {
         self.backing = backing
         do throws(QueryError) {
             switch backing {
-            case .log(let log): queries = try QueryEngine(opening: log.engine)
+            case .log(let log): queries = try QueryEngine(opening: log.engine, log: options.log)
             case .reader(let reader):
-                queries = try QueryEngine(reading: reader, options: options.log)
+                queries = try QueryEngine(
+                    reading: reader, options: options.logStore, log: options.log)
             }
+            let queries = queries
             hub = ObserverHub(queries)
+            watchman = options.log.map { log in
+                Watchman(log) { queries.parameters.values.transactionRhythm }
+            }
         } catch {
             backing.abandon()
             throw StoreError(error)
@@ -55,6 +63,7 @@ public final class Store: Sendable {
 
     deinit {
         hub.stop()
+        watchman?.stop()
     }
 
     /// Opens the store in the directory at `path`, or makes one where there is none, unless it is only
@@ -68,7 +77,7 @@ public final class Store: Sendable {
         try await open(options) { () throws(StorageError) in
             options.isReadOnly
                 ? .reader(try LogReader.open(at: path))
-                : .log(try LogStore.open(at: path, options: options.log))
+                : .log(try LogStore.open(at: path, options: options.logStore))
         }
     }
 
@@ -78,7 +87,7 @@ public final class Store: Sendable {
         options: StoreOptions = StoreOptions()
     ) async throws -> Store {
         try await open(options) { () throws(StorageError) in
-            .log(try LogStore(volume: MemoryVolume(), options: options.log))
+            .log(try LogStore(volume: MemoryVolume(), options: options.logStore))
         }
     }
 
@@ -88,8 +97,19 @@ public final class Store: Sendable {
         try await onThread("sheaf-open") { () throws(StoreError) in
             let backing: Backing
             do throws(StorageError) { backing = try open() } catch { throw StoreError(error) }
-            return try Store(backing, options)
+            let store = try Store(backing, options)
+            store.noteOpening()
+            return store
         }
+    }
+
+    private func noteOpening() {
+        guard let log = queries.log else { return }
+        log.write(.info, "the store is open", ["commit": "\(queries.snapshot().log.commit)"])
+        guard let failure = queries.source.linkFailure else { return }
+        log.write(
+            .error, "the store has no indexes, for a document is damaged",
+            ["reason": "\(failure)"])
     }
 
     /// Whether nothing can be changed.
@@ -121,10 +141,12 @@ public final class Store: Sendable {
         guard await beginClosing() else { return }
         isClosed.store(true, ordering: .releasing)
         await waitUntilIdle()
-        let (backing, hub) = (backing, hub)
+        let (backing, hub, watchman, queries) = (backing, hub, watchman, queries)
         defer { endClosing() }
         try await Self.onThread("sheaf-close") { () throws(StoreError) in
             hub.stop()
+            watchman?.stop()
+            queries.log?.write(.info, "the store is being closed")
             do throws(StorageError) { try backing.close() } catch { throw StoreError(error) }
         }
     }

@@ -22,12 +22,18 @@ public struct StoreOptions: Sendable {
     /// stay as they are when it is opened. There has to be one.
     public var isReadOnly = false
 
-    public init(durability: Durability = .full, isReadOnly: Bool = false) {
+    /// Where the store writes what people should know; nowhere, by default.
+    public var log: StoreLog?
+
+    public init(
+        durability: Durability = .full, isReadOnly: Bool = false, log: StoreLog? = nil
+    ) {
         self.durability = durability
         self.isReadOnly = isReadOnly
+        self.log = log
     }
 
-    var log: LogStoreOptions {
+    var logStore: LogStoreOptions {
         var options = storage
         switch durability {
         case .full: options.durability = .full

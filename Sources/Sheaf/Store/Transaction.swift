@@ -18,6 +18,12 @@ public struct TransactionInfo: Hashable, Sendable {
     /// What it is for, in messages.
     public let hint: String?
     public let isReadOnly: Bool
+
+    package init(id: String, hint: String?, isReadOnly: Bool) {
+        self.id = id
+        self.hint = hint
+        self.isReadOnly = isReadOnly
+    }
 }
 
 /// Several statements on one state, which become one commit.
@@ -64,7 +70,11 @@ public final class Transaction: Sendable {
         _ query: Query, _ arguments: QueryArguments = QueryArguments()
     ) async throws -> QueryResult {
         try Task.checkCancellation()
-        return try run(query, arguments)
+        do throws(StoreError) {
+            return try run(query, arguments)
+        } catch where error.reason == .cancelled {
+            throw CancellationError()
+        }
     }
 
     /// Runs a statement, without a moment in which anything else could run.

@@ -1,5 +1,5 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 
 /// A row of a result that is kept up to date.
 package struct LiveRow {
@@ -13,17 +13,6 @@ package struct LiveRow {
         self.item = item
         self.keys = keys
         self.id = id
-    }
-}
-
-/// What became of one document between two states.
-package struct DocumentImages {
-    package let before: ScannedDocument?
-    package let after: ScannedDocument?
-
-    package init(before: ScannedDocument?, after: ScannedDocument?) {
-        self.before = before
-        self.after = after
     }
 }
 
@@ -92,6 +81,8 @@ package struct LiveRows {
             rows.remove(at: old)
             return .changed
         }
+        // The bytes of before stay, which say the same.
+        if old != nil, watched.isPlain, images.sayTheSame { return .none }
         let row = try watched.row(after)
         if let old {
             let previous = rows[old]
@@ -99,7 +90,7 @@ package struct LiveRows {
                 return move(row, from: old, watched)
             }
             rows[old] = row
-            return .changed
+            return previous.item.isComputed(like: row.item) ? .none : .changed
         }
         let (index, _) = place(of: row.keys, after.id, watched.isDescending)
         if let limit = watched.limit, rows.count >= limit {
@@ -108,6 +99,15 @@ package struct LiveRows {
         }
         rows.insert(row, at: index)
         return .changed
+    }
+
+    /// Whether rows say what others said, which are of another state.
+    package func say(_ others: LiveRows, _ names: NameTable) throws(QueryError) -> Bool {
+        guard rows.count == others.rows.count else { return false }
+        for (row, other) in zip(rows, others.rows) {
+            guard try row.item.says(other.item, names) else { return false }
+        }
+        return true
     }
 
     private mutating func move(

@@ -79,8 +79,8 @@ extension Value {
         }
     }
 
-    /// Whether a small value is the same, and not only equal, as 1 is to 1.0.
-    fileprivate func isIdentical(to other: Value) -> Bool {
+    /// Whether a value is the same, and not only equal, as 1 is to 1.0.
+    func isIdentical(to other: Value) -> Bool {
         switch (self, other) {
         case (.null, .null): true
         case (.bool(let left), .bool(let right)): left == right
@@ -88,6 +88,13 @@ extension Value {
         case (.float(let left), .float(let right)): left.bitPattern == right.bitPattern
         case (.string(let left), .string(let right)): left.isSpelled(right)
         case (.bytes(let left), .bytes(let right)): left == right
+        case (.array(let left), .array(let right)):
+            left.count == right.count && zip(left, right).allSatisfy { $0.isIdentical(to: $1) }
+        case (.object(let left), .object(let right)):
+            left.count == right.count
+                && zip(left, right).allSatisfy {
+                    $0.name.isSpelled($1.name) && $0.value.isIdentical(to: $1.value)
+                }
         default: false
         }
     }

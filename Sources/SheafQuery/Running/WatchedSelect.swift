@@ -32,6 +32,8 @@ package final class WatchedSelect {
     private let order: [SortTerm]
     private let projection: Projection
     private let types: [FieldTypes]
+    /// Whether documents are seen as they are, and not by declared types.
+    package let isPlain: Bool
     private let isLazy: Bool
     private let frame: Frame
 
@@ -51,7 +53,8 @@ package final class WatchedSelect {
         columns = output.projection.columnNames
         types = planner.compiler.scope.members.map(\.types)
         nameCount = planner.environment.store.names.count
-        if case .document = projection { isLazy = types[0].isPlain } else { isLazy = false }
+        isPlain = types[0].isPlain
+        if case .document = projection { isLazy = isPlain } else { isLazy = false }
         frame = Frame(
             sourceCount: 1, variableCount: planner.compiler.scope.variableCount,
             names: planner.environment.store.names, context: planner.environment.context)
@@ -98,13 +101,26 @@ package final class WatchedSelect {
 package enum Watch {
     /// The documents of one collection.
     case select(WatchedSelect, collection: String)
-    /// Whatever changes in some collections.
-    case collections([String])
+    /// Whatever changes in some collections, or in what is seen of their documents without types.
+    case collections([String], isPlain: Bool)
     /// What no commit tells of: somebody has to look from time to time.
     case system
 }
 
 extension QueryRun {
+    /// Whether the statement says in which order its rows come.
+    package var ordersRows: Bool {
+        guard case .select(let select) = statement.body else { return false }
+        return !select.ordering.terms.isEmpty
+    }
+
+    /// What somebody has to look at who waits for a statement that cannot be run to be run.
+    package var watchOfAll: Watch {
+        guard case .select(let select) = statement.body else { return .system }
+        let sources = [select.source] + select.joins.map(\.source)
+        return .collections(sources.map(\.name.text), isPlain: false)
+    }
+
     /// What somebody has to look at who keeps the result of a SELECT up to date.
     package func watch() throws(QueryError) -> Watch {
         guard case .select(let select) = statement.body else {
@@ -120,8 +136,9 @@ extension QueryRun {
         }
         let planner = SelectPlanner(select, environment)
         guard let watched = try planner.watched() else {
-            _ = try SelectPlanner(select, environment).plan()
-            return .collections(sources.map(\.name.text))
+            let plan = try SelectPlanner(select, environment).plan()
+            return .collections(
+                sources.map(\.name.text), isPlain: plan.sources.allSatisfy(\.types.isPlain))
         }
         return .select(watched, collection: select.source.name.text)
     }

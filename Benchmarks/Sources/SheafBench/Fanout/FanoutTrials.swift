@@ -1,0 +1,107 @@
+import BenchHarness
+import Glibc
+import Sheaf
+
+/// One change after the other, of which some observers hear.
+final class FanoutTrial: Trial {
+    private let store: FanoutStore
+    private let changes: Int
+    /// The documents that are changed in turn.
+    private let documents: Int
+    private let concerned: Int
+    private var mileage = 0
+
+    private init(_ store: FanoutStore, changes: Int, documents: Int, concerned: Int) {
+        self.store = store
+        self.changes = changes
+        self.documents = documents
+        self.concerned = concerned
+    }
+
+    /// Observers of one document each, all of other ones.
+    static func points(_ stage: Stage, observers: Int) async throws -> FanoutTrial {
+        let store = try await FanoutStore(documents: 10_000)
+        try await store.observe(
+            (0..<observers).map { ("SELECT * FROM cars WHERE _id = :id", ["id": $0]) })
+        return FanoutTrial(
+            store, changes: stage.scale.pick(4_000, quick: 400), documents: 1, concerned: 1)
+    }
+
+    /// An observer of a thousand documents in their order.
+    static func range(_ stage: Stage) async throws -> FanoutTrial {
+        let store = try await FanoutStore(documents: 10_000)
+        try await store.observe([
+            ("SELECT * FROM cars WHERE n >= 0 AND n < :end ORDER BY n", ["end": 1_000])
+        ])
+        return FanoutTrial(
+            store, changes: stage.scale.pick(4_000, quick: 400), documents: 1_000, concerned: 1)
+    }
+
+    /// Microseconds from the call that writes to the callback, in the middle.
+    func run(round: Int) async throws -> Sample {
+        var latencies: [UInt64] = []
+        for _ in 0..<changes {
+            mileage += 1
+            latencies.append(
+                try await store.change(
+                    mileage % documents, to: mileage, heardBy: concerned))
+        }
+        return Sample(FanoutTrial.median(latencies), latencies: latencies)
+    }
+
+    func finish() {}
+
+    /// In microseconds.
+    static func median(_ nanoseconds: [UInt64]) -> Double {
+        Double(nanoseconds.sorted()[nanoseconds.count / 2]) / 1_000
+    }
+}
+
+/// Changes that concern one observer, beside changes that concern very many.
+final class FanoutAllTrial: Trial {
+    private static let observers = 1_000
+    private let (one, many): (FanoutStore, FanoutStore)
+    private let changes: Int
+    private var mileage = 0
+
+    init(_ stage: Stage) async throws {
+        changes = stage.scale.pick(400, quick: 40)
+        (one, many) = (try await FanoutStore(documents: 100), try await FanoutStore(documents: 100))
+        try await one.observe([("SELECT * FROM cars WHERE _id = :id", ["id": 7])])
+        try await many.observe(
+            (0..<Self.observers).map { _ in ("SELECT * FROM cars WHERE _id = :id", ["id": 7]) })
+    }
+
+    /// Microseconds that each observer but the first adds.
+    func run(round: Int) async throws -> Sample {
+        var (alone, together): ([UInt64], [UInt64]) = ([], [])
+        for _ in 0..<changes {
+            mileage += 1
+            alone.append(try await one.change(7, to: mileage, heardBy: 1))
+            together.append(try await many.change(7, to: mileage, heardBy: Self.observers))
+        }
+        let difference = FanoutTrial.median(together) - FanoutTrial.median(alone)
+        return Sample(difference / Double(Self.observers - 1))
+    }
+
+    func finish() {}
+}
+
+/// What observers take of the memory.
+final class FanoutBytesTrial: Trial {
+    private static let observers = 10_000
+
+    /// Bytes an observer.
+    func run(round: Int) async throws -> Sample {
+        let store = try await FanoutStore(documents: 10_000)
+        try await store.observe([("SELECT * FROM cars WHERE _id = :id", ["id": 0])])
+        let before = mallinfo2().uordblks
+        try await store.observe(
+            (0..<Self.observers).map { ("SELECT * FROM cars WHERE _id = :id", ["id": $0]) })
+        let bytes = mallinfo2().uordblks - before
+        try await store.close()
+        return Sample(Double(bytes) / Double(Self.observers))
+    }
+
+    func finish() {}
+}

@@ -1,0 +1,50 @@
+import SheafBytes
+package import SheafDocument
+
+/// What became of one document between two states.
+///
+/// It is shown to many, and compares the two once.
+package final class DocumentImages {
+    package let before: ScannedDocument?
+    package let after: ScannedDocument?
+    private let names: NameTable
+
+    /// Whether the document says what it said, as far as it is seen without types.
+    package private(set) lazy var sayTheSame = compare()
+
+    package init(before: ScannedDocument?, after: ScannedDocument?, _ names: NameTable) {
+        self.before = before
+        self.after = after
+        self.names = names
+    }
+
+    private func compare() -> Bool {
+        guard let before, let after else { return before == nil && after == nil }
+        return (try? ResultItem(before).says(ResultItem(after), names)) ?? false
+    }
+}
+
+extension ResultItem {
+    fileprivate init(_ document: ScannedDocument) {
+        self.init(
+            content: .stored(fields: document.fields, id: document.id, place: document.place))
+    }
+
+    /// Whether two rows say the same, also by the types of their values.
+    func says(_ other: ResultItem, _ names: NameTable) throws(QueryError) -> Bool {
+        if case .stored(_, _, let place) = content, case .stored(_, _, place) = other.content,
+            place != 0
+        {
+            return true
+        }
+        return Value.object(try object(names)).isIdentical(to: .object(try other.object(names)))
+    }
+
+    /// Whether two rows were computed, and are the same.
+    func isComputed(like other: ResultItem) -> Bool {
+        guard case .object(let object) = content, case .object(let other) = other.content else {
+            return false
+        }
+        return Value.object(object).isIdentical(to: .object(other))
+    }
+}

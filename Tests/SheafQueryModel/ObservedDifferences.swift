@@ -1,0 +1,120 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafTestSupport
+
+/// Lives of stores in which observers are told of random commits, and each is held at every quiet
+/// point against the naive evaluator.
+package struct ObservedDifferences {
+    package struct Tally {
+        package internal(set) var lives = 0
+        package internal(set) var observers = 0
+        package internal(set) var commits = 0
+        /// Last results that were compared.
+        package internal(set) var pairs = 0
+        package internal(set) var deliveries = 0
+        /// Results that came of changes, and those for which a statement was run again.
+        package internal(set) var maintained = 0
+        package internal(set) var rerun = 0
+    }
+
+    package private(set) var tally = Tally()
+    private let seed: UInt64
+    private static let stepCount = 24
+
+    package init(seed: UInt64) {
+        self.seed = seed
+    }
+
+    /// Goes on until so many results were compared; throws the first difference.
+    package mutating func run(pairs: Int) throws {
+        while tally.pairs < pairs {
+            try live(seed &+ UInt64(tally.lives))
+            tally.lives += 1
+        }
+    }
+
+    private mutating func live(_ seed: UInt64) throws {
+        let life = try QueryLife(seed: seed)
+        var random = SeededRandom(seed: seed, "observers")
+        var statements = ObservedStatements(seed: seed)
+        let observed = ObservedQueries(life)
+        let isLong = random.chance(1, in: 4)
+        for _ in 0..<6 { try write(statements.insert(isLong: isLong), life, "seed \(seed)") }
+        for step in 0..<Self.stepCount {
+            let context = "seed \(seed), step \(step)"
+            try come(&statements, observed, life, count: step == 0 ? 20 : random.below(4))
+            try change(&statements, &random, life, observed, isLong: isLong, context)
+            if step > 0, random.chance(1, in: 3),
+                let number = observed.numbers.randomElement(
+                    using: &random)
+            {
+                observed.cancel(number)
+            }
+            try life.flush()
+            try observed.look(context, isQuiet: true)
+            try observed.compare(context)
+            tally.pairs += observed.count
+        }
+        tally.deliveries += observed.deliveryCount
+        tally.maintained += observed.tally.maintained
+        tally.rerun += observed.tally.rerun
+    }
+
+    private mutating func come(
+        _ statements: inout ObservedStatements, _ observed: ObservedQueries, _ life: QueryLife,
+        count: Int
+    ) throws {
+        for _ in 0..<count {
+            let (select, arguments) = statements.select(indexes: life.indexes)
+            tally.observers += 1
+            try observed.observe(select, arguments)
+        }
+    }
+
+    // MARK: Changes
+
+    /// Some commits, which become durable together or apart.
+    private mutating func change(
+        _ statements: inout ObservedStatements, _ random: inout SeededRandom, _ life: QueryLife,
+        _ observed: ObservedQueries, isLong: Bool, _ context: String
+    ) throws {
+        for number in 0...random.below(3) {
+            switch random.below(20) {
+            case 0: try life.compact()
+            case 1: try life.store.writeCheckpoint()
+            case 2, 3: try makeIndex(&statements, life)
+            case 4, 5, 6:
+                try life.transaction(isKept: random.chance(4, in: 5)) {
+                    for _ in 0...random.below(4) {
+                        try write(statements.write(isLong: isLong), life, context)
+                    }
+                }
+            default: try write(statements.write(isLong: isLong), life, context)
+            }
+            tally.commits += 1
+            // Some see the state between, without what is not durable yet.
+            if number > 0, random.chance(1, in: 4) {
+                try observed.look(context, isQuiet: false)
+            }
+            if random.chance(1, in: 4) { try life.flush() }
+        }
+    }
+
+    private func write(
+        _ statement: (body: Statement.Body, arguments: [String: Value]), _ life: QueryLife,
+        _ context: String
+    ) throws {
+        _ = try life.compareWrite(statement.body, statement.arguments, context)
+    }
+
+    private func makeIndex(_ statements: inout ObservedStatements, _ life: QueryLife) throws {
+        let statement = Statement(
+            text: "", body: statements.index(), directives: [], parameters: [])
+        // An index of this name may be there with other fields.
+        do throws(QueryError) { try life.execute(statement.description) } catch {
+            guard error.reason == .meaning else { throw error }
+        }
+    }
+}

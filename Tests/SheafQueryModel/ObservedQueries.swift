@@ -1,0 +1,155 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafStorage
+
+/// The observers of a store whose schedule is driven by hand, and what each was told last.
+final class ObservedQueries {
+    /// Somebody who observes.
+    private struct Watcher {
+        let observer: Observer
+        let text: String
+        let statement: Statement
+        let arguments: [String: Value]
+        let began: CommitID
+        var last: Result<QueryResult, StoreError>?
+        var commit: Int64 = 0
+    }
+
+    private let life: QueryLife
+    private var schedule: ObserverSchedule
+    private var watchers: [UInt64: Watcher] = [:]
+    private var newcomers: [Newcomer] = []
+    private var lastNumber: UInt64 = 0
+    /// What the documents said at the last quiet point, and whether somebody has looked since.
+    private var shown: [String: [Value: Object]] = [:]
+    private var hasLookedBetween = false
+    private(set) var deliveryCount = 0
+
+    init(_ life: QueryLife) {
+        self.life = life
+        schedule = ObserverSchedule(life.queries)
+    }
+
+    var count: Int { watchers.count }
+    var numbers: [UInt64] { watchers.keys.sorted() }
+    /// How many results were made of changes, and how many by running statements again.
+    var tally: ObserverSchedule.Tally { schedule.tally }
+
+    /// Begins to observe a statement, if it can be observed.
+    func observe(_ select: Select, _ arguments: [String: Value]) throws {
+        let text = Statement(
+            text: "", body: .select(select), directives: [], parameters: []
+        ).description
+        let query = Query(verbatim: text)
+        let statement = try life.queries.statement(query)
+        lastNumber += 1
+        let observer = Observer(unattended: query, number: lastNumber)
+        let missed = life.queries.documents.wantFeed()
+        newcomers.append(Newcomer(observer, statement, arguments, missedThrough: missed))
+        watchers[lastNumber] = Watcher(
+            observer: observer, text: text, statement: statement, arguments: arguments,
+            began: missed)
+    }
+
+    func cancel(_ number: UInt64) {
+        guard let watcher = watchers.removeValue(forKey: number) else { return }
+        watcher.observer.cancel()
+        schedule.remove([number])
+    }
+
+    /// Lets the schedule look at what is durable, and holds what it tells to what it may tell.
+    ///
+    /// At a quiet point everything is durable.
+    func look(_ context: String, isQuiet: Bool) throws {
+        let known = newcomers.map(\.observer.number)
+        let deliveries = schedule.look(adding: newcomers)
+        newcomers = []
+        deliveryCount += deliveries.count
+        for delivery in deliveries {
+            let number = delivery.observer.number
+            guard var watcher = watchers[number] else {
+                throw QueryDifference("told after it was cancelled", "", [:], context)
+            }
+            watcher.last = delivery.outcome
+            if case .success(let result) = delivery.outcome {
+                let now = Int64(life.store.snapshot().commit)
+                guard result.commitID == now, now >= watcher.commit else {
+                    throw difference(
+                        "a result of commit \(result.commitID ?? -1) at \(now), after "
+                            + "\(watcher.commit)", watcher, context)
+                }
+                watcher.commit = now
+            }
+            watchers[number] = watcher
+        }
+        for number in known where watchers[number]?.last == nil {
+            guard let watcher = watchers[number] else { continue }
+            throw difference("it has no first result", watcher, context)
+        }
+        guard isQuiet else {
+            hasLookedBetween = true
+            return
+        }
+        try checkSilence(deliveries.filter { !known.contains($0.observer.number) }, context)
+    }
+
+    /// Where documents say what they said, nobody hears anything.
+    private func checkSilence(
+        _ deliveries: [ObserverSchedule.Delivery], _ context: String
+    ) throws {
+        let (before, isSure) = (shown, !hasLookedBetween)
+        (shown, hasLookedBetween) = (life.documents, false)
+        guard isSure, !deliveries.isEmpty, before == shown else { return }
+        let isSame = before.allSatisfy { name, documents in
+            documents.allSatisfy { id, document in
+                shown[name]?[id].map { RowComparison.json($0) == RowComparison.json(document) }
+                    ?? false
+            }
+        }
+        guard isSame else { return }
+        for delivery in deliveries {
+            guard let watcher = watchers[delivery.observer.number],
+                watcher.began < life.store.snapshot().commit,
+                case .success = delivery.outcome
+            else { continue }
+            throw difference("told though nothing has changed", watcher, context)
+        }
+    }
+
+    /// Everybody's last result is that of the statement now.
+    func compare(_ context: String) throws {
+        for number in watchers.keys.sorted() {
+            guard let watcher = watchers[number], let last = watcher.last else { continue }
+            try compare(watcher, last, context)
+        }
+    }
+
+    private func compare(
+        _ watcher: Watcher, _ last: Result<QueryResult, StoreError>, _ context: String
+    ) throws {
+        switch last {
+        case .failure(let error):
+            let reader = try life.reader(isPending: false)
+            guard (try? life.rows(watcher.statement, watcher.arguments, reader)) == nil else {
+                throw difference("it goes well, and the last result is \(error)", watcher, context)
+            }
+        case .success(let result):
+            guard case .select(let select) = watcher.statement.body else { return }
+            let expected: NaiveRows
+            do { expected = try life.naive(select, watcher.arguments) } catch { return }
+            let found = try result.items.map { try $0.value }
+            if let problem = RowComparison.difference(found, expected) {
+                throw difference(problem, watcher, context)
+            }
+        }
+    }
+
+    private func difference(
+        _ problem: String, _ watcher: Watcher, _ context: String
+    ) -> QueryDifference {
+        QueryDifference(
+            "observer \(watcher.observer.number): " + problem, watcher.text, watcher.arguments,
+            context + ", " + life.indexText())
+    }
+}

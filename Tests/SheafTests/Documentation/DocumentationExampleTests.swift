@@ -1,0 +1,161 @@
+import Sheaf
+import SheafTestSupport
+import Testing
+
+/// What the documentation shows, run.
+struct DocumentationExampleTests {
+    private let directory = TemporaryDirectory()
+    private var path: String { directory.path + "/store" }
+
+    @Test func `the first page`() async throws {
+        let store = try await Store.open(at: path)
+        try await store.execute(
+            "INSERT INTO cars DOCUMENTS ({ '_id': 'a', 'color': 'blue', 'mileage': 3000 })")
+        let blue = try await store.execute("SELECT * FROM cars WHERE color = 'blue'")
+        for item in blue.items {
+            print(try item.jsonString)
+        }
+        try await store.close()
+        #expect(blue.items.count == 1)
+    }
+
+    @Test func `getting started`() async throws {
+        let store = try await Store.open(at: path)
+        let scratch = try await Store.inMemory()
+        try await scratch.close()
+        struct Car: Codable, Equatable {
+            var _id: String
+            var color: String
+            var mileage: Int
+        }
+        let car = Car(_id: "a", color: "blue", mileage: 3_000)
+        try await store.execute("INSERT INTO cars DOCUMENTS (:car)", ["car": car])
+        try await store.execute(
+            "INSERT INTO cars DOCUMENTS (:car)",
+            ["car": ["_id": "b", "color": "red", "mileage": 12_000] as Value])
+        let color = "green"
+        try await store.execute("UPDATE cars SET color = \(color) WHERE _id = 'b'")
+        let result = try await store.execute("SELECT * FROM cars WHERE mileage < 10000")
+        for item in result.items {
+            let color = try item["color"]
+            let car = try item.decode(Car.self)
+            print(color?.json ?? "no color", car.mileage)
+        }
+        #expect(try result.items.map { try $0.decode(Car.self) } == [car])
+        try await store.close()
+    }
+
+    @Test func `queries`() async throws {
+        let store = try await Store.inMemory()
+        try await store.execute("INSERT INTO products DOCUMENTS ({ '_id': 'p0', 'price': null })")
+        let unpriced = try await store.execute(
+            "SELECT _id FROM products WHERE price IS MISSING OR price IS NULL")
+        #expect(unpriced.items.count == 1)
+        let field = "price"
+        let cheap = try await store.execute(
+            "SELECT * FROM products WHERE \(identifier: field) < :limit", ["limit": 100])
+        #expect(cheap.items.isEmpty)
+        try await store.execute("CREATE INDEX by_price ON products (price)")
+        let plan = try await store.execute("EXPLAIN SELECT * FROM products WHERE price < 100")
+        print(try plan.items[0].jsonString)
+        #expect(try plan.items[0].jsonString.contains("by_price"))
+        let written = try await store.execute(
+            """
+            INSERT INTO products DOCUMENTS ({ '_id': 'p1', 'price': 20 })
+            ON ID CONFLICT DO UPDATE
+            """)
+        print(written.mutatedDocumentIDs, written.commitID ?? 0)
+        #expect(written.mutatedDocumentIDs == ["p1"])
+        try await store.close()
+    }
+
+    @Test func `transactions`() async throws {
+        let store = try await Store.inMemory()
+        try await store.execute(
+            "INSERT INTO accounts DOCUMENTS ({ '_id': 'a', 'sum': 20 }), ({ '_id': 'b', 'sum': 1 })"
+        )
+        try await store.transaction(hint: "move money") { transaction in
+            try await transaction.execute("UPDATE accounts SET sum = sum - 5 WHERE _id = 'a'")
+            try await transaction.execute("UPDATE accounts SET sum = sum + 5 WHERE _id = 'b'")
+            return .commit
+        }
+        let total = try await store.transaction { transaction in
+            let sums = try await transaction.execute("SELECT SUM(sum) AS total FROM accounts")
+            return try sums.items[0]["total"]
+        }
+        #expect(total == 21)
+        try await store.transaction(hint: "report", isReadOnly: true) { transaction in
+            let accounts = try await transaction.execute("SELECT * FROM accounts")
+            let count = try await transaction.execute("SELECT COUNT(*) AS n FROM accounts")
+            print(accounts.items.count, try count.items[0]["n"]?.json ?? "")
+            return .commit
+        }
+        let insertion = try await store.transaction { transaction in
+            try await transaction.execute(
+                "INSERT INTO accounts DOCUMENTS ({ '_id': 'c', 'sum': 0 })")
+        }
+        print(insertion.commitID ?? 0)
+        #expect(insertion.commitID == 3)
+        try await store.close()
+    }
+
+    @Test func `observing`() async throws {
+        let store = try await Store.inMemory()
+        try await store.execute(
+            "INSERT INTO cars DOCUMENTS ({ '_id': 1, 'color': 'blue' }), ({ '_id': 2, 'color': 'red' })"
+        )
+        let observer = try store.observe(
+            "SELECT * FROM cars WHERE color = :color", ["color": "blue"]
+        ) { result in
+            print(result.items.count, result.commitID ?? 0)
+        }
+        observer.cancel()
+        for try await result in try store.observe("SELECT * FROM cars") {
+            print(result.items.count)
+            if result.items.count == 2 { break }
+        }
+        #expect(store.observers.isEmpty)
+        let paced = try store.observe("SELECT * FROM cars") { result, signalNext in
+            print(result.items.count)
+            signalNext()
+        }
+        paced.cancel()
+        let differ = Differ()
+        var colors: [String?] = []
+        for try await result in try store.observe("SELECT * FROM cars ORDER BY _id") {
+            let diff = differ.diff(result.items)
+            let current = try result.items.map { try $0["color"]?.json }
+            colors.apply(diff, from: current)
+            if colors.count == 2 { break }
+        }
+        #expect(colors == [#""blue""#, #""red""#])
+        try await store.close()
+    }
+
+    @Test func `merging and limits`() async throws {
+        let store = try await Store.inMemory()
+        try await store.execute("INSERT INTO pages DOCUMENTS ({ '_id': 'start' })")
+        try await store.execute(
+            "UPDATE COLLECTION pages (views COUNTER) APPLY views INCREMENT BY 1 WHERE _id = 'start'"
+        )
+        try await store.execute(
+            "INSERT INTO settings INITIAL DOCUMENTS ({ '_id': 'theme', 'name': 'light' })")
+        try await store.execute("ALTER SYSTEM SET dql_request_timeout_seconds = 5")
+        let timeout = try await store.execute("SHOW dql_request_timeout_seconds")
+        print(try timeout.items[0].jsonString)
+        #expect(try timeout.items[0].jsonString == #"{"dql_request_timeout_seconds":5}"#)
+        try await store.close()
+    }
+
+    @Test func `reliability`() async throws {
+        let store = try await Store.open(at: path)
+        do {
+            try await store.execute("UPDATE cars SET color = 'red'")
+        } catch let error as StoreError where error.reason == .full {
+            print("Make room, then open the store again: \(error)")
+        }
+        try await store.close()
+        let reader = try await Store.open(at: path, options: StoreOptions(isReadOnly: true))
+        try await reader.close()
+    }
+}

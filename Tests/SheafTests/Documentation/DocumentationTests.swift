@@ -1,0 +1,45 @@
+import SheafTestSupport
+import Testing
+
+/// Whether what the documentation shows is what the tests run.
+struct DocumentationTests {
+    private static let pages = [
+        "README.md", "Sources/Sheaf/Sheaf.docc/Sheaf.md",
+        "Sources/Sheaf/Sheaf.docc/GettingStarted.md", "Sources/Sheaf/Sheaf.docc/Queries.md",
+        "Sources/Sheaf/Sheaf.docc/Transactions.md", "Sources/Sheaf/Sheaf.docc/Observing.md",
+        "Sources/Sheaf/Sheaf.docc/Merging.md", "Sources/Sheaf/Sheaf.docc/Limits.md",
+        "Sources/Sheaf/Sheaf.docc/Reliability.md",
+    ]
+
+    /// The lines of each block of Swift in a page, without their indentation.
+    private static func blocks(of page: String) throws -> [[Substring]] {
+        var blocks: [[Substring]] = []
+        var isInside = false
+        for line in try ProjectFile.text(page).split(separator: "\n") {
+            if line == "```swift" {
+                isInside = true
+                blocks.append([])
+            } else if line.hasPrefix("```") {
+                isInside = false
+            } else if isInside {
+                blocks[blocks.count - 1].append(line.drop { $0 == " " })
+            }
+        }
+        return blocks
+    }
+
+    @Test(arguments: pages) func `what a page shows is run by a test`(page: String) throws {
+        let code = try ProjectFile.text(
+            "Tests/SheafTests/Documentation/DocumentationExampleTests.swift"
+        ).split(separator: "\n").map { $0.drop { $0 == " " } }
+        for block in try Self.blocks(of: page) {
+            let isThere = code.indices.contains { code[$0...].starts(with: block) }
+            #expect(isThere, "\(page): \(block.joined(separator: "\n"))")
+        }
+    }
+
+    @Test func `all pages are looked at`() throws {
+        let catalog = try ProjectFile.names(in: "Sources/Sheaf/Sheaf.docc")
+        #expect(catalog.filter { $0.hasSuffix(".md") }.count == Self.pages.count - 1)
+    }
+}

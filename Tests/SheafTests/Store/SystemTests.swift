@@ -1,0 +1,199 @@
+import Sheaf
+import SheafStorage
+import SheafTestSupport
+import Synchronization
+import Testing
+
+/// What a store looks after by itself.
+struct SystemTests {
+    private func value(_ result: QueryResult) throws -> String? {
+        try result.items.first?["v"]?.json
+    }
+
+    @Test func `a statement ends at its deadline, with a word about the parameter`() async throws {
+        // The clock of the store goes on by a second each time that somebody looks.
+        let clock = SlowClock()
+        var options = StoreOptions()
+        options.storage.clock = Clock(
+            wallMilliseconds: { 1_700_000_000_000 },
+            monotonicNanoseconds: { clock.later(1_000_000_000) })
+        let store = try await Store.inMemory(options: options)
+        try await store.transaction { transaction in
+            for number in 0..<3_000 {
+                try await transaction.execute("INSERT INTO t DOCUMENTS ({'n': \(number)})")
+            }
+            return .commit
+        }
+        try await store.execute("ALTER SYSTEM SET dql_request_timeout_seconds = 3")
+        do {
+            try await store.execute("SELECT * FROM t WHERE n + 1 > 5000")
+            Issue.record("It took as long as it liked.")
+        } catch let error as StoreError {
+            #expect(error.reason == .timedOut)
+            #expect(error.description.contains("dql_request_timeout_seconds"))
+        }
+        try await store.execute("ALTER SYSTEM SET dql_request_timeout_seconds = 0")
+        try await store.execute("SELECT * FROM t WHERE n + 1 > 5000")
+        try await store.close()
+    }
+
+    @Test func `a statement ends with its task`() async throws {
+        let store = try await Store.inMemory()
+        try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1})")
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            try await store.execute("SELECT * FROM t WHERE n + 1 = 2")
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        try await store.close()
+    }
+
+    @Test func `people hear what matters, and no values`() async throws {
+        let heard = Heard()
+        let log = StoreLog(from: .info) { level, message, metadata in
+            heard.hear((level, message, metadata))
+        }
+        let clock = SlowClock()
+        var options = StoreOptions(log: log)
+        options.storage.clock = Clock(
+            wallMilliseconds: { 1_700_000_000_000 },
+            monotonicNanoseconds: { clock.later(70_000_000_000) })
+        let store = try await Store.inMemory(options: options)
+        try await store.execute("ALTER SYSTEM SET document_size_soft_limit_bytes = 100")
+        try await store.execute(
+            "INSERT INTO t DOCUMENTS ({'_id': 1, 'secret': 'hidden', 'long': :long})",
+            ["long": String(repeating: "x", count: 1_000)])
+        try await store.execute("SELECT * FROM t WHERE secret = 'hidden' AND n = 42")
+        try await store.close()
+        let all = heard.all
+        #expect(all.first?.1 == "the store is open")
+        #expect(
+            all.contains { $0.1.contains("document_size_soft_limit_bytes") && $0.2["id"] == "1" })
+        let slow = all.first { $0.2["statement"]?.contains("SELECT") == true }
+        #expect(slow?.0 == .warning)
+        #expect(slow?.2["statement"] == "SELECT * FROM t WHERE secret = … AND n = …")
+        #expect(!all.contains { "\($0)".contains("hidden") })
+    }
+
+    @Test func `long transactions are mentioned at a rising level`() {
+        var watch = TransactionWatch()
+        let rhythm = TransactionWatch.Rhythm()
+        let info = TransactionInfo(id: "7", hint: "slow", isReadOnly: false)
+        #expect(watch.deadline(rhythm) == nil)
+        watch.begin(info, at: 5_000_000_000)
+        #expect(watch.deadline(rhythm) == 15_000_000_000)
+        #expect(watch.warnings(rhythm, at: 14_999_999_999).isEmpty)
+        var levels: [StoreLog.Level] = []
+        for second in stride(from: 15, through: 50, by: 5) {
+            let said = watch.warnings(rhythm, at: UInt64(second) * 1_000_000_000)
+            #expect(said.count == 1)
+            #expect(said.first?.message.contains(#""slow""#) == true)
+            #expect(said.first?.metadata["hint"] == "slow")
+            levels += said.map(\.level)
+        }
+        #expect(levels == [.debug, .info, .notice, .warning, .error, .error, .error, .error])
+        // After a pause of the process one warning is enough.
+        #expect(watch.warnings(rhythm, at: 900_000_000_000).count == 1)
+        #expect(watch.warnings(rhythm, at: 900_000_000_001).isEmpty)
+        watch.end(info)
+        #expect(watch.deadline(rhythm) == nil)
+    }
+
+    @Test func `tombstones go when they are old enough, and nothing else does`() async throws {
+        let wall = WallClock()
+        var options = StoreOptions()
+        options.storage.clock = Clock(
+            wallMilliseconds: { wall.now },
+            monotonicNanoseconds: Clock.system.monotonicNanoseconds)
+        let store = try await Store.inMemory(options: options)
+        let day: UInt64 = 86_400_000
+        for number in 0..<50 {
+            try await store.execute("INSERT INTO t DOCUMENTS ({'_id': \(number)})")
+        }
+        try await store.execute("ALTER SYSTEM SET tombstone_reap_batch_size = 7")
+        try await store.execute("DELETE FROM t WHERE _id < 20")
+        #expect(try await store.reapTombstones() == 0)
+        wall.pass(4 * day)
+        try await store.execute("DELETE FROM t WHERE _id >= 40")
+        try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 3})")
+        wall.pass(4 * day)
+        #expect(try await store.reapTombstones() == 19)
+        #expect(try await store.reapTombstones() == 0)
+        wall.pass(4 * day)
+        #expect(try await store.reapTombstones() == 10)
+        let count = try await store.execute("SELECT COUNT(*) AS v FROM t")
+        #expect(try value(count) == "21")
+        try await store.close()
+    }
+
+    @Test func `several read a store that nobody writes`() async throws {
+        let directory = TemporaryDirectory()
+        let store = try await Store.open(at: directory.path)
+        try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'v': 5})")
+        try await store.execute("CREATE INDEX v ON t (v)")
+        await #expect(throws: StoreError.self) {
+            try await Store.open(at: directory.path, options: StoreOptions(isReadOnly: true))
+        }
+        try await store.close()
+        let options = StoreOptions(isReadOnly: true)
+        let first = try await Store.open(at: directory.path, options: options)
+        let second = try await Store.open(at: directory.path, options: options)
+        for reader in [first, second] {
+            #expect(reader.isReadOnly)
+            #expect(try value(try await reader.execute("SELECT * FROM t WHERE v = 5")) == "5")
+            for write: Query in ["DELETE FROM t", "CREATE INDEX w ON t (w)", "DROP INDEX v ON t"] {
+                do {
+                    try await reader.execute(write)
+                    Issue.record("It wrote.")
+                } catch let error as StoreError {
+                    #expect(error.reason == .readOnly)
+                }
+            }
+            try await reader.transaction(isReadOnly: true) { transaction in
+                let seen = try await transaction.execute("SELECT * FROM t")
+                #expect(try value(seen) == "5")
+                return .commit
+            }
+            await #expect(throws: StoreError.self) { try await reader.transaction { _ in .commit } }
+            #expect(throws: StoreError.self) { try reader.observe("SELECT * FROM t") { _ in } }
+            try await reader.close()
+        }
+    }
+}
+
+/// A clock that goes on each time that somebody looks.
+private final class SlowClock: Sendable {
+    private let nanoseconds = Mutex<UInt64>(0)
+
+    func later(_ step: UInt64) -> UInt64 {
+        nanoseconds.withLock {
+            $0 += step
+            return $0
+        }
+    }
+}
+
+/// A clock on the wall that somebody sets.
+private final class WallClock: Sendable {
+    private let milliseconds = Mutex<UInt64>(1_700_000_000_000)
+
+    var now: UInt64 { milliseconds.withLock { $0 } }
+
+    func pass(_ time: UInt64) {
+        milliseconds.withLock { $0 += time }
+    }
+}
+
+/// What a store has told people.
+private final class Heard: Sendable {
+    typealias Message = (StoreLog.Level, String, StoreLog.Metadata)
+
+    private let messages = Mutex<[Message]>([])
+
+    var all: [Message] { messages.withLock { $0 } }
+
+    func hear(_ message: Message) {
+        messages.withLock { $0.append(message) }
+    }
+}
