@@ -88,7 +88,8 @@ struct BridgingTests {
         #expect(deep["nothing"] == nil)
     }
 
-    @Test func `what cannot be a value is refused, and the error says where it lies`() async throws {
+    @Test func `what cannot be a value is refused, and the error says where it lies`() async throws
+    {
         final class Own {}
         let deep = (0..<65).reduce("" as Any) { inner, _ in [inner] }
         let cases: [(Any, String)] = [

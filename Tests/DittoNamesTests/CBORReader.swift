@@ -15,7 +15,9 @@ struct CBORReader {
         guard let first = rest.popFirst() else { return nil }
         let kind = first & 31
         if first >> 5 == 7 { return simple(kind) }
-        guard let number = kind < 24 ? UInt64(kind) : number(1 << Int(kind - 24)) else { return nil }
+        guard let number = kind < 24 ? UInt64(kind) : number(1 << Int(kind - 24)) else {
+            return nil
+        }
         switch first >> 5 {
         case 0: return .integer(Int64(number))
         case 1: return .integer(-1 - Int64(number))
@@ -54,7 +56,8 @@ struct CBORReader {
             switch exponent {
             case 0: significand * 0x1p-24
             case 31: significand == 0 ? Double.infinity : .nan
-            default: (significand + 1024) * Double(sign: .plus, exponent: exponent - 25, significand: 1)
+            default:
+                (significand + 1024) * Double(sign: .plus, exponent: exponent - 25, significand: 1)
             }
         return bits >> 15 == 1 ? -magnitude : magnitude
     }

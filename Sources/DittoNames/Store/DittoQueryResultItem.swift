@@ -19,7 +19,8 @@ public final class DittoQueryResultItem: Sendable {
     /// are `Data`. A row whose bytes are damaged is empty, and `onUnthrownError` of the store is told.
     public var value: [String: Any?] {
         if let known = kept.withLock({ $0 }) { return known.value }
-        let materialized = Materialized(value: complaints.returning([:]) { try row.value.dittoValue })
+        let materialized = Materialized(
+            value: complaints.returning([:]) { try row.value.dittoValue })
         kept.withLock { $0 = materialized }
         return materialized.value
     }
