@@ -75,7 +75,8 @@ let package = Package(
             name: "sheaf-simulate", dependencies: ["SheafSimulator", "SheafStorage"],
             path: "Tests/sheaf-simulate", swiftSettings: settings),
         .executableTarget(
-            name: "sheaf-crash", dependencies: ["SheafBytes", "SheafStorage", "SheafTestSupport"],
+            name: "sheaf-crash",
+            dependencies: ["Sheaf", "SheafBytes", "SheafStorage", "SheafTestSupport"],
             path: "Tests/sheaf-crash", swiftSettings: settings),
         .testTarget(
             name: "SheafBytesTests", dependencies: ["SheafBytes", "SheafTestSupport"],

@@ -52,4 +52,8 @@ import Testing
     @Test func `a store that is closed leaves no thread, no descriptor and few files`() throws {
         try run("leaks", "120")
     }
+
+    @Test func `stores that come and go leave no thread, no descriptor and no memory`() throws {
+        try run("stores", "10000")
+    }
 }

@@ -1,14 +1,6 @@
 import SheafStorage
 import SheafTestSupport
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// Counts what a store leaves open when it is closed: in a process that does nothing else.
 enum Leaks {
     /// Opens and closes a store again and again, and expects no more threads, descriptors and
@@ -52,19 +44,9 @@ enum Leaks {
     }
 
     private static func counts(_ path: String) throws -> Counts {
-        #if os(Linux)
-            let (descriptors, threads) = (entries("/proc/self/fd"), entries("/proc/self/task"))
-        #else
-            let (descriptors, threads) = (entries("/dev/fd"), 0)
-        #endif
-        return Counts(descriptors: descriptors, threads: threads, files: entries(path))
-    }
-
-    private static func entries(_ path: String) -> Int {
-        guard let stream = opendir(path) else { return 0 }
-        defer { closedir(stream) }
-        var count = 0
-        while readdir(stream) != nil { count += 1 }
-        return count
+        let counts = ProcessCounts.now()
+        return Counts(
+            descriptors: counts.descriptors, threads: counts.threads,
+            files: ProcessCounts.entries(path))
     }
 }

@@ -13,6 +13,7 @@ let usage = """
            sheaf-crash power [ROUNDS [SEED]]
            sheaf-crash lock
            sheaf-crash leaks [ROUNDS]
+           sheaf-crash stores [ROUNDS]
     """
 
 let arguments = Array(CommandLine.arguments.dropFirst())
@@ -35,6 +36,8 @@ do {
         Child.print(try Kill.lock(), to: 1)
     case "leaks":
         Child.print(try await Leaks.run(rounds: rounds ?? 200), to: 1)
+    case "stores":
+        Child.print(try await StoreLeaks.run(rounds: rounds ?? 10_000), to: 1)
     case "child" where arguments.count == 3 && arguments[1] == "load":
         try await Child.load(arguments[2])
     case "child" where arguments.count == 3 && arguments[1] == "hold":

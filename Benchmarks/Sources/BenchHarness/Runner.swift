@@ -50,7 +50,9 @@ package struct Runner {
             }
         }
         for contestant in contestants {
-            await attempt(label, contestant, &outcome) { try contestant.trial?.finish() }
+            await attempt(label, contestant, &outcome) {
+                try await contestant.trial?.finish()
+            }
             contestant.trial = nil
             contestant.removeFolders()
             guard !outcome.failures.contains(contestant.name) else { continue }

@@ -96,7 +96,7 @@ package protocol Trial: AnyObject {
     func run(round: Int) async throws -> Sample
 
     /// Closes what `prepare` opened; the directory is removed by the harness.
-    func finish() throws
+    func finish() async throws
 }
 
 /// What one round found.

@@ -7,13 +7,26 @@ package import SheafStorage
 ///
 /// Names only grow. What is new is written with the first commit that may use it.
 package struct Directory: Sendable {
-    package private(set) var names = NameTable()
-    package private(set) var collections: [String] = []
-    private var collectionNumbers: [[UInt8]: UInt16] = [:]
+    private struct Contents: Sendable {
+        var names = NameTable()
+        var collections: [String] = []
+        var collectionNumbers: [[UInt8]: UInt16] = [:]
+        var descriptions: [CollectionDescription] = []
+        var indexes: [UInt16: [IndexDefinition]] = [:]
+    }
+
+    /// Always one of them: so a copy of the directory counts one reference, and not five.
+    private var contents = [Contents()]
+
+    package var names: NameTable { contents[0].names }
+    package var collections: [String] { contents[0].collections }
     /// The collections as plans see them, without what changes from state to state.
-    private(set) var descriptions: [CollectionDescription] = []
+    var descriptions: [CollectionDescription] { contents[0].descriptions }
     /// The indexes of each collection that has any, in the order of their numbers.
-    package internal(set) var indexes: [UInt16: [IndexDefinition]] = [:]
+    package internal(set) var indexes: [UInt16: [IndexDefinition]] {
+        get { contents[0].indexes }
+        _modify { yield &contents[0].indexes }
+    }
 
     package static let maximumCollections = 1 << 16
     package static let maximumCollectionNameLength = 1_024
@@ -24,13 +37,13 @@ package struct Directory: Sendable {
     /// What a snapshot knows.
     package init(_ snapshot: LogSnapshot) throws(EngineError) {
         try Self.read(StoreKey.names, of: snapshot) { (number, name) throws(EngineError) in
-            guard let added = names.add(name), Int(added) == number else {
+            guard let added = contents[0].names.add(name), Int(added) == number else {
                 throw .damaged(
                     key: StoreKey.name(UInt16(number)).bytes, .invalid("a name twice", at: 0))
             }
         }
         try Self.read(StoreKey.collections, of: snapshot) { (number, name) throws(EngineError) in
-            guard collections.count == number, collectionNumbers[name] == nil else {
+            guard collections.count == number, contents[0].collectionNumbers[name] == nil else {
                 throw .damaged(
                     key: StoreKey.collection(UInt16(number)).bytes,
                     .invalid("a collection twice", at: 0))
@@ -70,7 +83,7 @@ package struct Directory: Sendable {
         guard collections.count > Self.comparedCount else {
             return collections.firstIndex { UTF8Order.compare($0, name) == 0 }.map(UInt16.init)
         }
-        return collectionNumbers[Array(name.utf8)]
+        return contents[0].collectionNumbers[Array(name.utf8)]
     }
 
     /// The name of a collection; none where nothing has the number.
@@ -94,10 +107,10 @@ package struct Directory: Sendable {
     }
 
     private mutating func append(collection name: [UInt8]) {
-        collectionNumbers[name] = UInt16(collections.count)
+        contents[0].collectionNumbers[name] = UInt16(collections.count)
         let (number, text) = (UInt16(collections.count), String(decoding: name, as: UTF8.self))
-        collections.append(text)
-        descriptions.append(
+        contents[0].collections.append(text)
+        contents[0].descriptions.append(
             CollectionDescription(
                 name: text, keyPrefix: StoreKey.document(collection: number, id: []).bytes,
                 indexes: [], tombstones: TombstoneLink.range(of: number),
@@ -106,6 +119,6 @@ package struct Directory: Sendable {
 
     /// Gives a name of fields the next number, if there are any left.
     mutating func add(name: [UInt8]) {
-        _ = names.add(name)
+        _ = contents[0].names.add(name)
     }
 }

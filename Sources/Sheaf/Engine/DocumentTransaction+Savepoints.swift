@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// What the documents of a transaction were before the statement in hand.
+/// What a transaction was before the statement in hand.
 struct Savepoint: Sendable {
     /// How many documents had been opened.
     private(set) var count = 0
@@ -9,9 +9,19 @@ struct Savepoint: Sendable {
     /// Of those that had been opened, the ones that the statement opens again, as they were.
     private(set) var kept: [Int: WorkingDocument] = [:]
 
-    init(count: Int = 0, changedCount: Int = 0) {
+    /// What had been given out of names and stamps; none before the first statement.
+    private(set) var writer: Writer?
+
+    struct Writer: Sendable {
+        let directory: Directory
+        let clock: HybridClock
+        let stamp: Stamp?
+    }
+
+    init(count: Int = 0, changedCount: Int = 0, _ writer: Writer? = nil) {
         self.count = count
         self.changedCount = changedCount
+        self.writer = writer
     }
 
     /// Keeps a document that is about to be changed, unless that was done.
@@ -24,7 +34,9 @@ struct Savepoint: Sendable {
 extension DocumentTransaction {
     /// Begins a statement, which can be taken back by itself until the next one begins.
     mutating func beginStatement() {
-        savepoint = Savepoint(count: working.count, changedCount: replaced.count)
+        savepoint = Savepoint(
+            count: working.count, changedCount: replaced.count,
+            Savepoint.Writer(directory: directory, clock: clock, stamp: stamp))
     }
 
     /// Takes back what the statement in hand has done.
@@ -36,6 +48,10 @@ extension DocumentTransaction {
         for (position, document) in savepoint.kept {
             working[position] = document
             if document.isChanged { _ = pending.note(document.current, at: document.key) }
+        }
+        // A collection that has no document does not begin, and what nobody has seen costs no stamp.
+        if let writer = savepoint.writer {
+            (directory, clock, stamp) = (writer.directory, writer.clock, writer.stamp)
         }
         beginStatement()
     }

@@ -13,10 +13,10 @@ package struct DocumentTransaction: Sendable {
     /// Where the statement in hand can be taken back to.
     var savepoint = Savepoint()
     private let now: UInt64
-    private(set) var directory: Directory
-    private(set) var clock: HybridClock
+    var directory: Directory
+    var clock: HybridClock
     /// What documents have that are written once in this commit.
-    private var stamp: Stamp?
+    var stamp: Stamp?
     /// What the change in hand was written with.
     private var usedStamp: Stamp?
     var working: [WorkingDocument] = []

@@ -66,7 +66,7 @@ package struct ObserverSchedule {
 
     /// Takes in what is durable by now, and then those who came.
     package mutating func look(adding newcomers: [Newcomer] = []) -> [Delivery] {
-        let reader = queries.reader()
+        let reader = queries.reader(queries.parameters)
         let changes = queries.documents.takeFeed(through: reader.snapshot.log.commit)
         return take(changes, reader) + add(newcomers, reader)
     }
@@ -75,7 +75,8 @@ package struct ObserverSchedule {
     private mutating func add(_ newcomers: [Newcomer], _ reader: SnapshotReader) -> [Delivery] {
         var new: [LiveResult] = []
         for newcomer in newcomers where !newcomer.observer.isCancelled {
-            let run = queries.run(newcomer.statement, newcomer.arguments, on: reader)
+            let run = queries.run(
+                newcomer.statement, newcomer.arguments, queries.parameters, on: reader)
             // Where an index that it needs was dropped since, it fails, and may be run later.
             let watch = (try? run.watch()) ?? run.watchOfAll
             new.append(LiveResult(newcomer, watch))

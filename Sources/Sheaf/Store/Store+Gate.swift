@@ -30,6 +30,8 @@ extension Store {
     nonisolated(nonsending) func enter(_ kind: WriteGate.Kind) async throws {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
         _ = try log
+        // Also where nobody stands in the way: what a cancelled task writes must not depend on that.
+        try Task.checkCancellation()
         if gate.withLock({ $0.enter(kind) }) { return }
         try await wait(kind)
     }
@@ -76,4 +78,9 @@ extension Store {
             if isIdle { continuation.resume() }
         }
     }
+}
+
+extension Store {
+    /// How many wait for their turn to write.
+    package var waitingCount: Int { gate.withLock { $0.waitingCount } }
 }

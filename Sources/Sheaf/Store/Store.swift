@@ -14,7 +14,7 @@ import Synchronization
 /// last durable commit, and wait for nobody. Statements that write return when their commit survives a
 /// power cut.
 public final class Store: Sendable {
-    let queries: QueryEngine
+    package let queries: QueryEngine
     private let backing: Backing
     /// Who is told of changes.
     let hub: ObserverHub

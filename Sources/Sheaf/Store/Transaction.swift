@@ -36,6 +36,8 @@ public final class Transaction: Sendable {
     /// The transaction in whose block this one began, be it of another store.
     let outer: Transaction?
     private let phase: Mutex<Phase>
+    /// Told apart from the phase, whose lock a statement has as long as it runs.
+    private let hasEnded = Atomic(false)
     /// The commit of what was done, once there is one.
     private let commitCell = CommitCell()
 
@@ -128,6 +130,7 @@ public final class Transaction: Sendable {
         phase.withLock { phase in
             let ended = phase
             phase = .ended
+            hasEnded.store(true, ordering: .releasing)
             switch ended {
             case .writing(let transaction): return transaction
             case .reading(let snapshot):
@@ -163,9 +166,7 @@ public final class Transaction: Sendable {
     }
 
     /// Whether statements can still be run in it.
-    var isOpen: Bool {
-        phase.withLock { if case .ended = $0 { false } else { true } }
-    }
+    var isOpen: Bool { !hasEnded.load(ordering: .acquiring) }
 
     /// The hint in quotes, behind a space; nothing where there is none.
     var quotedHint: String { info.hint.map { " \"\($0)\"" } ?? "" }

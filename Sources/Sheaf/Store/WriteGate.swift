@@ -3,21 +3,27 @@
 /// First come, first served: who comes while somebody waits waits behind him. Statements that run by
 /// themselves are let in together, since each of them holds the engine's lock for its moment; a
 /// transaction is alone. A machine: it returns whom to wake, and wakes nobody.
-struct WriteGate: Sendable {
-    enum Kind: Sendable {
+package struct WriteGate: Sendable {
+    package enum Kind: Sendable {
         case statement, transaction
     }
 
     /// How waiting ends.
-    enum Outcome: Sendable {
+    package enum Outcome: Sendable {
         case entered, cancelled, closed
     }
 
     /// Somebody who waits.
-    struct Waiter: Sendable {
-        let number: UInt64
+    package struct Waiter: Sendable {
+        package let number: UInt64
         let kind: Kind
         let wake: @Sendable (Outcome) -> Void
+
+        package init(number: UInt64, kind: Kind, wake: @escaping @Sendable (Outcome) -> Void) {
+            self.number = number
+            self.kind = kind
+            self.wake = wake
+        }
     }
 
     private var statements = 0
@@ -30,11 +36,16 @@ struct WriteGate: Sendable {
     private var isClosing = false
     private var whenIdle: (@Sendable () -> Void)?
 
+    package init() {}
+
     /// Whether nobody writes and nobody waits.
-    var isIdle: Bool { statements == 0 && !hasTransaction && first == waiting.count }
+    package var isIdle: Bool { statements == 0 && !hasTransaction && first == waiting.count }
+
+    /// How many wait.
+    var waitingCount: Int { waiting.count - first }
 
     /// Lets somebody in who does not have to wait.
-    mutating func enter(_ kind: Kind) -> Bool {
+    package mutating func enter(_ kind: Kind) -> Bool {
         guard first == waiting.count, !isClosing else { return false }
         return admit(kind)
     }
@@ -52,7 +63,7 @@ struct WriteGate: Sendable {
     }
 
     /// Lets somebody in or wait; returns how that ended, if it has.
-    mutating func wait(_ waiter: Waiter) -> Outcome? {
+    package mutating func wait(_ waiter: Waiter) -> Outcome? {
         if cancelled.remove(waiter.number) != nil { return .cancelled }
         if isClosing { return .closed }
         if enter(waiter.kind) { return .entered }
@@ -61,7 +72,7 @@ struct WriteGate: Sendable {
     }
 
     /// Lets somebody out; returns who is in now.
-    mutating func leave(_ kind: Kind) -> [Waiter] {
+    package mutating func leave(_ kind: Kind) -> [Waiter] {
         switch kind {
         case .statement: statements -= 1
         case .transaction: hasTransaction = false
@@ -84,7 +95,7 @@ struct WriteGate: Sendable {
     }
 
     /// Takes away somebody who gives up; returns him, if he waited, and who is in now.
-    mutating func cancel(_ number: UInt64) -> (cancelled: Waiter?, admitted: [Waiter]) {
+    package mutating func cancel(_ number: UInt64) -> (cancelled: Waiter?, admitted: [Waiter]) {
         guard let index = waiting[first...].firstIndex(where: { $0.number == number }) else {
             cancelled.insert(number)
             return (nil, [])
@@ -93,13 +104,13 @@ struct WriteGate: Sendable {
     }
 
     /// Forgets that somebody gave up, who has his answer.
-    mutating func forget(_ number: UInt64) {
+    package mutating func forget(_ number: UInt64) {
         cancelled.remove(number)
     }
 
     /// Refuses all who come from now on; true where nobody writes and nobody waits, and otherwise
     /// `whenIdle` is kept for that moment.
-    mutating func close(_ whenIdle: @escaping @Sendable () -> Void) -> Bool {
+    package mutating func close(_ whenIdle: @escaping @Sendable () -> Void) -> Bool {
         isClosing = true
         if isIdle { return true }
         self.whenIdle = whenIdle
@@ -107,7 +118,7 @@ struct WriteGate: Sendable {
     }
 
     /// Whom to tell that nobody writes and nobody waits any more; once.
-    mutating func takeIdleWaiter() -> (@Sendable () -> Void)? {
+    package mutating func takeIdleWaiter() -> (@Sendable () -> Void)? {
         guard isIdle else { return nil }
         defer { whenIdle = nil }
         return whenIdle

@@ -19,7 +19,8 @@ struct MutationPlanner {
         let action: Mutation.Action = delete.isEviction ? .evict : .delete
         let returnsRows = !delete.returning.isEmpty
         let finding = try forEachDocument(
-            of: try selection(delete), readsAll: returnsRows
+            of: delete.source, by: { () throws(QueryError) in try selection(delete) },
+            readsAll: returnsRows
         ) { (id, document, _) throws(QueryError) in
             if let document { older.append(document) }
             mutations.append(
@@ -46,8 +47,8 @@ struct MutationPlanner {
         let assignments = try compile(update, compiler)
         var mutations: [Mutation] = []
         let finding = try forEachDocument(
-            of: try selection(update), readsAll: false,
-            variableCount: compiler.scope.variableCount
+            of: update.source, by: { () throws(QueryError) in try selection(update) },
+            readsAll: false, variableCount: compiler.scope.variableCount
         ) { (id, _, frame) throws(QueryError) in
             var edits: [Edit] = []
             for assignment in assignments {
@@ -71,7 +72,8 @@ struct MutationPlanner {
         try selection(of: update.source, update.condition, Ordering(), readsFields: true)
     }
 
-    private func types(of source: Source) -> FieldTypes {
+    /// The types of the fields of a source.
+    func types(of source: Source) -> FieldTypes {
         FieldTypes(source.types, isStrict: environment.isStrict)
     }
 
@@ -155,78 +157,10 @@ struct MutationPlanner {
         }
     }
 
-    // MARK: INSERT
-
-    func plan(_ insert: Insert, rows: [Object]?) throws(QueryError) -> MutationPlan {
-        try checkChangeable(insert.source)
-        guard !insert.source.name.text.hasPrefix("__") else {
-            throw QueryError(
-                .meaning, "names that begin with __ are those of the system",
-                at: insert.source.name.range, in: environment.text)
-        }
-        let compiler = environment.compiler()
-        return try Self.plan(
-            insert, try documents(of: insert, rows, compiler), types(of: insert.source),
-            in: environment.text, newID: newID)
-    }
-
-    /// Inserts documents, each with what of the statement it is.
-    static func plan(
-        _ insert: Insert, _ documents: [(Object, SourceRange)], _ types: FieldTypes,
-        in text: String, newID: () -> Value
-    ) throws(QueryError) -> MutationPlan {
-        var mutations: [Mutation] = []
-        mutations.reserveCapacity(documents.count)
-        var seen: Set<[UInt8]> = []
-        for (object, range) in documents {
-            var object = object
-            let id = object[Row.idName] ?? newID()
-            object[Row.idName] = nil
-            let key: [UInt8]
-            do throws(DocumentID.Refusal) { key = try DocumentID.key(of: id) } catch {
-                throw QueryError(.argument, "\(error)", at: range, in: text)
-            }
-            guard documents.count == 1 || seen.insert(key).inserted else {
-                throw QueryError(
-                    .conflict, "two documents of one INSERT have the _id \(id.json)", at: range,
-                    in: text)
-            }
-            let typed = try InsertionTyper(text: text, range: range)
-                .split(object, types, isInitial: insert.isInitial)
-            mutations.append(
-                Mutation(
-                    collection: insert.source.name.text, id: id,
-                    action: insert.isInitial
-                        ? .insertInitial(typed.object)
-                        : .insert(typed.object, typed.edits, onConflict: insert.conflict),
-                    range: range))
-        }
-        return MutationPlan(
-            mutations: mutations, returnsOlderDocuments: false,
-            returnsRows: !insert.returning.isEmpty, older: [], types: types, finding: nil)
-    }
-
-    private func documents(
-        of insert: Insert, _ rows: [Object]?, _ compiler: ExpressionCompiler
-    ) throws(QueryError) -> [(Object, SourceRange)] {
-        if let rows { return rows.map { ($0, insert.source.name.range) } }
-        guard case .expressions(let expressions) = insert.documents else { return [] }
-        var documents: [(Object, SourceRange)] = []
-        for expression in expressions {
-            let value = try compiler.constant(expression, for: "a document")
-            guard case .object(let object)? = value else {
-                throw compiler.error(
-                    .argument, "a document is an object, and not \(value?.json ?? "MISSING")",
-                    expression)
-            }
-            documents.append((object, expression.range))
-        }
-        return documents
-    }
-
     // MARK: Documents
 
-    private func checkChangeable(_ source: Source) throws(QueryError) {
+    /// Refuses to change what belongs to the system.
+    func checkChangeable(_ source: Source) throws(QueryError) {
         guard !environment.isVirtual(source) else {
             throw QueryError(
                 .meaning, "\(source.name.text) belongs to the system, and cannot be changed",
@@ -252,10 +186,11 @@ struct MutationPlanner {
 
     /// Visits the documents that a statement is about, and gathers them before any is changed.
     private func forEachDocument(
-        of select: Select, readsAll: Bool, variableCount: Int = 0,
+        of source: Source, by selection: () throws(QueryError) -> Select, readsAll: Bool,
+        variableCount: Int = 0,
         _ body: @escaping (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void
     ) throws(QueryError) -> PlannedSelect? {
-        let types = types(of: select.source)
+        let types = types(of: source)
         if let key {
             let frame = Frame(
                 sourceCount: 1, variableCount: variableCount, names: environment.store.names,
@@ -266,6 +201,7 @@ struct MutationPlanner {
             }
             return nil
         }
+        let select = try selection()
         let plan = try SelectPlanner(select, environment).plan()
         // The frame is used for the expressions of the statement, too.
         plan.variableCount = max(plan.variableCount, variableCount)

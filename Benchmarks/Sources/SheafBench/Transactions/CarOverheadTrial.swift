@@ -1,0 +1,75 @@
+import BenchHarness
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafStorage
+
+/// What the public asynchronous call of a read costs above the synchronous call within.
+final class CarOverheadTrial: Trial {
+    enum Part {
+        case difference, call, core
+    }
+
+    private let store: SheafCars
+    private let cars: PreparedCars
+    private let part: Part
+    private let gets: Int
+    private static let turn = 1_000
+
+    init(_ stage: Stage, _ part: Part) async throws {
+        self.part = part
+        cars = try PreparedCars(0..<20_000)
+        gets = stage.scale.pick(400_000, quick: 100_000)
+        let store = try await SheafCars.peer.filled(stage.disk.path, cars)
+        guard let store = store as? SheafCars else {
+            throw StoreFailure(description: "only the engine has a core")
+        }
+        self.store = store
+    }
+
+    /// Nanoseconds for each; both take turns, so that a slow moment slows both.
+    func run(round: Int) async throws -> Sample {
+        let places = cars.draws(gets, round: round)
+        let session = store.session()
+        var (call, core) = (0.0, 0.0)
+        for first in stride(from: 0, to: gets, by: Self.turn) {
+            let places = places[first..<first + Self.turn]
+            var start = now()
+            sink(try await session.get(cars, places))
+            call += seconds(since: start)
+            start = now()
+            sink(try get(places))
+            core += seconds(since: start)
+        }
+        let total =
+            switch part {
+            case .difference: call - core
+            case .call: call
+            case .core: core
+            }
+        return Sample(total / Double(gets) * 1e9)
+    }
+
+    private func get(_ places: ArraySlice<Int>) throws -> UInt64 {
+        var sum: UInt64 = 0
+        for place in places {
+            let outcome = try store.store.queries.execute(
+                SheafCarQueries.get, SheafCarQueries.id(cars, place), Self.refusing)
+            let item = outcome.rows.items[0]
+            guard
+                case .integer(let year)? = try item.value(
+                    at: ["year"], outcome.reader.snapshot.names)
+            else { throw StoreFailure.missingKey }
+            sum &+= UInt64(bitPattern: year)
+        }
+        return sum
+    }
+
+    private static let refusing = CommitSink(
+        append: { (_) throws(StorageError) in throw .readOnly },
+        flush: { () throws(StorageError) in throw .readOnly })
+
+    func finish() async throws {
+        try await store.close()
+    }
+}

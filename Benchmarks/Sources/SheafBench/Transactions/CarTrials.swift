@@ -1,0 +1,107 @@
+import BenchHarness
+
+/// Gets cars by their ids, one statement each.
+final class CarGetTrial: Trial {
+    private let store: any CarStore
+    private let session: any CarSession
+    private let cars: PreparedCars
+    private let gets: Int
+
+    init(_ peer: CarPeer, _ stage: Stage) async throws {
+        cars = try PreparedCars(0..<PreparedCars.count)
+        gets = stage.scale.pick(400_000, quick: 100_000)
+        store = try await peer.filled(stage.disk.path, cars)
+        session = try store.session()
+        sink(try await session.get(cars, Array(cars.ids.indices)[...]))
+    }
+
+    func run(round: Int) async throws -> Sample {
+        let places = cars.draws(gets, round: round)
+        let start = now()
+        let sum = try await session.get(cars, places[...])
+        let elapsed = seconds(since: start)
+        sink(sum)
+        return Sample(Double(gets) / elapsed)
+    }
+
+    func finish() async throws {
+        session.close()
+        try await store.close()
+    }
+}
+
+/// Fills an empty database in durable transactions of many cars.
+final class CarLoadTrial: Trial {
+    private let peer: CarPeer
+    private let folder: Folder
+    private let cars: PreparedCars
+
+    init(_ peer: CarPeer, _ stage: Stage) throws {
+        self.peer = peer
+        folder = stage.disk
+        cars = try PreparedCars(0..<stage.scale.pick(PreparedCars.count, quick: 20_000))
+    }
+
+    func run(round: Int) async throws -> Sample {
+        let folder = try folder.child("round-\(round)")
+        defer { folder.remove() }
+        let store = try await peer.open(folder.path, true, false)
+        let session = try store.session()
+        let start = now()
+        for first in stride(from: 0, to: cars.count, by: CarPeer.count) {
+            try await session.insert(cars, first..<first + CarPeer.count)
+        }
+        let elapsed = seconds(since: start)
+        session.close()
+        try await store.close()
+        return Sample(Double(cars.count) / elapsed)
+    }
+
+    func finish() {}
+}
+
+/// Changes an indexed field, or deletes, in durable transactions of many cars.
+final class CarChangeTrial: Trial {
+    enum Change {
+        case update, delete
+    }
+
+    private let store: any CarStore
+    private let session: any CarSession
+    private let cars: PreparedCars
+    private let change: Change
+    private let perRound: Int
+
+    init(_ peer: CarPeer, _ stage: Stage, _ change: Change) async throws {
+        self.change = change
+        cars = try PreparedCars(0..<PreparedCars.count)
+        // What one round deletes is not there for the next one.
+        perRound =
+            change == .delete
+            ? cars.count / (stage.scale.rounds + 1) / CarPeer.count * CarPeer.count
+            : stage.scale.pick(50_000, quick: 10_000)
+        store = try await peer.filled(stage.disk.path, cars, hasIndex: change == .update)
+        session = try store.session()
+    }
+
+    func run(round: Int) async throws -> Sample {
+        let places = cars.draws(perRound, round: round)
+        let start = now()
+        for first in stride(from: 0, to: perRound, by: CarPeer.count) {
+            switch change {
+            case .update:
+                try await session.update(
+                    cars, places[first..<first + CarPeer.count], mileage: round * 7_919)
+            case .delete:
+                let first = round * perRound + first
+                try await session.delete(cars, first..<first + CarPeer.count)
+            }
+        }
+        return Sample(Double(perRound) / seconds(since: start))
+    }
+
+    func finish() async throws {
+        session.close()
+        try await store.close()
+    }
+}

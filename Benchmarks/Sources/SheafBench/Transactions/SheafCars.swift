@@ -1,0 +1,99 @@
+import Sheaf
+import SheafDocument
+
+/// Cars in a store, through its public calls.
+final class SheafCars: CarStore {
+    static let peer = CarPeer(name: "sheaf", blocks: false) { directory, isDurable, hasIndex in
+        try await SheafCars(directory, isDurable: isDurable, hasIndex: hasIndex)
+    }
+
+    let store: Sheaf.Store
+
+    init(_ directory: String, isDurable: Bool, hasIndex: Bool) async throws {
+        store = try await Sheaf.Store.open(
+            at: "\(directory)/cars.sheaf",
+            options: Sheaf.StoreOptions(
+                durability: isDurable ? .full : .relaxed(milliseconds: 100)))
+        guard hasIndex else { return }
+        try await store.execute("CREATE INDEX IF NOT EXISTS mileage ON cars (mileage)")
+    }
+
+    func session() -> any CarSession { SheafCarSession(store) }
+
+    func close() async throws { try await store.close() }
+}
+
+/// The statements of the workload.
+enum SheafCarQueries {
+    static let get: Query = "SELECT * FROM cars WHERE _id = :id"
+    static let insert: Query = "INSERT INTO cars DOCUMENTS (:car)"
+    static let update: Query = "UPDATE cars SET mileage = :mileage WHERE _id = :id"
+    static let delete: Query = "DELETE FROM cars WHERE _id = :id"
+
+    static func id(_ cars: PreparedCars, _ place: Int) -> QueryArguments {
+        QueryArguments(["id": .string(cars.ids[place])])
+    }
+
+    /// Reads a field in its place, as one does who shows a row.
+    static func look(_ result: QueryResult) throws -> UInt64 {
+        guard result.items.count == 1, case .integer(let year)? = try result.items[0]["year"] else {
+            throw StoreFailure.missingKey
+        }
+        return UInt64(bitPattern: year)
+    }
+}
+
+private final class SheafCarSession: CarSession {
+    private let store: Sheaf.Store
+    private typealias Queries = SheafCarQueries
+
+    init(_ store: Sheaf.Store) {
+        self.store = store
+    }
+
+    func get(_ cars: PreparedCars, _ places: ArraySlice<Int>) async throws -> UInt64 {
+        var sum: UInt64 = 0
+        for place in places {
+            let result = try await store.execute(Queries.get, Queries.id(cars, place))
+            sum &+= try Queries.look(result)
+        }
+        return sum
+    }
+
+    func insert(_ cars: PreparedCars, _ place: Int) async throws {
+        try await store.execute(Queries.insert, QueryArguments(["car": cars.values[place]]))
+    }
+
+    func insert(_ cars: PreparedCars, _ places: Range<Int>) async throws {
+        try await store.transaction { transaction in
+            for place in places {
+                try await transaction.execute(
+                    Queries.insert, QueryArguments(["car": cars.values[place]]))
+            }
+            return .commit
+        }
+    }
+
+    func update(_ cars: PreparedCars, _ places: ArraySlice<Int>, mileage: Int) async throws {
+        try await store.transaction { transaction in
+            for place in places {
+                let value = Value.integer(Int64((mileage &+ place) % 200_000))
+                try await transaction.execute(
+                    Queries.update,
+                    QueryArguments(["id": .string(cars.ids[place]), "mileage": value]))
+            }
+            return .commit
+        }
+    }
+
+    func delete(_ cars: PreparedCars, _ places: Range<Int>) async throws {
+        try await store.transaction { transaction in
+            for place in places {
+                try await transaction.execute(Queries.delete, Queries.id(cars, place))
+            }
+            return .commit
+        }
+    }
+
+    func close() {}
+}

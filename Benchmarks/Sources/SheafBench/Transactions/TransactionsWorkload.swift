@@ -1,0 +1,69 @@
+import BenchHarness
+
+/// Documents through the calls that programs make: single statements, and transactions of many.
+enum TransactionsWorkload {
+    static var workload: Workload {
+        Workload(
+            "transactions", "100,000 documents of about 250 bytes, through the public calls",
+            cases: [get, load, update, delete]
+                + [durable(callers: 1), durable(callers: 8), durable(callers: 64), overhead])
+    }
+
+    private static var get: Case {
+        Case(
+            "api-get", "a document by its _id, each get a statement of its own", unit: "gets/s",
+            .higher,
+            systems: [SheafCars.peer, SQLiteCars.peer, LMDBCars.peer].map { peer in
+                System(peer.name) { try await CarGetTrial(peer, $0) }
+            })
+    }
+
+    private static var load: Case {
+        Case(
+            "api-load-1000", "inserts in durable transactions of 1,000 statements",
+            unit: "documents/s", .higher,
+            systems: both { peer, stage in try CarLoadTrial(peer, stage) })
+    }
+
+    private static var update: Case {
+        Case(
+            "api-update-indexed", "an indexed field, in durable transactions of 1,000 statements",
+            unit: "documents/s", .higher,
+            systems: both { peer, stage in try await CarChangeTrial(peer, stage, .update) })
+    }
+
+    private static var delete: Case {
+        Case(
+            "api-delete", "by _id, in durable transactions of 1,000 statements",
+            unit: "documents/s", .higher,
+            systems: both { peer, stage in try await CarChangeTrial(peer, stage, .delete) })
+    }
+
+    private static func durable(callers: Int) -> Case {
+        Case(
+            "api-durable-\(callers)", "one insert a commit, \(callers) calling at once",
+            unit: "commits/s", .higher, hasLatencies: true,
+            systems: both { peer, stage in
+                try await CarDurableTrial(peer, stage, callers: callers)
+            })
+    }
+
+    private static var overhead: Case {
+        Case(
+            "api-read-overhead", "the public call of a read above the synchronous one within",
+            unit: "ns", .lower,
+            systems: [
+                System("sheaf") { try await CarOverheadTrial($0, .difference) },
+                System("call") { try await CarOverheadTrial($0, .call) },
+                System("core") { try await CarOverheadTrial($0, .core) },
+            ])
+    }
+
+    private static func both(
+        _ prepare: @escaping (CarPeer, Stage) async throws -> any Trial
+    ) -> [System] {
+        [SheafCars.peer, SQLiteCars.peer].map { peer in
+            System(peer.name) { try await prepare(peer, $0) }
+        }
+    }
+}

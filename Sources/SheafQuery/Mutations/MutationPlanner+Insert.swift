@@ -1,0 +1,75 @@
+import SheafDocument
+
+/// INSERT.
+extension MutationPlanner {
+    /// What an INSERT does; its documents are the rows that were found, or stand in the statement.
+    func plan(_ insert: Insert, rows: [Object]?) throws(QueryError) -> MutationPlan {
+        try checkChangeable(insert.source)
+        guard !insert.source.name.text.hasPrefix("__") else {
+            throw QueryError(
+                .meaning, "names that begin with __ are those of the system",
+                at: insert.source.name.range, in: environment.text)
+        }
+        let compiler = environment.compiler()
+        return try Self.plan(
+            insert, try documents(of: insert, rows, compiler), types(of: insert.source),
+            in: environment.text, newID: newID)
+    }
+
+    /// Inserts documents, each with what of the statement it is.
+    static func plan(
+        _ insert: Insert, _ documents: [(Object, SourceRange)], _ types: FieldTypes,
+        in text: String, newID: () -> Value
+    ) throws(QueryError) -> MutationPlan {
+        var mutations: [Mutation] = []
+        mutations.reserveCapacity(documents.count)
+        var seen: Set<[UInt8]> = []
+        for (object, range) in documents {
+            var object = object
+            let id = object[Row.idName] ?? newID()
+            object[Row.idName] = nil
+            // A usual id is refused by nobody: the only one needs no key here.
+            if documents.count > 1 || !id.isFoundAlone {
+                let key: [UInt8]
+                do throws(DocumentID.Refusal) { key = try DocumentID.key(of: id) } catch {
+                    throw QueryError(.argument, "\(error)", at: range, in: text)
+                }
+                guard seen.insert(key).inserted else {
+                    throw QueryError(
+                        .conflict, "two documents of one INSERT have the _id \(id.json)",
+                        at: range, in: text)
+                }
+            }
+            let typed = try InsertionTyper(text: text, range: range)
+                .split(object, types, isInitial: insert.isInitial)
+            mutations.append(
+                Mutation(
+                    collection: insert.source.name.text, id: id,
+                    action: insert.isInitial
+                        ? .insertInitial(typed.object)
+                        : .insert(typed.object, typed.edits, onConflict: insert.conflict),
+                    range: range))
+        }
+        return MutationPlan(
+            mutations: mutations, returnsOlderDocuments: false,
+            returnsRows: !insert.returning.isEmpty, older: [], types: types, finding: nil)
+    }
+
+    private func documents(
+        of insert: Insert, _ rows: [Object]?, _ compiler: ExpressionCompiler
+    ) throws(QueryError) -> [(Object, SourceRange)] {
+        if let rows { return rows.map { ($0, insert.source.name.range) } }
+        guard case .expressions(let expressions) = insert.documents else { return [] }
+        var documents: [(Object, SourceRange)] = []
+        for expression in expressions {
+            let value = try compiler.constant(expression, for: "a document")
+            guard case .object(let object)? = value else {
+                throw compiler.error(
+                    .argument, "a document is an object, and not \(value?.json ?? "MISSING")",
+                    expression)
+            }
+            documents.append((object, expression.range))
+        }
+        return documents
+    }
+}

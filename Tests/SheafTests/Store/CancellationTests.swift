@@ -1,0 +1,123 @@
+import Sheaf
+import SheafTestSupport
+import Synchronization
+import Testing
+
+struct CancellationTests {
+    private final class Order: Sendable {
+        let numbers = Mutex<[Int]>([])
+    }
+
+    /// Runs a transaction that stays in its block until `release` is called.
+    private func holding(
+        _ store: Store
+    ) async -> (transaction: Task<Void, any Error>, release: @Sendable () -> Void) {
+        let (entered, enter) = AsyncStream<Void>.makeStream()
+        let (released, release) = AsyncStream<Void>.makeStream()
+        let task = Task {
+            _ = try await store.transaction { transaction in
+                enter.finish()
+                for await _ in released {}
+                return .commit
+            }
+        }
+        for await _ in entered {}
+        return (task, { release.finish() })
+    }
+
+    @Test func `a thousand cancelled transactions leave the gate free`() async throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("cancellations, seed \(seed)")
+        var random = SeededRandom(seed: seed, "cancellations")
+        let store = try await Store.inMemory()
+        let (holder, release) = await holding(store)
+        let waiting = (0..<500).map { number in
+            Task {
+                try await store.transaction { transaction in
+                    try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': \(number)})")
+                    return .commit
+                }
+            }
+        }
+        for _ in 0..<random.below(2_000) { await Task.yield() }
+        for task in waiting { task.cancel() }
+        for task in waiting {
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        release()
+        try await holder.value
+        for number in 500..<1_000 {
+            let task = Task {
+                try await store.transaction { transaction in
+                    try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': \(number)})")
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    if number % 2 == 0 { try Task.checkCancellation() }
+                    return .commit
+                }
+            }
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        #expect(try await store.execute("SELECT * FROM t").items.isEmpty)
+        let next = try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 'next'})")
+        #expect(next.commitID == 1)
+        try await store.close()
+    }
+
+    @Test func `a task that was cancelled before it began writes nothing`() async throws {
+        let store = try await Store.inMemory()
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            await #expect(throws: CancellationError.self) {
+                try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
+            }
+            await #expect(throws: CancellationError.self) {
+                try await store.transaction { _ in
+                    Issue.record("the block ran")
+                    return .commit
+                }
+            }
+        }
+        await task.value
+        #expect(try await store.execute("SELECT * FROM t").items.isEmpty)
+        try await store.close()
+    }
+
+    @Test func `who waits is served in the order of coming`() async throws {
+        let store = try await Store.inMemory()
+        let (holder, release) = await holding(store)
+        let order = Order()
+        var tasks: [Task<Void, any Error>] = []
+        for number in 0..<60 {
+            let (started, start) = AsyncStream<Void>.makeStream()
+            tasks.append(
+                Task {
+                    start.finish()
+                    guard number % 3 == 0 else {
+                        _ = try await store.transaction { _ in
+                            order.numbers.withLock { $0.append(number) }
+                            return TransactionCompletion.commit
+                        }
+                        return
+                    }
+                    // A statement has no block: its place is that of its commit.
+                    try await store.execute("INSERT INTO t DOCUMENTS ({'_id': \(number)})")
+                })
+            for await _ in started {}
+            // Whoever began stands at the gate before the next one begins.
+            await store.whenWaiting(number + 1)
+        }
+        release()
+        try await holder.value
+        for task in tasks { try await task.value }
+        let transactions = (0..<60).filter { $0 % 3 != 0 }
+        #expect(order.numbers.withLock { $0 } == transactions)
+        try await store.close()
+    }
+}
+
+extension Store {
+    /// Returns when so many wait at the gate.
+    fileprivate func whenWaiting(_ count: Int) async {
+        while waitingCount < count { await Task.yield() }
+    }
+}
