@@ -1,4 +1,5 @@
-// swift-format-ignore-file: the samples stay as they were written.
+// The samples stay as they were written.
+// swift-format-ignore-file
 
 import DittoNames
 import Foundation
@@ -26,9 +27,8 @@ struct ObserverSampleTests {
         try await insert("a", "blue")
 
         let observer = ditto.store.registerObserver(
-            query: "SELECT * FROM cars WHERE color = :color",
-            arguments: ["color": "blue"]
-        ) { result in print(result.items.map { $0.jsonString() }) };
+          query: "SELECT * FROM cars WHERE color = :color",
+          arguments: [ "color": "blue" ]){ result in print(result.items.map { $0.jsonString() }) };
 
         #expect(await printed.next(1) == [#"["{\"_id\":\"a\",\"color\":\"blue\"}"]"#])
         #expect(observer.queryArguments["color"] as? String == "blue")
@@ -64,17 +64,16 @@ struct ObserverSampleTests {
         try await insert("b", "blue")
 
         let differ = DittoDiffer()
-        var previousDocumentIds: [String] = []  // Store only extracted IDs
+        var previousDocumentIds: [String] = [] // Store only extracted IDs
 
         let observer = ditto.store.registerObserver(
-            query: "SELECT * FROM cars"
-        ) { queryResult in
+          query: "SELECT * FROM cars") { queryResult in
             let diff = differ.diff(queryResult.items)
 
             // Extract current document IDs and dematerialize items
             let currentDocumentIds = queryResult.items.map { item in
                 let id = item.value["_id"] as? String ?? "unknown"
-                item.dematerialize()  // Release memory after extracting data
+                item.dematerialize() // Release memory after extracting data
                 return id
             }
 
@@ -130,21 +129,20 @@ struct ObserverSampleTests {
             collectionView.moves = Moves(of: queryResult.items, collectionView.differ)
 
             let diff = differ.diff(queryResult.items)
-            tableView.performBatchUpdates(
-                {
-                    let insertions = diff.insertions.map { IndexPath(item: $0, section: 0) }
-                    let deletions = diff.deletions.map { IndexPath(item: $0, section: 0) }
-                    let reloads = diff.updates.map { IndexPath(item: $0, section: 0) }
+            tableView.performBatchUpdates({
+                let insertions = diff.insertions.map { IndexPath(item: $0, section: 0) }
+                let deletions = diff.deletions.map { IndexPath(item: $0, section: 0) }
+                let reloads = diff.updates.map { IndexPath(item: $0, section: 0) }
 
-                    collectionView.insertItems(at: insertions)
-                    collectionView.deleteItems(at: deletions)
-                    collectionView.reloadItems(at: reloads)
+                collectionView.insertItems(at: insertions)
+                collectionView.deleteItems(at: deletions)
+                collectionView.reloadItems(at: reloads)
 
-                    collectionView.moves.map { move in
-                        let (from, to) = move
-                        collectionView.move(at: from, to: to)
-                    }
-                }, completion: nil)
+                collectionView.moves.map { move in
+                    let (from, to) = move
+                    collectionView.move(at: from, to: to)
+                }
+            }, completion: nil)
 
             #expect(collectionView.shown == collectionView.source, "seed \(seed)")
             if collectionView.shown.contains(where: { $0.contains("\"last\"") }) { print("last") }

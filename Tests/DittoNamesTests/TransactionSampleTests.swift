@@ -1,4 +1,5 @@
-// swift-format-ignore-file: the samples stay as they were written.
+// The samples stay as they were written.
+// swift-format-ignore-file
 
 import DittoNames
 import Testing
@@ -18,12 +19,9 @@ struct TransactionSampleTests {
 
     @Test(arguments: [false, true])
     func `a transaction ends as its block says`(isRolledBack: Bool) async throws {
-        let completionAction = try await ditto.store.transaction(hint: "transaction example") {
-            transaction in
-            let queryResult1 = try await transaction.execute(
-                query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")
-            let queryResult2 = try await transaction.execute(
-                query: "INSERT INTO t DOCUMENTS ({ _id: 2 })")
+        let completionAction = try await ditto.store.transaction(hint: "transaction example") { transaction in
+            let queryResult1 = try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")
+            let queryResult2 = try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 2 })")
             #expect(queryResult1.mutatedDocumentIDs() == [1])
             #expect(queryResult2.commitID == nil)
             let queryResultN = try await transaction.execute(query: "SELECT * FROM t")
@@ -31,7 +29,7 @@ struct TransactionSampleTests {
             if isRolledBack { return .rollback }
 
             // Complete by returning a `TransactionCompletionAction`
-            return .commit  // Or .rollback
+            return .commit // Or .rollback
         }
 
         #expect(completionAction == (isRolledBack ? .rollback : .commit))
@@ -40,13 +38,9 @@ struct TransactionSampleTests {
     }
 
     @Test func `a transaction that returns a value is committed`() async throws {
-        let result: DittoQueryResult? = try await ditto.store.transaction(
-            hint: "transaction returning a value"
-        ) { transaction in
-            let queryResult1 = try await transaction.execute(
-                query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")
-            let queryResult2 = try await transaction.execute(
-                query: "INSERT INTO t DOCUMENTS ({ _id: 2 })")
+        let result: DittoQueryResult? = try await ditto.store.transaction(hint: "transaction returning a value") { transaction in
+            let queryResult1 = try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")
+            let queryResult2 = try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 2 })")
             #expect(queryResult1.commitID == nil && queryResult2.commitID == nil)
             let queryResultN = try await transaction.execute(query: "SELECT * FROM t")
             return queryResultN
@@ -60,8 +54,7 @@ struct TransactionSampleTests {
 
     @Test func `a transaction that only reads refuses to write`() async throws {
         // Read-only transaction with hint:
-        try await ditto.store.transaction(hint: "Read-only transaction", isReadOnly: true) {
-            transaction in
+        try await ditto.store.transaction(hint: "Read-only transaction", isReadOnly: true) { transaction in
             do {
                 try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")
                 Issue.record("a transaction that only reads has written")
@@ -85,9 +78,7 @@ struct TransactionSampleTests {
         }
 
         let infos = try await ditto.store.transaction(hint: "a", isReadOnly: true) { outer in
-            try await ditto.store.transaction(hint: "b", isReadOnly: true) {
-                [outer.info, $0.info]
-            }
+            try await ditto.store.transaction(hint: "b", isReadOnly: true) { [outer.info, $0.info] }
         }
         #expect(infos.map(\.hint) == ["a", "b"] && infos.allSatisfy(\.isReadOnly))
         #expect(infos[0].id != infos[1].id)
@@ -96,8 +87,8 @@ struct TransactionSampleTests {
 
     @Test func `a read beside a transaction sees nothing of it`() async throws {
         try await ditto.store.transaction { transaction in
-            try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")  // ✅ OK
-            try await ditto.store.execute(query: "SELECT * FROM t")  // ⚠️ Avoid this
+            try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })") // ✅ OK
+            try await ditto.store.execute(query: "SELECT * FROM t") // ⚠️ Avoid this
             #expect(try await count() == 0)
             return .commit
         }
@@ -105,13 +96,11 @@ struct TransactionSampleTests {
         try await ditto.close()
     }
 
-    @Test func `a write beside a transaction is refused, where it would wait for ever`()
-        async throws
-    {
+    @Test func `a write beside a transaction is refused, where it would wait for ever`() async throws {
         do {
             try await ditto.store.transaction(hint: "the outer one") { transaction in
-                try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")  // ✅ OK
-                try await ditto.store.execute(query: "DELETE FROM t")  // ⚠️ Avoid this
+                try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })") // ✅ OK
+                try await ditto.store.execute(query: "DELETE FROM t") // ⚠️ Avoid this
                 return .commit
             }
             Issue.record("a write beside the transaction went through")

@@ -3,7 +3,8 @@ import Sheaf
 /// The documents of a collection, as the older calls of the reference system know them.
 ///
 /// Their strings are translated into the query language. The calls run on the thread of the caller, and keep
-/// it until they are done: those that change something wait for transactions, and for the disk.
+/// it until they are done: those that change something wait for transactions, and for the disk. In a task
+/// `DittoStore.execute` is the better call: threads of tasks are few, and shall not wait.
 public final class DittoCollection: Sendable {
     /// What the collection is called.
     public let name: String

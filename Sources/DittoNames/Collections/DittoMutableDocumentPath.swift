@@ -50,7 +50,7 @@ public final class DittoMutableDocumentPath: DittoReadablePath {
         set { path(.name(key)).set(newValue.current) }
     }
 
-    /// An element of the array that is here. An array is written as a whole.
+    /// An element of the array that is here; the array is written as a whole.
     public subscript(index: Int) -> DittoMutableDocumentPath {
         get { path(.index(index)) }
         set { path(.index(index)).set(newValue.current) }

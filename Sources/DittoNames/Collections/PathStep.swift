@@ -37,8 +37,9 @@ extension Value {
         return value
     }
 
-    /// The same with another value at the end of some steps, or without it; nil where an array has no
-    /// such place. Objects are made on the way.
+    /// The same with another value at the end of some steps, or without it.
+    ///
+    /// Objects are made on the way. Nil where an array has no such place.
     func replacing(_ steps: ArraySlice<PathStep>, with new: Value?) -> Value? {
         guard let step = steps.first else { return new }
         let rest = steps.dropFirst()

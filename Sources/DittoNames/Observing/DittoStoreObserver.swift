@@ -28,7 +28,9 @@ public final class DittoStoreObserver: Sendable {
     /// Whether nothing more will be delivered.
     public var isCancelled: Bool { delivery?.isCancelled ?? true }
 
-    /// Stops the delivery: no call begins after this has returned. Further calls do nothing.
+    /// Stops the delivery: no call begins after this has returned.
+    ///
+    /// Further calls do nothing.
     public func cancel() {
         guard let delivery, !delivery.isCancelled else { return }
         delivery.cancel()

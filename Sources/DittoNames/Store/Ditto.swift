@@ -35,7 +35,10 @@ public final class Ditto: Sendable {
     }
 
     /// Waits for all transactions, makes everything durable, and lets go of the database.
+    ///
+    /// Observers are cancelled then.
     public func close() async throws {
         try await inDittoWords { try await store.sheaf.close() }
+        for observer in store.observers { observer.cancel() }
     }
 }
