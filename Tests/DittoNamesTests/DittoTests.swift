@@ -120,7 +120,9 @@ struct DittoTests {
         try await ditto.close()
     }
 
-    @Test func `a handler that signals hears the newest result, and none between`() async throws {
+    @Test func `a handler that signals hears no result before it does, and none twice`()
+        async throws
+    {
         let ditto = try await Ditto.inMemory()
         let printed = PrintedLines()
         let (signals, continuation) = AsyncStream<DittoSignalNext>.makeStream()
@@ -132,14 +134,21 @@ struct DittoTests {
         }
         var iterator = signals.makeAsyncIterator()
         #expect(await printed.next(1) == ["0"])
-        let signal = try #require(await iterator.next())
         for id in 1...5 { try ditto.store["cars"].upsert(["_id": id]) }
         #expect(printed.all == ["0"])
-        signal()
-        #expect(await printed.next(1) == ["5"])
+        // How many of the commits the store has worked out by now is its business.
+        var heard = 0
+        while heard < 5 {
+            let signal = try #require(await iterator.next())
+            signal()
+            let line = await printed.next(1).first
+            let count = try #require(line.flatMap { Int($0) })
+            #expect(count > heard)
+            heard = count
+        }
         observer.cancel()
         try await ditto.close()
-        #expect(printed.all == ["0", "5"])
+        #expect(printed.all.last == "5")
     }
 
     @Test func `nothing is delivered after an observer was cancelled`() async throws {

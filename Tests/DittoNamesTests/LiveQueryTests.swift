@@ -96,7 +96,7 @@ struct LiveQueryTests {
         try await ditto.close()
     }
 
-    @Test func `the next event comes when it is signaled for, with all that came between`()
+    @Test func `the next event comes when it is signaled for`()
         async throws
     {
         let lines = printed
@@ -108,7 +108,8 @@ struct LiveQueryTests {
         var iterator = signals.makeAsyncIterator()
         #expect(await printed.next(1) == ["0 initial"])
         let first = try #require(await iterator.next())
-        for id in ["a", "b", "c"] { try cars.upsert(["_id": id]) }
+        try await ditto.store.execute(
+            query: "INSERT INTO cars DOCUMENTS ({ _id: 'a' }), ({ _id: 'b' }), ({ _id: 'c' })")
         #expect(printed.all.count == 1)
         first()
         #expect(await printed.next(1) == ["3 +[0, 1, 2] -[] ~[] [] of []"])
