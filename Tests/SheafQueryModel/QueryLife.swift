@@ -113,7 +113,7 @@ package final class QueryLife {
 
     /// Shows what is durable, or what was written until now.
     func reader(isPending: Bool) throws(QueryError) -> SnapshotReader {
-        try execute(isPending ? "DELETE FROM t WHERE FALSE" : "SELECT * FROM t LIMIT 0").reader
+        isPending ? queries.writersReader() : try execute("SELECT * FROM t LIMIT 0").reader
     }
 
     /// The rows of a statement that reads.

@@ -37,6 +37,15 @@ extension QueryEngine {
         }
     }
 
+    /// Shows all that was written, be it durable or not, as the next writer would see it.
+    ///
+    /// Nobody may be writing meanwhile.
+    package func writersReader() -> SnapshotReader {
+        var transaction = documents.begin()
+        defer { documents.rollBack(&transaction) }
+        return transaction.reader(parameters.collections, storeNumber: number)
+    }
+
     /// Runs a statement that writes nothing on an older state.
     func execute(
         _ statement: Statement, _ arguments: [String: Value], on snapshot: DocumentSnapshot

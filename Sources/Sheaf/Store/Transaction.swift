@@ -74,7 +74,7 @@ public final class Transaction: Sendable {
         try Task.checkCancellation()
         do throws(StoreError) {
             return try run(query, arguments)
-        } catch where error.reason == .cancelled {
+        } catch  where error.reason == .cancelled {
             throw CancellationError()
         }
     }

@@ -91,8 +91,7 @@ struct DocumentationExampleTests {
             return .commit
         }
         let insertion = try await store.transaction { transaction in
-            try await transaction.execute(
-                "INSERT INTO accounts DOCUMENTS ({ '_id': 'c', 'sum': 0 })")
+            try await transaction.execute("INSERT INTO accounts DOCUMENTS ({ '_id': 'c' })")
         }
         print(insertion.commitID ?? 0)
         #expect(insertion.commitID == 3)
@@ -136,8 +135,10 @@ struct DocumentationExampleTests {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO pages DOCUMENTS ({ '_id': 'start' })")
         try await store.execute(
-            "UPDATE COLLECTION pages (views COUNTER) APPLY views INCREMENT BY 1 WHERE _id = 'start'"
-        )
+            """
+            UPDATE COLLECTION pages (views COUNTER) APPLY views INCREMENT BY 1
+            WHERE _id = 'start'
+            """)
         try await store.execute(
             "INSERT INTO settings INITIAL DOCUMENTS ({ '_id': 'theme', 'name': 'light' })")
         try await store.execute("ALTER SYSTEM SET dql_request_timeout_seconds = 5")

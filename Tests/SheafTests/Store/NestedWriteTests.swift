@@ -87,7 +87,8 @@ struct NestedWriteTests {
             #expect(try await store.execute("SELECT * FROM t").items.isEmpty)
             try await write(other)
             try await store.transaction(isReadOnly: true) { inner in
-                #expect(try await inner.execute("SELECT * FROM t").items.isEmpty)
+                let seen = try await inner.execute("SELECT * FROM t")
+                #expect(seen.items.isEmpty)
                 return .commit
             }
             return .commit
