@@ -18,6 +18,7 @@ let package = Package(
         .library(name: "SheafDocument", targets: ["SheafDocument"]),
         .library(name: "SheafQuery", targets: ["SheafQuery"]),
         .library(name: "Sheaf", targets: ["Sheaf"]),
+        .library(name: "DittoNames", targets: ["DittoNames"]),
         .library(name: "SheafDocumentModel", targets: ["SheafDocumentModel"]),
         .library(name: "SheafQueryModel", targets: ["SheafQueryModel"]),
         .library(name: "SheafTestSupport", targets: ["SheafTestSupport"]),
@@ -52,7 +53,9 @@ let package = Package(
             dependencies: ["SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage"],
             swiftSettings: settings),
 
-        // Floor 5: the tool.
+        // Floor 5: the names of the reference system, and the tool.
+        .target(
+            name: "DittoNames", dependencies: ["Sheaf"], swiftSettings: settings),
         .executableTarget(
             name: "SheafTool",
             dependencies: [
@@ -138,6 +141,9 @@ let package = Package(
                 "SheafStorage", "SheafTestSupport",
             ],
             exclude: ["Plans"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DittoNamesTests", dependencies: ["DittoNames", "Sheaf", "SheafTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "SheafStorageTests",

@@ -21,5 +21,26 @@ extension Function {
             }
             return .integer(Int64(elements.count))
         },
+        Function("value_at", 2...Function.anyNumber) { arguments, _ in
+            guard var value = arguments[0] else { return nil }
+            for step in arguments.dropFirst() {
+                guard let step, let next = value.element(at: step) else { return nil }
+                value = next
+            }
+            return value
+        },
     ]
+}
+
+extension Value {
+    /// The element at a place, which counts from zero, or the field of a name; nil where none is there.
+    fileprivate func element(at step: Value) -> Value? {
+        switch (self, step) {
+        case (.array(let elements), .integer(let place)):
+            // Not converted to an Int first: it may be any number.
+            place >= 0 && place < Int64(elements.count) ? elements[Int(place)] : nil
+        case (.object(let object), .string(let name)): object[name]
+        default: nil
+        }
+    }
 }

@@ -28,6 +28,13 @@ private typealias Case = FunctionCase
                 Case("array_length", [], is: 0), Case("array_length", [1, .null], is: 2),
                 Case("array_length", .null, is: .null), Case("array_length", "ab", is: nil),
                 Case("array_length", nil, is: nil), Case("array_length", [:], is: nil),
+                Case("value_at", ["a", "b"], 1, is: "b"), Case("value_at", ["a"], 1, is: nil),
+                Case("value_at", ["a"], -1, is: nil), Case("value_at", [.null], 0, is: .null),
+                Case("value_at", ["a"], .integer(.max), is: nil),
+                Case("value_at", ["a"], 0.0, is: nil), Case("value_at", ["a"], "0", is: nil),
+                Case("value_at", ["a": 1], "a", is: 1), Case("value_at", ["a": 1], 0, is: nil),
+                Case("value_at", "a", 0, is: nil), Case("value_at", .null, 0, is: nil),
+                Case("value_at", nil, 0, is: nil), Case("value_at", ["a"], nil, is: nil),
             ], cover: Function.arrays)
     }
 

@@ -1,0 +1,40 @@
+import Sheaf
+
+/// Which documents of a collection are meant, in which order.
+struct PendingQuery: Sendable {
+    let collection: String
+    /// A condition of the older kind.
+    let condition: String
+    let arguments: [String: Value]
+    /// Paths, and whether the order is descending.
+    var orders: [(path: String, isDescending: Bool)] = []
+    var limit: Int?
+    var offset: Int?
+
+    /// A statement about these documents, which begins with `verb`.
+    func statement(_ verb: Query) throws -> Statement {
+        do throws(ConditionError) {
+            return try translated(verb)
+        } catch {
+            throw DittoError.storeError(reason: .queryInvalid(message: error.description))
+        }
+    }
+
+    private func translated(_ verb: Query) throws(ConditionError) -> Statement {
+        var parser = try ConditionParser(
+            condition, collection: collection, arguments: arguments)
+        var text = try parser.condition()
+        if !orders.isEmpty {
+            let terms = try orders.map { (order) throws(ConditionError) in
+                var parser = try ConditionParser(order.path, collection: collection)
+                return try parser.field() + (order.isDescending ? " DESC" : " ASC")
+            }
+            text += " ORDER BY " + terms.joined(separator: ", ")
+        }
+        if let limit { text += " LIMIT \(limit)" }
+        if let offset { text += " OFFSET \(offset)" }
+        let query: Query =
+            "\(part: verb) FROM \(identifier: collection) WHERE \(part: Query(verbatim: text))"
+        return Statement(query, parser.parameters)
+    }
+}

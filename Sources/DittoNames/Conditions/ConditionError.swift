@@ -1,0 +1,19 @@
+/// What is wrong in a query string of the older kind, and where.
+package struct ConditionError: Error, CustomStringConvertible {
+    /// The message, the line with a mark below it, and the hint.
+    package let description: String
+
+    init(_ message: String, hint: String? = nil, at place: String.Index, in text: String) {
+        let line = text[..<place].split(separator: "\n", omittingEmptySubsequences: false).count
+        let start = text[..<place].lastIndex(of: "\n").map { text.index(after: $0) }
+        let lineStart = start ?? text.startIndex
+        let column = text.distance(from: lineStart, to: place) + 1
+        let shown = text[lineStart...].prefix { $0 != "\n" }
+        var lines = [
+            "\(message) (line \(line), column \(column))", "  \(shown)",
+            String(repeating: " ", count: column + 1) + "^",
+        ]
+        if let hint { lines.append(hint) }
+        description = lines.joined(separator: "\n")
+    }
+}

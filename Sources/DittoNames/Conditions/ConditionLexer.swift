@@ -1,0 +1,143 @@
+/// Cuts a query string of the older kind into its words.
+///
+/// By scalars: a quote may stand before a mark that would make one character of both.
+struct ConditionLexer {
+    let text: String
+    private var place: String.Index
+
+    init(_ text: String) {
+        self.text = text
+        place = text.startIndex
+    }
+
+    /// The next word; the end, again and again, where there is none.
+    mutating func next() throws(ConditionError) -> ConditionToken {
+        while let scalar = current, scalar.properties.isWhitespace { advance() }
+        let start = place
+        guard let scalar = current else { return ConditionToken(kind: .end, start: start) }
+        switch scalar {
+        case "'", "\"": return ConditionToken(kind: .text(try quoted(scalar)), start: start)
+        case "$":
+            advance()
+            return ConditionToken(kind: .argument(word()), start: start)
+        case _ where scalar.isDigit: return ConditionToken(kind: .number(number()), start: start)
+        case _ where scalar.beginsName: return ConditionToken(kind: .name(word()), start: start)
+        default: return ConditionToken(kind: .sign(try sign()), start: start)
+        }
+    }
+
+    private var scalars: String.UnicodeScalarView { text.unicodeScalars }
+
+    private var current: Unicode.Scalar? { place < text.endIndex ? scalars[place] : nil }
+
+    private mutating func advance() {
+        place = scalars.index(after: place)
+    }
+
+    private mutating func word() -> String {
+        take { $0.beginsName || $0.isDigit }
+    }
+
+    private mutating func take(while isPart: (Unicode.Scalar) -> Bool) -> String {
+        let start = place
+        while let scalar = current, isPart(scalar) { advance() }
+        return String(scalars[start..<place])
+    }
+
+    /// Digits, a fraction and an exponent.
+    private mutating func number() -> String {
+        var digits = take(while: \.isDigit)
+        if current == ".", isDigit(behind: 1) {
+            advance()
+            digits += "." + take(while: \.isDigit)
+        }
+        if current == "e" || current == "E" {
+            let hasSign = isOneOf("+-", behind: 1)
+            guard isDigit(behind: hasSign ? 2 : 1) else { return digits }
+            advance()
+            digits += "e"
+            if hasSign, let sign = current {
+                digits.unicodeScalars.append(sign)
+                advance()
+            }
+            digits += take(while: \.isDigit)
+        }
+        return digits
+    }
+
+    private func scalar(behind count: Int) -> Unicode.Scalar? {
+        scalars.index(place, offsetBy: count, limitedBy: text.endIndex)
+            .flatMap { $0 < text.endIndex ? scalars[$0] : nil }
+    }
+
+    private func isDigit(behind count: Int) -> Bool {
+        scalar(behind: count)?.isDigit ?? false
+    }
+
+    private func isOneOf(_ choices: String, behind count: Int) -> Bool {
+        scalar(behind: count).map(choices.unicodeScalars.contains) ?? false
+    }
+
+    private mutating func sign() throws(ConditionError) -> ConditionToken.Sign {
+        for sign in ConditionToken.Sign.allCases
+        where scalars[place...].starts(with: sign.rawValue.unicodeScalars) {
+            place = scalars.index(place, offsetBy: sign.rawValue.count)
+            return sign
+        }
+        let hint: String? =
+            switch scalars[place] {
+            case "=": "write == to compare"
+            case "&": "write && between two conditions"
+            case "|": "write || between two conditions"
+            default: nil
+            }
+        throw ConditionError("unexpected \(scalars[place])", hint: hint, at: place, in: text)
+    }
+
+    // MARK: Texts
+
+    private mutating func quoted(_ quote: Unicode.Scalar) throws(ConditionError) -> String {
+        let start = place
+        advance()
+        var content = ""
+        while let scalar = current {
+            advance()
+            switch scalar {
+            case quote: return content
+            case "\\": content.unicodeScalars.append(try escaped())
+            default: content.unicodeScalars.append(scalar)
+            }
+        }
+        throw ConditionError("the text that begins here has no end", at: start, in: text)
+    }
+
+    /// What stands behind a backslash; a letter that means nothing there stands for itself.
+    private mutating func escaped() throws(ConditionError) -> Unicode.Scalar {
+        let start = scalars.index(before: place)
+        guard let letter = current else {
+            throw ConditionError("nothing is behind the backslash", at: start, in: text)
+        }
+        advance()
+        switch letter {
+        case "n": return "\n"
+        case "r": return "\r"
+        case "t": return "\t"
+        case "u":
+            let digits = String(scalars[place...].prefix(4))
+            guard digits.unicodeScalars.count == 4, let number = UInt32(digits, radix: 16),
+                let scalar = Unicode.Scalar(number)
+            else {
+                throw ConditionError(
+                    "\\u stands before four hexadecimal digits", at: start, in: text)
+            }
+            place = scalars.index(place, offsetBy: 4)
+            return scalar
+        default: return letter
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isDigit: Bool { "0"..."9" ~= self }
+    fileprivate var beginsName: Bool { properties.isAlphabetic || self == "_" }
+}

@@ -1,0 +1,181 @@
+import Sheaf
+
+/// What is compared: literals, arguments, paths and functions.
+extension ConditionParser {
+    private static let functions = ["contains", "ends_with", "regex", "starts_with"]
+
+    mutating func operand() throws(ConditionError) -> Operand {
+        switch token.kind {
+        case .text, .number, .sign(.minus): return try literal()
+        case .argument: return try argument()
+        case .name(let name):
+            switch name {
+            case "true", "false":
+                try advance()
+                return .expression(name)
+            case "null", "nil":
+                try advance()
+                return .null
+            default: return try named()
+            }
+        case .sign(.leftParenthesis): return try parenthesized()
+        case .sign(.leftBracket):
+            if let field = try quotedField() { return .expression(field) }
+            return try array()
+        default: throw unexpected("a field, a value or a function")
+        }
+    }
+
+    private mutating func literal() throws(ConditionError) -> Operand {
+        let isNegative = try take(.minus)
+        switch token.kind {
+        case .text(let text) where !isNegative:
+            try advance()
+            return .expression(text.asLiteral)
+        case .number(let digits):
+            try advance()
+            return .expression(isNegative ? "-\(digits)" : digits)
+        default: throw unexpected("a number")
+        }
+    }
+
+    /// `$args.limit`, or a part of what is called so.
+    private mutating func argument() throws(ConditionError) -> Operand {
+        let start = token
+        guard start.kind == .argument("args") else {
+            throw error("expected $args, and not \(start.name)", hint: "write $args.name")
+        }
+        try advance()
+        var names: [String] = []
+        while try take(.dot) {
+            guard case .name(let name) = token.kind else { throw unexpected("a name") }
+            names.append(name)
+            try advance()
+        }
+        guard let first = names.first else { throw unexpected(".name behind $args") }
+        guard var value = arguments[first] else {
+            let known = arguments.keys.sorted().joined(separator: ", ")
+            throw error(
+                "there is no argument \(first)",
+                hint: arguments.isEmpty ? "pass it as args" : "there are \(known)", at: start)
+        }
+        for name in names.dropFirst() {
+            guard let next = value[name] else {
+                throw error("the argument \(first) has no field \(name)", at: start)
+            }
+            value = next
+        }
+        if case .null = value { return .null }
+        let parameter = parameter(of: names, value)
+        if case .array = value { return .list(":\(parameter)") }
+        return .expression(":\(parameter)")
+    }
+
+    /// What an argument is called in the query language, which is choosier about names.
+    private mutating func parameter(of names: [String], _ value: Value) -> String {
+        if let known = parameterNames[names] { return known }
+        let name = "arg\(parameterNames.count + 1)"
+        parameterNames[names] = name
+        parameters[name] = value
+        return name
+    }
+
+    /// Elements in brackets.
+    private mutating func array() throws(ConditionError) -> Operand {
+        try enter()
+        try expect(.leftBracket)
+        var elements: [String] = []
+        if token.kind != .sign(.rightBracket) {
+            repeat { elements.append(try operand().text) } while try take(.comma)
+        }
+        try expect(.rightBracket, ", or ]")
+        leave()
+        return .list("[\(elements.joined(separator: ", "))]")
+    }
+
+    // MARK: Paths
+
+    /// A path or a function, at its first name.
+    mutating func named() throws(ConditionError) -> Operand {
+        let start = token
+        guard case .name(let name) = start.kind else { throw unexpected("a name") }
+        try advance()
+        if token.kind == .sign(.leftParenthesis) { return try call(name, at: start) }
+        return .expression(try path(from: name))
+    }
+
+    /// `["any key"]` at the beginning of a path; nil, and nothing read, where it is an array.
+    mutating func quotedField() throws(ConditionError) -> String? {
+        let before = self
+        try expect(.leftBracket)
+        guard case .text(let name) = token.kind else {
+            self = before
+            return nil
+        }
+        try advance()
+        guard try take(.rightBracket) else {
+            self = before
+            return nil
+        }
+        return try path(from: name)
+    }
+
+    /// The rest of a path: `.name`, `["any key"]` and `[0]`.
+    ///
+    /// The query language has no place in an array within a path, but a function that goes there.
+    private mutating func path(from first: String) throws(ConditionError) -> String {
+        var text = "\(collection).\(first.inBackticks)"
+        var steps: [String] = []
+        while true {
+            if try take(.dot) {
+                guard case .name(let name) = token.kind else { throw unexpected("a name") }
+                try advance()
+                add(name, to: &text, &steps)
+            } else if try take(.leftBracket) {
+                switch token.kind {
+                case .text(let name): add(name, to: &text, &steps)
+                case .number(let digits) where Int(digits) != nil: steps.append(digits)
+                default: throw unexpected("the place of an element, or a key in quotes")
+                }
+                try advance()
+                try expect(.rightBracket)
+            } else {
+                break
+            }
+        }
+        return steps.isEmpty ? text : "value_at(\(text), \(steps.joined(separator: ", ")))"
+    }
+
+    private func add(_ name: String, to text: inout String, _ steps: inout [String]) {
+        if steps.isEmpty {
+            text += ".\(name.inBackticks)"
+        } else {
+            steps.append(name.asLiteral)
+        }
+    }
+
+    // MARK: Functions
+
+    private mutating func call(
+        _ name: String, at start: ConditionToken
+    ) throws(ConditionError) -> Operand {
+        guard Self.functions.contains(name) else {
+            throw error(
+                "there is no function \(name)",
+                hint: "there are \(Self.functions.joined(separator: ", "))", at: start)
+        }
+        try enter()
+        try expect(.leftParenthesis)
+        let first = token.kind == .sign(.leftBracket) ? try array() : try operand()
+        try expect(.comma, "a comma and the second value of \(name)")
+        let second = try operand()
+        try expect(.rightParenthesis)
+        leave()
+        switch (name, first) {
+        case ("contains", .list): return .expression("(\(second.text) IN \(first.text))")
+        case ("contains", _): return .expression("array_contains(\(first.text), \(second.text))")
+        case ("regex", _): return .expression("regexp_like(\(first.text), \(second.text))")
+        default: return .expression("\(name)(\(first.text), \(second.text))")
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Sheaf
+import Synchronization
+
+/// Documents, and what can be done to them.
+public final class DittoStore: Sendable {
+    let sheaf: Store
+    let complaints = Complaints()
+    let registered = Mutex<Set<DittoStoreObserver>>([])
+
+    init(_ store: Store) {
+        sheaf = store
+    }
+
+    /// Takes the errors of calls that cannot throw, such as `registerObserver` and `exec()`.
+    ///
+    /// If nobody sets it, they go to standard error.
+    public var onUnthrownError: @Sendable (_ error: any Error) -> Void {
+        get { complaints.handler }
+        set { complaints.handler = newValue }
+    }
+
+    /// Runs a statement as a transaction of its own.
+    ///
+    /// Arguments are named without their colon. They are booleans, numbers, texts, `Data`, `NSNull` or
+    /// nil, and arrays and dictionaries of these.
+    @discardableResult
+    public nonisolated(nonsending) func execute(
+        query: String, arguments: [String: Any?]? = nil
+    ) async throws -> DittoQueryResult {
+        let statement = try Statement(query, arguments)
+        return DittoQueryResult(
+            try await inDittoWords {
+                try await sheaf.execute(statement.query, statement.arguments)
+            }, complaints)
+    }
+}
+
+/// A statement and its arguments, as Sheaf takes them.
+struct Statement: Sendable {
+    let query: Query
+    let values: [String: Value]
+
+    var arguments: QueryArguments { QueryArguments(values) }
+
+    init(_ query: Query, _ values: [String: Value] = [:]) {
+        self.query = query
+        self.values = values
+    }
+
+    init(_ text: String, _ arguments: [String: Any?]?) throws(DittoError) {
+        query = Query(verbatim: text)
+        do throws(Unbridgeable) {
+            values = try [String: Value](bridging: arguments ?? [:])
+        } catch {
+            throw DittoError(argument: error)
+        }
+    }
+}

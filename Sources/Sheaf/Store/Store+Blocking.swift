@@ -1,0 +1,74 @@
+import SheafStorage
+import Synchronization
+
+/// For callers that are no tasks, and cannot become ones.
+extension Store {
+    /// Runs several statements as one transaction, and keeps the thread while it waits.
+    ///
+    /// It waits for its turn, and until the commit survives a power cut. The threads of tasks are few:
+    /// where all of them wait here for a transaction whose block is a task, that one never goes on.
+    package func transactionBlocking(
+        hint: String? = nil, isReadOnly: Bool = false,
+        _ body: (Transaction) throws -> TransactionCompletion
+    ) throws {
+        guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
+        let number = numbers.add(1, ordering: .relaxed).newValue
+        let info = TransactionInfo(id: "\(number)", hint: hint, isReadOnly: isReadOnly)
+        guard !isReadOnly else {
+            let transaction = Transaction(reading: self, info)
+            defer { transaction.rollBack() }
+            _ = try Transaction.$current.withValue(transaction) { try body(transaction) }
+            return
+        }
+        try checkNesting { hint.map { "another transaction \"\($0)\"" } ?? "another transaction" }
+        try enterBlocking()
+        let transaction = Transaction(writing: self, info)
+        guard let commit = try finishBlocking(transaction, body) else { return }
+        let log = try log
+        do throws(StorageError) { try log.flush() } catch { throw StoreError(error) }
+        transaction.note(commit)
+    }
+
+    private func finishBlocking(
+        _ transaction: Transaction, _ body: (Transaction) throws -> TransactionCompletion
+    ) throws -> CommitID? {
+        defer { leave(.transaction) }
+        do {
+            let completion = try Transaction.$current.withValue(transaction) {
+                try body(transaction)
+            }
+            if completion == .commit { return try transaction.commit() }
+            transaction.rollBack()
+            return nil
+        } catch {
+            transaction.rollBack()
+            throw error
+        }
+    }
+
+    private func enterBlocking() throws(StoreError) {
+        if gate.withLock({ $0.enter(.transaction) }) { return }
+        let answer = Monitor<WriteGate.Outcome?>(nil)
+        let number = numbers.add(1, ordering: .relaxed).newValue
+        let waiter = WriteGate.Waiter(number: number, kind: .transaction) { outcome in
+            answer.withLock { $0 = outcome }
+            answer.broadcast()
+        }
+        let known = gate.withLock { $0.wait(waiter) }
+        switch known ?? answer.wait(while: { $0 == nil }, then: { $0 }) {
+        case .entered: return
+        // Nobody cancels who is no task.
+        case .closed, .cancelled, nil: throw .closed
+        }
+    }
+}
+
+extension Transaction {
+    /// Runs a statement on this thread, which never has to wait for it.
+    @discardableResult
+    package func executeBlocking(
+        _ query: Query, _ arguments: QueryArguments = QueryArguments()
+    ) throws(StoreError) -> QueryResult {
+        try run(query, arguments)
+    }
+}

@@ -1,0 +1,223 @@
+import DittoNames
+import Foundation
+import Sheaf
+import Synchronization
+import Testing
+
+/// The older calls, which are made from functions that are no tasks.
+struct CollectionTests {
+    private let ditto: Ditto
+    private let problems = PrintedLines()
+
+    init() async throws {
+        ditto = try await Ditto.inMemory()
+        ditto.store.onUnthrownError = { [problems] in problems.add("\($0)") }
+    }
+
+    private func newestCommit() async throws -> Int64 {
+        try #require(
+            try await ditto.store.execute(query: "SELECT * FROM system:dual").commitID)
+    }
+
+    private var cars: DittoCollection { ditto.store.collection("cars") }
+
+    private func fill() throws {
+        for (id, color, mileage) in [("a", "red", 3), ("b", "blue", 2), ("c", "red", 1)] {
+            try cars.upsert(["_id": id, "color": color, "mileage": mileage])
+        }
+    }
+
+    private func ids(_ documents: [DittoDocument]) -> [String] { documents.map(\.id.stringValue) }
+
+    @Test func `documents are found by conditions of the older kind`() throws {
+        try fill()
+        #expect(ids(cars.find("color == 'red'").exec()).sorted() == ["a", "c"])
+        #expect(ids(ditto.store["cars"].find("color == 'red' && mileage > 2").exec()) == ["a"])
+        #expect(ids(cars.find("mileage <= $args.most", args: ["most": 1]).exec()) == ["c"])
+        #expect(cars.findAll().exec().count == 3)
+        #expect(cars.find("color == 'green'").exec().isEmpty)
+        #expect(problems.all == [])
+    }
+
+    @Test func `sort, limit and offset say which of them, in which order`() throws {
+        try fill()
+        let all = cars.findAll()
+        #expect(ids(all.sort("mileage", direction: .ascending).exec()) == ["c", "b", "a"])
+        #expect(ids(all.sort("mileage", direction: .descending).limit(2).exec()) == ["a", "b"])
+        #expect(
+            ids(all.sort("mileage", direction: .ascending).limit(1).offset(1).exec()) == ["b"])
+        let twice = all.sort("color", direction: .descending).sort("mileage", direction: .ascending)
+        #expect(ids(twice.exec()) == ["c", "a", "b"])
+        #expect(ids(all.sort("[\"mileage\"]", direction: .ascending).limit(1).remove()) == ["c"])
+        #expect(problems.all == [])
+    }
+
+    private func ids(_ ids: [DittoDocumentID]) -> [String] { ids.map(\.stringValue) }
+
+    @Test func `a document is written, looked at and written again`() throws {
+        let made = try cars.upsert(["model": "Ford", "color": "black"] as [String: Any?])
+        let document = try #require(cars.findByID(made).exec())
+        #expect(document.id == made)
+        #expect(document["model"].string == "Ford")
+        #expect(document["nothing"].string == nil && !document["nothing"].exists)
+        try cars.upsert(["_id": made, "color": "white", "owner": ["name": "Bob", "ages": [7]]])
+        let again = try #require(cars.findByID(made.value).exec())
+        #expect(again["color"].stringValue == "white")
+        #expect(again["model"].stringValue == "Ford")
+        #expect(again["owner"]["name"].string == "Bob")
+        #expect(again["owner"]["ages"][0].int == 7)
+        #expect(again["owner"]["ages"][1].int == nil)
+        #expect(again["owner"].dictionaryValue["name"] as? String == "Bob")
+        #expect(again.value["color"] as? String == "white")
+        #expect(cars.findByID("none").exec() == nil)
+        #expect(problems.all == [])
+    }
+
+    @Test func `a write strategy says what is done to what is there`() throws {
+        let both: [String: Any?] = ["_id": 1, "a": 1]
+        #expect(try cars.upsert(both, writeStrategy: .insertIfAbsent) == 1)
+        #expect(try cars.upsert(["_id": 1, "a": 2], writeStrategy: .insertIfAbsent) == 1)
+        #expect(cars.findByID(1).exec()?["a"].int == 1)
+        try cars.upsert(["_id": 1, "b": 2], writeStrategy: .updateDifferentValues)
+        #expect(cars.findByID(1).exec()?.value.count == 3)
+        try cars.upsert(["_id": 1, "a": 9], writeStrategy: .insertDefaultIfAbsent)
+        try cars.upsert(["_id": 2, "a": 9], writeStrategy: .insertDefaultIfAbsent)
+        #expect(cars.findByID(1).exec()?["a"].int == 1)
+        #expect(cars.findByID(2).exec()?["a"].int == 9)
+    }
+
+    @Test func `documents are removed and evicted`() throws {
+        try fill()
+        #expect(cars.find("color == 'red'").remove().count == 2)
+        #expect(cars.findByID("b").evict())
+        #expect(!cars.findByID("b").evict())
+        #expect(!cars.findByID("b").remove())
+        #expect(cars.findAll().exec().isEmpty)
+        try cars.upsert(["_id": "d", "owner": "Bob"])
+        #expect(ids(cars.find("owner == 'Bob'").evict()) == ["d"])
+        #expect(problems.all == [])
+    }
+
+    @Test func `a closure changes documents in one transaction`() async throws {
+        try fill()
+        let before = try await newestCommit()
+        let results = cars.find("color == 'red'").update { documents in
+            for document in documents {
+                document["color"].set("green")
+                document["owner"]["name"].set("Bob")
+                document["mileage"].remove()
+                #expect(document["color"].string == "green")
+                #expect(document["owner"]["name"].stringValue == "Bob")
+                #expect(!document["mileage"].exists)
+            }
+        }
+        #expect(try await newestCommit() == before + 1)
+        #expect(results.count == 2 && results["a"]?.count == 3)
+        #expect(
+            try cars.findByID("a").exec().map { try Value.json(of: $0) }
+                == #"{"_id":"a","color":"green","owner":{"name":"Bob"}}"#)
+        #expect(cars.find("owner.name == 'Bob'").exec().count == 2)
+        #expect(problems.all == [])
+    }
+
+    @Test func `fields are assigned, and arrays and objects replaced`() throws {
+        try cars.upsert(["_id": 1, "o": ["a": 1, "b": 2], "l": [1, 2, 3]])
+        let results = cars.findByID(1).update { document in
+            document?["color"] = "red"
+            document?["count"] = 2
+            document?["ratio"] = 1.5
+            document?["flag"] = true
+            document?["nothing"] = nil
+            document?["o"] = ["c": 3]
+            document?["p"]["q"] = ["x", 1]
+            document?["l"][1] = 20
+            document?["l"][0].remove()
+            document?["absent"].remove()
+        }
+        #expect(results.count == 9)
+        #expect(
+            try cars.findByID(1).exec().map { try Value.json(of: $0) }
+                == #"{"_id":1,"color":"red","count":2,"flag":true,"l":[20,3],"nothing":null,"#
+                + #""o":{"c":3},"p":{"q":["x",1]},"ratio":1.5}"#)
+        var isNil = false
+        #expect(cars.findByID(2).update { isNil = $0 == nil }.isEmpty)
+        #expect(isNil)
+        #expect(problems.all == [])
+    }
+
+    @Test func `what goes wrong in a closure undoes all of it, and is told`() throws {
+        try fill()
+        cars.findAll().update { documents in
+            for document in documents { document["color"].set("green") }
+            documents[1]["when"].set(Date())
+        }
+        cars.findByID("a").update { $0?["list"][3].set(1) }
+        cars.findByID("a").update { $0?["_id"].set("z") }
+        #expect(problems.all.count == 3)
+        #expect(problems.all[0].hasPrefix("when: documents have no dates"))
+        #expect(problems.all[1].hasPrefix("list[3]: there is no such place"))
+        #expect(cars.find("color == 'green'").exec().isEmpty)
+        #expect(cars.findByID("z").exec() == nil)
+    }
+
+    @Test func `what cannot be asked is told, and finds nothing`() throws {
+        try fill()
+        #expect(cars.find("color = 'red'").exec().isEmpty)
+        #expect(cars.find("color == ").remove().isEmpty)
+        #expect(cars.findAll().sort("a b", direction: .ascending).exec().isEmpty)
+        #expect(cars.find("at < $args.at", args: ["at": Date()]).evict().isEmpty)
+        #expect(problems.all.count == 5)
+        #expect(problems.all[0].hasPrefix("unexpected = (line 1, column 7)"))
+        #expect(problems.all[2].hasPrefix("expected &&, || or the end"))
+        #expect(problems.all[3].hasPrefix("the argument at: documents have no dates"))
+        #expect(cars.findAll().exec().count == 3)
+        #expect(throws: DittoError.self) { try cars.upsert(["a": Date()]) }
+        #expect(throws: DittoError.self) { try cars.upsert(["_id": 1.5]) }
+    }
+
+    @Test func `a write inside of a transaction that is no part of it is refused`() async throws {
+        try await ditto.store.transaction(hint: "outer") { transaction in
+            #expect(throws: DittoError.self) { try cars.upsert(["_id": 1]) }
+            #expect(cars.findAll().exec().isEmpty)
+            return .commit
+        }
+        try cars.upsert(["_id": 1])
+        #expect(cars.findAll().exec().count == 1)
+        try await ditto.close()
+        #expect(throws: DittoError.self) { try cars.upsert(["_id": 2]) }
+    }
+
+    @Test func `writers on threads wait for a transaction, and for each other`() async throws {
+        let (cars, threads, each) = (cars, 8, 25)
+        let group = DispatchGroup()
+        try await ditto.store.transaction { transaction in
+            for thread in 0..<threads {
+                // Each has a thread: those of tasks shall not wait.
+                let worker = Thread {
+                    for index in 0..<each {
+                        _ = try? cars.upsert(["_id": thread * each + index])
+                    }
+                    group.leave()
+                }
+                group.enter()
+                worker.start()
+            }
+            try await transaction.execute(query: "INSERT INTO cars DOCUMENTS ({ _id: -1 })")
+            return .commit
+        }
+        await withCheckedContinuation { continuation in
+            group.notify(queue: .global()) { continuation.resume() }
+        }
+        #expect(cars.findAll().exec().count == threads * each + 1)
+        try await ditto.close()
+    }
+}
+
+extension Value {
+    /// All of a document.
+    fileprivate static func json(of document: DittoDocument) throws -> String {
+        let fields = document.value.compactMapValues { $0 }
+        let data = try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys)
+        return String(decoding: data, as: UTF8.self)
+    }
+}

@@ -1,0 +1,206 @@
+import DittoNames
+import Foundation
+import Sheaf
+import SheafTestSupport
+import Testing
+
+struct DittoTests {
+    @Test func `a database is there again after it was closed`() async throws {
+        let directory = TemporaryDirectory()
+        for round in 1...3 {
+            let ditto =
+                round == 2
+                ? try await Ditto.open(at: URL(fileURLWithPath: directory.path))
+                : try await Ditto.open(at: directory.path)
+            try ditto.store["cars"].upsert(["_id": round])
+            #expect(ditto.store["cars"].findAll().exec().count == round)
+            if round == 1 {
+                do {
+                    _ = try await Ditto.open(at: directory.path)
+                    Issue.record("two openings have one database")
+                } catch DittoError.storeError(reason: .persistenceDirectoryLocked) {}
+            }
+            try await ditto.close()
+        }
+    }
+
+    @Test func `a closed database says so, and has no observers`() async throws {
+        let ditto = try await Ditto.inMemory()
+        let observer = ditto.store.registerObserver(query: "SELECT * FROM cars") { _ in }
+        try await ditto.close()
+        #expect(observer.isCancelled && ditto.store.observers.isEmpty)
+        do {
+            try await ditto.store.execute(query: "SELECT * FROM cars")
+            Issue.record("a closed database has answered")
+        } catch DittoError.storeError(reason: .closed(let message)) {
+            #expect(message.contains("the store was closed"))
+        }
+    }
+
+    @Test func `errors say what is wrong, and where`() async throws {
+        let ditto = try await Ditto.inMemory()
+        do {
+            try await ditto.store.execute(query: "SELECT * FRM cars")
+            Issue.record("nothing is wrong with the statement")
+        } catch DittoError.storeError(reason: .queryInvalid(let message)) {
+            #expect(message.contains("SELECT * FRM cars") && message.contains("^"))
+        }
+        do {
+            try await ditto.store.execute(query: "SELECT * FROM cars WHERE a = :a")
+            Issue.record("no argument is missing")
+        } catch let error as DittoSwiftError {
+            guard case .storeError(reason: .queryArgumentsInvalid) = error else { throw error }
+            #expect(error.localizedDescription.contains(":a"))
+        }
+        try await ditto.store.execute(query: "INSERT INTO cars DOCUMENTS ({ _id: 1 })")
+        do {
+            try await ditto.store.execute(query: "INSERT INTO cars DOCUMENTS ({ _id: 1 })")
+            Issue.record("one id was inserted twice")
+        } catch DittoError.storeError(reason: .queryError) {}
+        try await ditto.close()
+    }
+
+    @Test func `errors of a block leave the transaction as they are`() async throws {
+        struct Mishap: Error {}
+        let ditto = try await Ditto.inMemory()
+        await #expect(throws: Mishap.self) {
+            try await ditto.store.transaction { transaction in
+                try await transaction.execute(query: "INSERT INTO cars DOCUMENTS ({ _id: 1 })")
+                throw Mishap()
+            }
+        }
+        let ending = try await ditto.store.transaction { transaction in
+            try await transaction.execute(query: "INSERT INTO cars DOCUMENTS ({ _id: 1 })")
+            return try await transaction.rollback()
+        }
+        #expect(ending == .rollback)
+        #expect(ditto.store["cars"].findAll().exec().isEmpty)
+        try await ditto.close()
+    }
+
+    @Test func `an item is kept as a dictionary while that is asked for`() async throws {
+        let ditto = try await Ditto.inMemory()
+        try await ditto.store.execute(
+            query: "INSERT INTO cars DOCUMENTS (:car)",
+            arguments: ["car": ["_id": 1, "a": ["b": [1, nil]], "f": 1.0] as [String: Any]])
+        let result = try await ditto.store.execute(query: "SELECT * FROM cars")
+        let item = try #require(result.items.first)
+        #expect(!item.isMaterialized)
+        #expect(item.jsonString() == #"{"_id":1,"a":{"b":[1,null]},"f":1.0}"#)
+        let cbor = item.cborData().map { String(format: "%02x", $0) }.joined()
+        #expect(cbor == "a36161a161628201f66166f93c00635f696401")
+        #expect(!item.isMaterialized)
+        item.materialize()
+        #expect(item.isMaterialized)
+        item.dematerialize()
+        #expect(!item.isMaterialized)
+        #expect((item.value["a"] as? [String: Any])?["b"] as? [Int?] == nil)
+        #expect(((item.value["a"] as? [String: Any])?["b"] as? [Any])?.first as? Int == 1)
+        #expect(item.isMaterialized)
+        try await ditto.close()
+    }
+
+    @Test func `handlers are called on the queue that was asked for`() async throws {
+        let ditto = try await Ditto.inMemory()
+        let printed = PrintedLines()
+        let key = DispatchSpecificKey<String>()
+        let queue = DispatchQueue(label: "mine")
+        queue.setSpecific(key: key, value: "mine")
+        // Asked of the queue: whether it has the main thread is the system's business.
+        DispatchQueue.main.setSpecific(key: key, value: "main")
+        let query = "SELECT * FROM cars"
+        ditto.store.registerObserver(query: query, deliverOn: queue) { _ in
+            printed.add(DispatchQueue.getSpecific(key: key) ?? "another one")
+        }
+        #expect(await printed.next(1) == ["mine"])
+        ditto.store.registerObserver(query: query) { _ in
+            printed.add(DispatchQueue.getSpecific(key: key) ?? "another one")
+        }
+        #expect(await printed.next(1) == ["main"])
+        try await ditto.close()
+    }
+
+    @Test func `a handler that signals hears no result before it does, and none twice`()
+        async throws
+    {
+        let ditto = try await Ditto.inMemory()
+        let printed = PrintedLines()
+        let (signals, continuation) = AsyncStream<DittoSignalNext>.makeStream()
+        let observer = ditto.store.registerObserver(
+            query: "SELECT * FROM cars", arguments: nil, deliverOn: DispatchQueue(label: "mine")
+        ) { result, signalNext in
+            printed.add("\(result.items.count)")
+            continuation.yield(signalNext)
+        }
+        var iterator = signals.makeAsyncIterator()
+        #expect(await printed.next(1) == ["0"])
+        for id in 1...5 { try ditto.store["cars"].upsert(["_id": id]) }
+        #expect(printed.all == ["0"])
+        // How many of the commits the store has worked out by now is its business.
+        var heard = 0
+        while heard < 5 {
+            let signal = try #require(await iterator.next())
+            signal()
+            let line = await printed.next(1).first
+            let count = try #require(line.flatMap { Int($0) })
+            #expect(count > heard)
+            heard = count
+        }
+        observer.cancel()
+        try await ditto.close()
+        #expect(printed.all.last == "5")
+    }
+
+    @Test func `nothing is delivered after an observer was cancelled`() async throws {
+        let ditto = try await Ditto.inMemory()
+        for _ in 0..<50 {
+            let queue = DispatchQueue(label: "mine")
+            // Written and read on the queue alone.
+            nonisolated(unsafe) var isOver = false
+            let observer = ditto.store.registerObserver(
+                query: "SELECT * FROM cars", deliverOn: queue
+            ) { _ in
+                #expect(!isOver)
+            }
+            try await ditto.store.execute(query: "INSERT INTO cars DOCUMENTS ({})")
+            queue.sync {
+                observer.cancel()
+                isOver = true
+            }
+            try await ditto.store.execute(query: "INSERT INTO cars DOCUMENTS ({})")
+            queue.sync {}
+        }
+        #expect(ditto.store.observers.isEmpty)
+        try await ditto.close()
+    }
+
+    @MainActor
+    @Test func `handlers that belong to the main actor change what is there`() async throws {
+        let ditto = try await Ditto.inMemory()
+        let printed = PrintedLines()
+        var counts: [Int] = []
+        let observer = ditto.store.registerObserver(query: "SELECT * FROM cars") { result in
+            counts.append(result.items.count)
+            printed.add("called")
+        }
+        #expect(await printed.next(1) == ["called"])
+        #expect(counts == [0])
+        try await ditto.store.transaction { transaction in
+            try await transaction.execute(query: "INSERT INTO cars DOCUMENTS ({})")
+            return .commit
+        }
+        #expect(await printed.next(1) == ["called"])
+        #expect(counts == [0, 1])
+        observer.cancel()
+        try await ditto.close()
+    }
+
+    @Test func `a store can be used under both names`() async throws {
+        let store = try await Store.inMemory()
+        let ditto = Ditto(over: store)
+        try await store.execute("INSERT INTO cars DOCUMENTS ({ '_id': 1 })")
+        #expect(ditto.store["cars"].findByID(1).exec()?.id == 1)
+        try await ditto.close()
+        await #expect(throws: StoreError.self) { try await store.execute("SELECT * FROM cars") }
+    }
+}

@@ -1,0 +1,113 @@
+// The samples stay as they were written.
+// swift-format-ignore-file
+
+import DittoNames
+import Testing
+
+/// The samples that deal with transactions, as the reference documentation has them.
+struct TransactionSampleTests {
+    private let ditto: Ditto
+
+    init() async throws {
+        ditto = try await Ditto.inMemory()
+    }
+
+    private func count() async throws -> Int? {
+        let result = try await ditto.store.execute(query: "SELECT COUNT(*) AS n FROM t")
+        return result.items.first?.value["n"] as? Int
+    }
+
+    @Test(arguments: [false, true])
+    func `a transaction ends as its block says`(isRolledBack: Bool) async throws {
+        let completionAction = try await ditto.store.transaction(hint: "transaction example") { transaction in
+            let queryResult1 = try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")
+            let queryResult2 = try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 2 })")
+            #expect(queryResult1.mutatedDocumentIDs() == [1])
+            #expect(queryResult2.commitID == nil)
+            let queryResultN = try await transaction.execute(query: "SELECT * FROM t")
+            #expect(queryResultN.items.count == 2)
+            if isRolledBack { return .rollback }
+
+            // Complete by returning a `TransactionCompletionAction`
+            return .commit // Or .rollback
+        }
+
+        #expect(completionAction == (isRolledBack ? .rollback : .commit))
+        #expect(try await count() == (isRolledBack ? 0 : 2))
+        try await ditto.close()
+    }
+
+    @Test func `a transaction that returns a value is committed`() async throws {
+        let result: DittoQueryResult? = try await ditto.store.transaction(hint: "transaction returning a value") { transaction in
+            let queryResult1 = try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")
+            let queryResult2 = try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 2 })")
+            #expect(queryResult1.commitID == nil && queryResult2.commitID == nil)
+            let queryResultN = try await transaction.execute(query: "SELECT * FROM t")
+            return queryResultN
+        }
+
+        #expect(result?.items.map { $0.value["_id"] as? Int } == [1, 2])
+        #expect(result?.commitID == 1)
+        #expect(try await count() == 2)
+        try await ditto.close()
+    }
+
+    @Test func `a transaction that only reads refuses to write`() async throws {
+        // Read-only transaction with hint:
+        try await ditto.store.transaction(hint: "Read-only transaction", isReadOnly: true) { transaction in
+            do {
+                try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")
+                Issue.record("a transaction that only reads has written")
+            } catch DittoError.storeError(reason: .transactionReadOnly(let message)) {
+                #expect(message.contains("\"Read-only transaction\" is read-only"))
+            }
+            return .commit
+        }
+
+        #expect(try await count() == 0)
+        try await ditto.close()
+    }
+
+    @Test func `a transaction knows what it is`() async throws {
+        try await ditto.store.transaction { transaction in
+            let id = transaction.info.id
+            let hint = transaction.info.hint
+            let isReadOnly = transaction.info.isReadOnly
+            #expect(!id.isEmpty && hint == nil && !isReadOnly)
+            return .commit
+        }
+
+        let infos = try await ditto.store.transaction(hint: "a", isReadOnly: true) { outer in
+            try await ditto.store.transaction(hint: "b", isReadOnly: true) { [outer.info, $0.info] }
+        }
+        #expect(infos.map(\.hint) == ["a", "b"] && infos.allSatisfy(\.isReadOnly))
+        #expect(infos[0].id != infos[1].id)
+        try await ditto.close()
+    }
+
+    @Test func `a read beside a transaction sees nothing of it`() async throws {
+        try await ditto.store.transaction { transaction in
+            try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })") // ✅ OK
+            try await ditto.store.execute(query: "SELECT * FROM t") // ⚠️ Avoid this
+            #expect(try await count() == 0)
+            return .commit
+        }
+        #expect(try await count() == 1)
+        try await ditto.close()
+    }
+
+    @Test func `a write beside a transaction is refused, where it would wait for ever`() async throws {
+        do {
+            try await ditto.store.transaction(hint: "the outer one") { transaction in
+                try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })") // ✅ OK
+                try await ditto.store.execute(query: "DELETE FROM t") // ⚠️ Avoid this
+                return .commit
+            }
+            Issue.record("a write beside the transaction went through")
+        } catch DittoError.storeError(reason: .transactionMisused(let message)) {
+            #expect(message.contains("the outer one"))
+        }
+        #expect(try await count() == 0)
+        try await ditto.close()
+    }
+}
