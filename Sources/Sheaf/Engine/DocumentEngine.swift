@@ -168,7 +168,8 @@ package final class DocumentEngine: Sendable {
         state.pending.forget(through: snapshot.commit)
         return DocumentTransaction(
             snapshot, state.directory, state.clock,
-            now: store.options.clock.wallMilliseconds(), state.pending.taken())
+            now: store.options.clock.wallMilliseconds(), state.pending.taken(),
+            maximumChangedLength: store.options.transactionLength)
     }
 
     // MARK: Transactions of several steps

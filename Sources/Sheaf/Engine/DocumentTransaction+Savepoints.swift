@@ -6,6 +6,8 @@ struct Savepoint: Sendable {
     private(set) var count = 0
     /// How many of them had been changed for the first time.
     private(set) var changedCount = 0
+    /// How long the changed documents were.
+    private(set) var changedLength = 0
     /// Of those that had been opened, the ones that the statement opens again, as they were.
     private(set) var kept: [Int: WorkingDocument] = [:]
 
@@ -18,9 +20,10 @@ struct Savepoint: Sendable {
         let stamp: Stamp?
     }
 
-    init(count: Int = 0, changedCount: Int = 0, _ writer: Writer? = nil) {
+    init(count: Int = 0, changedCount: Int = 0, changedLength: Int = 0, _ writer: Writer? = nil) {
         self.count = count
         self.changedCount = changedCount
+        self.changedLength = changedLength
         self.writer = writer
     }
 
@@ -35,7 +38,7 @@ extension DocumentTransaction {
     /// Begins a statement, which can be taken back by itself until the next one begins.
     mutating func beginStatement() {
         savepoint = Savepoint(
-            count: working.count, changedCount: replaced.count,
+            count: working.count, changedCount: replaced.count, changedLength: changedLength,
             Savepoint.Writer(directory: directory, clock: clock, stamp: stamp))
     }
 
@@ -49,6 +52,7 @@ extension DocumentTransaction {
             working[position] = document
             if document.isChanged { _ = pending.note(document.current, at: document.key) }
         }
+        changedLength = savepoint.changedLength
         // A collection that has no document does not begin, and what nobody has seen costs no stamp.
         if let writer = savepoint.writer {
             (directory, clock, stamp) = (writer.directory, writer.clock, writer.stamp)

@@ -24,6 +24,9 @@ package struct DocumentTransaction: Sendable {
     private var stored: [(key: [UInt8], document: StoredDocument?)] = []
     /// How long a document may become by what is written here; what others wrote may be longer.
     var maximumLength = EncodedDocument.maximumLength
+    /// How long all documents together are that were changed, and may become.
+    var changedLength = 0
+    private let maximumChangedLength: Int
     /// The length of documents that are worth a word; none is, as long as nobody hears it.
     var remarkableLength = Int.max
     /// The documents longer than that, which nobody was told of.
@@ -33,8 +36,9 @@ package struct DocumentTransaction: Sendable {
 
     init(
         _ snapshot: LogSnapshot, _ directory: Directory, _ clock: HybridClock, now: UInt64,
-        _ pending: PendingDocuments
+        _ pending: PendingDocuments, maximumChangedLength: Int = .max
     ) {
+        self.maximumChangedLength = maximumChangedLength
         self.snapshot = snapshot
         self.directory = directory
         self.clock = clock
@@ -59,11 +63,13 @@ package struct DocumentTransaction: Sendable {
         }
         let position = try open(key)
         savepoint.keep(working[position], at: position)
+        let length = working[position].changedLength
         usedStamp = nil
         do throws(EngineError) {
             let isChanged = try apply(change, to: position)
             if isChanged {
                 try checkLength(of: position, change)
+                try countLength(working[position].changedLength - length)
                 notePending(position)
             }
             return DocumentReceipt.Outcome(
@@ -107,6 +113,16 @@ package struct DocumentTransaction: Sendable {
             return working[position].evict()
         case .join(let bytes):
             return try join(bytes, at: position)
+        }
+    }
+
+    /// Refuses what memory should not hold.
+    private mutating func countLength(_ more: Int) throws(EngineError) {
+        changedLength += more
+        guard changedLength <= maximumChangedLength else {
+            throw .limit(
+                name: "maximumTransactionLength", value: changedLength,
+                limit: maximumChangedLength)
         }
     }
 

@@ -28,6 +28,9 @@ struct WorkingDocument: Sendable {
         }
     }
 
+    /// How long the document is, if it was changed.
+    var changedLength: Int { touched == nil ? 0 : state?.count ?? 0 }
+
     /// The state, unless it is large.
     var smallState: [UInt8]? {
         state.flatMap { $0.count <= 4 * Self.smallLength || touched == $0 ? $0 : nil }

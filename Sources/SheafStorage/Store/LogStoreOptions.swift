@@ -47,6 +47,9 @@ package struct LogStoreOptions: Sendable {
     package var compactionBytesPerSecond = 64 << 20
     /// Whether segments are prepared, checkpoints written and segments compacted without asking.
     package var isHousekeepingAutomatic = true
+    /// How long the documents may be that one transaction has changed, all together: they are in memory
+    /// until they are durable.
+    package var transactionLength = 1 << 30
     package var clock = Clock.system
     /// Where store identifiers and names of temporary files come from.
     package var random: @Sendable () -> UInt64 = { OperatingSystem.randomInteger() }

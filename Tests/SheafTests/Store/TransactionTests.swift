@@ -138,4 +138,30 @@ struct TransactionTests {
         try await transaction
         try await closed
     }
+
+    @Test func `a transaction that memory should not hold is refused, and goes on without that`()
+        async throws
+    {
+        var options = StoreOptions()
+        options.storage.transactionLength = 10_000
+        let store = try await Store.inMemory(options: options)
+        let text = String(repeating: "x", count: 4_000)
+        let counts = try await store.transaction { transaction -> [Int] in
+            var counts: [Int] = []
+            for number in 0..<5 {
+                do {
+                    try await transaction.execute(
+                        "INSERT INTO t DOCUMENTS ({'_id': \(number), 'text': \(text)})")
+                } catch let error as StoreError {
+                    #expect(error.reason == .limit)
+                    #expect(error.message.contains("maximumTransactionLength is 10000"))
+                }
+                counts.append(try await transaction.execute("SELECT * FROM t").items.count)
+            }
+            return counts
+        }
+        #expect(counts == [1, 2, 2, 2, 2])
+        #expect(try await ids(store) == ["0", "1"])
+        try await store.close()
+    }
 }
