@@ -14,7 +14,12 @@ enum StoreLeaks {
         try await use(rounds / 2, directory.path)
         let before = ProcessCounts.now()
         try await use(rounds - rounds / 2, directory.path)
-        let after = ProcessCounts.now()
+        var after = ProcessCounts.now()
+        // The threads of stores that nobody closed end by themselves, a moment later.
+        for _ in 0..<100 where after.threads > before.threads {
+            try await use(try await Store.inMemory(), 0)
+            after = ProcessCounts.now()
+        }
         guard after.descriptors <= before.descriptors, after.threads <= before.threads,
             after.residentBytes <= before.residentBytes + allowedGrowth
         else {
