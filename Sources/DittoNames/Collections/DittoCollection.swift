@@ -47,6 +47,11 @@ public final class DittoCollection: Sendable {
     }
 
     /// The documents for which a condition holds, such as `color == 'red' && mileage < 1000`.
+    ///
+    /// There are `== != < <= > >= && || !` and parentheses; paths such as `owner.name`, `tags[0]` and
+    /// `["any key"]`; texts in either quotes, numbers, `true`, `false`, `null` and arrays; and
+    /// `starts_with`, `ends_with`, `regex` and `contains`. What is missing equals null, and is otherwise
+    /// neither equal nor unequal to anything.
     public func find(_ query: String) -> DittoPendingCursorOperation {
         DittoPendingCursorOperation(self, query)
     }

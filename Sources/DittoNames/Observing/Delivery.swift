@@ -37,6 +37,11 @@ final class Delivery: Sendable {
         if isCancelled { observer.cancel() }
     }
 
+    deinit {
+        cancel()
+    }
+
+    /// Whether nothing more will be delivered.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     /// Stops the delivery: no call begins after this has returned.

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Somebody who is told what the result of a query is, and what it becomes.
 ///
-/// It goes on until it is cancelled or the store is closed, also where nobody holds it.
+/// It goes on until it is cancelled, or its database is closed or let go of; nobody has to hold it.
 public final class DittoStoreObserver: Sendable {
     /// The query as it was handed over.
     public let queryString: String
