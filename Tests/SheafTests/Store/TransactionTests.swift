@@ -1,4 +1,5 @@
 import Sheaf
+import SheafStorage
 import Testing
 
 struct TransactionTests {
