@@ -39,7 +39,8 @@ package struct LiveRows {
     package init?(
         _ watched: WatchedSelect, _ environment: QueryRun
     ) throws(QueryError) {
-        let run = SelectRun(watched.documents, environment.environment)
+        guard let plan = try environment.planOfDocuments() else { return nil }
+        let run = SelectRun(plan, environment.environment)
         var rows: [LiveRow] = []
         var isTooLong = false
         try run.forEach { (frame) throws(QueryError) in
