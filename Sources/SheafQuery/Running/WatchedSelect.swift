@@ -15,6 +15,10 @@ package final class WatchedSelect {
         case none
     }
 
+    /// By what documents are looked up.
+    ///
+    /// Where a statement asks for an id alone, no more is asked of
+    /// those that are found so.
     package let handle: Handle
     /// Whether a changed document changes the result in a way that it tells by itself; if not, the
     /// statement has to be run again.
@@ -168,6 +172,10 @@ extension SelectPlanner {
                 try compiler.compilePredicate(left).predicate
             }
             handle = try self.handle(of: condition)
+            // Who is looked up by all that is asked need not be asked again.
+            if case .document = handle, case .comparison = condition.node {
+                (filter, rest) = (nil, nil)
+            }
         }
         let output = try planOutput(isGrouped: isGrouped)
         let (limit, offset) = try bounds()
