@@ -128,8 +128,7 @@ final class LiveResult {
         if let rows, !isStale, olderTables.count < Self.mostTables {
             keep(table)
             guard always || isChanged else { return nil }
-            let edits = self.rows?.takeEdits() ?? []
-            return result(rows, reader, edits: edits.count <= RowPieces.mostEdits ? edits : nil)
+            return result(rows, reader, edits: self.rows?.takeEdits())
         }
         let run = run()
         let old = isChanged ? nil : rows
