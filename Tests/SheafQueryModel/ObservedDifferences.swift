@@ -87,8 +87,8 @@ package struct ObservedDifferences {
             switch random.below(20) {
             case 0: try life.compact()
             case 1: try life.store.writeCheckpoint()
-            case 2, 3: try makeIndex(&statements, life)
-            case 4, 5, 6:
+            case 2, 3, 4: try makeIndex(&statements, life)
+            case 5, 6, 7:
                 try life.transaction(isKept: random.chance(4, in: 5)) {
                     for _ in 0...random.below(4) {
                         try write(statements.write(isLong: isLong), life, context)

@@ -67,6 +67,7 @@ final class ObservedQueries {
     /// At a quiet point everything is durable.
     func look(_ context: String, isQuiet: Bool) throws {
         let known = newcomers.map(\.observer.number)
+        var recovered: Set<UInt64> = []
         let deliveries = schedule.look(adding: newcomers)
         newcomers = []
         deliveryCount += deliveries.count
@@ -78,6 +79,7 @@ final class ObservedQueries {
             if case .success(let result) = delivery.outcome {
                 try checkChanges(of: result, since: watcher, context)
             }
+            if case .failure? = watcher.last { recovered.insert(number) }
             watcher.last = delivery.outcome
             if case .success(let result) = delivery.outcome {
                 let now = Int64(life.store.snapshot().commit)
@@ -99,7 +101,10 @@ final class ObservedQueries {
             hasLookedBetween = true
             return
         }
-        try checkSilence(deliveries.filter { !known.contains($0.observer.number) }, context)
+        try checkSilence(
+            deliveries.filter {
+                !known.contains($0.observer.number) && !recovered.contains($0.observer.number)
+            }, context)
     }
 
     /// What a result says of the one before turns that into it, and is what a differ says.

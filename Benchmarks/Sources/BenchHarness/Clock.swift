@@ -14,6 +14,11 @@ package func seconds(since start: UInt64) -> Double {
     Double(now() - start) / 1e9
 }
 
+/// The bytes of memory that were allocated and not freed.
+package func allocatedBytes() -> UInt64 {
+    sheaf_bench_allocated_bytes()
+}
+
 /// Uses `value` in a way that the optimizer cannot remove.
 @inline(__always)
 package func sink(_ value: UInt64) {

@@ -1,5 +1,6 @@
 #ifndef SHEAF_BENCH_SHIM_H
 #define SHEAF_BENCH_SHIM_H
+#include <malloc.h>
 #include <stdint.h>
 #include <sys/vfs.h>
 
@@ -14,4 +15,7 @@ static inline uint32_t sheaf_bench_file_system(const char *path) {
     struct statfs status;
     return statfs(path, &status) == 0 ? (uint32_t)status.f_type : 0;
 }
+
+// The bytes that were allocated and not freed.
+static inline uint64_t sheaf_bench_allocated_bytes(void) { return mallinfo2().uordblks; }
 #endif

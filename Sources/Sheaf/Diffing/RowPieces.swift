@@ -14,11 +14,8 @@ struct RowPieces {
     }
 
     private var pieces: [Piece]
-    /// The indexes before of rows that are gone, by their ids: they may come back.
-    private var gone: [[UInt8]: Int] = [:]
-
-    /// More edits are not told apart: a differ does that in less time.
-    static let mostEdits = 512
+    /// Rows of before that are gone, by their ids: they may come back.
+    private var gone: [[UInt8]: Piece] = [:]
 
     /// So many rows, to which nothing was done yet.
     init(count: Int) {
@@ -43,12 +40,13 @@ struct RowPieces {
 
     private mutating func apply(_ edit: RowEdit) {
         switch edit {
-        case .insert(let index, let id):
-            let source = gone.removeValue(forKey: id)
-            pieces.insert(
-                Piece(source: source, count: 1, isUpdated: source != nil), at: cut(at: index))
+        case .insert(let index, let id, let isUpdated):
+            var piece = gone.removeValue(forKey: id) ?? Piece(source: nil, count: 1)
+            if isUpdated { piece.isUpdated = true }
+            pieces.insert(piece, at: cut(at: index))
         case .remove(let index, let id):
-            if let source = pieces.remove(at: single(at: index)).source { gone[id] = source }
+            let piece = pieces.remove(at: single(at: index))
+            if piece.source != nil { gone[id] = piece }
         case .update(let index):
             pieces[single(at: index)].isUpdated = true
         case .move(let from, let to, let isUpdated):
@@ -104,7 +102,8 @@ struct RowPieces {
             index += piece.count
         }
         return Diff(
-            insertions: insertions, deletions: gone.values.sorted(), updates: updates, moves: moves)
+            insertions: insertions, deletions: gone.values.compactMap(\.source).sorted(),
+            updates: updates, moves: moves)
     }
 
     /// For each piece whether its rows stay in order: those do that are the most rows together.

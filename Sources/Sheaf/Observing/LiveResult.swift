@@ -18,8 +18,9 @@ final class LiveResult {
     private var isChanged = false
     /// What went wrong when the statement was run last.
     private(set) var failure: StoreError?
-    /// The files in which the bytes of rows are.
-    private var files: [SegmentTable] = []
+    /// The files in which the bytes of rows are: the newest table, and those that it does not hold.
+    private var table: SegmentTable?
+    private var olderTables: [SegmentTable] = []
     /// How many names the state has that is looked at.
     var knownNames = 0
     /// Whether the statement has to be run again.
@@ -47,7 +48,8 @@ final class LiveResult {
 
     /// Whether the rows have bytes in files that are not in a table any more.
     func hasLost(_ table: SegmentTable) -> Bool {
-        rows != nil && !files.allSatisfy { table.holds($0) }
+        guard rows != nil, let own = self.table else { return false }
+        return !table.holds(own) || !olderTables.allSatisfy { table.holds($0) }
     }
 
     // MARK: Changes
@@ -123,11 +125,10 @@ final class LiveResult {
         _ reader: SnapshotReader, always: Bool, _ run: () -> QueryRun
     ) throws(QueryError) -> QueryResult? {
         let table = reader.snapshot.log.segments
-        if let rows, !isStale, files.count <= Self.mostTables {
+        if let rows, !isStale, olderTables.count < Self.mostTables {
             keep(table)
             guard always || isChanged else { return nil }
-            let edits = self.rows?.takeEdits() ?? []
-            return result(rows, reader, edits: edits.count <= RowPieces.mostEdits ? edits : nil)
+            return result(rows, reader, edits: self.rows?.takeEdits())
         }
         let run = run()
         let old = isChanged ? nil : rows
@@ -137,7 +138,8 @@ final class LiveResult {
             let outcome = try run.rows()
             let new = try ResultFingerprint(
                 outcome, reader.names, isOrdered: run.ordersRows)
-            (rows, isStale, isChanged, files) = (nil, false, false, [])
+            (rows, isStale, isChanged) = (nil, false, false)
+            (self.table, olderTables) = (nil, [])
             defer { fingerprint = new }
             guard always || new != fingerprint else { return nil }
             return result(outcome, reader)
@@ -145,7 +147,8 @@ final class LiveResult {
         let isSame = try old.map { (old) throws(QueryError) in
             try live.say(old, reader.names)
         }
-        (rows, isStale, files) = (live, false, [table])
+        (rows, isStale) = (live, false)
+        (self.table, olderTables) = (table, [])
         guard always || isSame != true else { return nil }
         return result(live, reader)
     }
@@ -155,26 +158,18 @@ final class LiveResult {
     ) -> QueryResult {
         fingerprint = nil
         isChanged = false
-        return result(
-            QueryRows(items: rows.rows.map(\.item), columns: watched?.columns), reader, edits)
+        let kept = ResultStorage.Kept.files(table, older: olderTables)
+        let rows = QueryRows(items: rows.rows.map(\.item), columns: watched?.columns)
+        return QueryResult(ResultStorage(rows, of: reader, kept), edits: edits)
     }
 
-    private func result(
-        _ rows: QueryRows, _ reader: SnapshotReader, _ edits: [RowEdit]? = nil
-    ) -> QueryResult {
-        let outcome = QueryOutcome(rows: rows, reader: reader, mutatedIDs: [], commit: nil)
-        return QueryResult(
-            ResultStorage(
-                outcome, commit: CommitCell(reader.snapshot.log.commit), files: files),
-            edits: edits)
+    private func result(_ rows: QueryRows, _ reader: SnapshotReader) -> QueryResult {
+        QueryResult(ResultStorage(rows, of: reader, .state(reader.snapshot)))
     }
 
     private func keep(_ table: SegmentTable) {
-        if let last = files.last, table.holds(last) {
-            files[files.count - 1] = table
-        } else {
-            files.append(table)
-        }
+        if let own = self.table, !table.holds(own) { olderTables.append(own) }
+        self.table = table
     }
 }
 

@@ -158,14 +158,13 @@ final class ObserverHub: Sendable {
     private func step(
         _ schedule: inout ObserverSchedule, _ wishes: Wishes
     ) -> [ObserverSchedule.Delivery] {
-        var deliveries: [ObserverSchedule.Delivery] = []
         schedule.remove(wishes.departures)
-        if wishes.hasPublished || !wishes.arrivals.isEmpty {
-            deliveries += schedule.look(adding: wishes.arrivals)
-        }
-        deliveries += schedule.tick(Clock.system.monotonicNanoseconds()) {
+        let hasNews = wishes.hasPublished || !wishes.arrivals.isEmpty
+        var deliveries = hasNews ? schedule.look(adding: wishes.arrivals) : []
+        let ticks = schedule.tick(Clock.system.monotonicNanoseconds()) {
             queries.reader(queries.parameters)
         }
+        if !ticks.isEmpty { deliveries += ticks }
         return deliveries
     }
 

@@ -68,7 +68,10 @@ package struct ObserverSchedule {
     package mutating func look(adding newcomers: [Newcomer] = []) -> [Delivery] {
         let reader = queries.reader(queries.parameters)
         let changes = queries.documents.takeFeed(through: reader.snapshot.log.commit)
-        return take(changes, reader) + add(newcomers, reader)
+        // Not one list behind the other: each copy counts the references of all deliveries.
+        var deliveries = take(changes, reader)
+        if !newcomers.isEmpty { deliveries += add(newcomers, reader) }
+        return deliveries
     }
 
     /// Adds observers, and returns their first results.
@@ -177,6 +180,7 @@ package struct ObserverSchedule {
         _ lives: [LiveResult], _ reader: SnapshotReader, always: Bool = false
     ) -> [Delivery] {
         var deliveries: [Delivery] = []
+        deliveries.reserveCapacity(lives.count)
         for live in lives {
             live.isListed = false
             let hadFailed = live.failure != nil

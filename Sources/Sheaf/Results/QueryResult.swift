@@ -34,7 +34,7 @@ public struct QueryResult: Sendable {
         var result = self
         result.edits = nil
         if let first = missed.edits, let second = edits,
-            first.count + second.count <= RowPieces.mostEdits
+            first.count + second.count <= RowEdit.maximumCount
         {
             result.edits = first + second
         }

@@ -10,26 +10,43 @@ package final class ResultStorage: Sendable {
     let columns: [String]?
     let mutatedIDs: [Value]
     let commit: CommitCell
-    private let snapshot: DocumentSnapshot
-    /// Files of older states in which bytes of rows are.
-    private let files: [SegmentTable]
+    /// What keeps the bytes of rows valid.
+    private let kept: Kept
+    package let names: NameTable
     /// The rows that were decoded and kept, by their places.
     private let materialized = Mutex<[Int: Object]>([:])
 
-    init(_ outcome: QueryOutcome, commit: CommitCell, files: [SegmentTable] = []) {
+    /// What bytes of rows are in.
+    enum Kept: Sendable {
+        /// The whole state that was looked at.
+        case state(DocumentSnapshot)
+        /// Only its files, and some of older states: very many results are kept for less than that.
+        case files(SegmentTable?, older: [SegmentTable])
+    }
+
+    /// A result of somebody who keeps rows from state to state.
+    init(_ rows: QueryRows, of reader: SnapshotReader, _ kept: Kept) {
+        items = rows.items
+        columns = rows.columns
+        mutatedIDs = []
+        self.kept = kept
+        names = reader.names
+        commit = CommitCell(reader.snapshot.log.commit)
+        storeNumber = reader.storeNumber
+    }
+
+    init(_ outcome: QueryOutcome, commit: CommitCell) {
         items = outcome.rows.items
         columns = outcome.rows.columns
         mutatedIDs = outcome.mutatedIDs
-        snapshot = outcome.reader.snapshot
+        kept = .state(outcome.reader.snapshot)
+        names = outcome.reader.names
         self.commit = commit
-        self.files = files
         storeNumber = outcome.reader.storeNumber
     }
 
     /// Tells the store from all others of the process.
     let storeNumber: UInt64
-
-    package var names: NameTable { snapshot.names }
 
     /// A row, decoded; kept from now on, if it was not.
     func materialize(_ index: Int) throws(StoreError) -> Object {

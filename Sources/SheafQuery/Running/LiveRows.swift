@@ -29,8 +29,10 @@ package struct LiveRows {
     }
 
     package private(set) var rows: [LiveRow] = []
-    /// What was done to the rows since somebody took the edits.
-    package private(set) var edits: [RowEdit] = []
+    /// What was done to the rows since somebody took the edits; none where that was too much.
+    private var edits: [RowEdit]? = []
+    /// Rows that a limit has pushed out since then, and that may come back.
+    private var pushedOut: [LiveRow] = []
 
     /// More rows are not kept: the statement is run again then.
     package static let maximumCount = 1 << 14
@@ -39,7 +41,8 @@ package struct LiveRows {
     package init?(
         _ watched: WatchedSelect, _ environment: QueryRun
     ) throws(QueryError) {
-        let run = SelectRun(watched.documents, environment.environment)
+        guard let plan = try environment.planOfDocuments() else { return nil }
+        let run = SelectRun(plan, environment.environment)
         var rows: [LiveRow] = []
         var isTooLong = false
         try run.forEach { (frame) throws(QueryError) in
@@ -80,7 +83,7 @@ package struct LiveRows {
             guard let old else { return .none }
             // Somebody behind the limit comes in.
             if let limit = watched.limit, rows.count >= limit { return .unknown }
-            edits.append(.remove(at: old, id: rows.remove(at: old).id))
+            note(.remove(at: old, id: rows.remove(at: old).id))
             return .changed
         }
         // The bytes of before stay, which say the same.
@@ -93,24 +96,36 @@ package struct LiveRows {
             }
             rows[old] = row
             guard !previous.item.isComputed(like: row.item) else { return .none }
-            edits.append(.update(at: old))
+            note(.update(at: old))
             return .changed
         }
         let (index, _) = place(of: row.keys, after.id, watched.isDescending)
         if let limit = watched.limit, rows.count >= limit {
             guard index < limit else { return .none }
             let last = rows.removeLast()
-            edits.append(.remove(at: rows.count, id: last.id))
+            note(.remove(at: rows.count, id: last.id))
+            if edits != nil { pushedOut.append(last) }
         }
         rows.insert(row, at: index)
-        edits.append(.insert(at: index, id: row.id))
+        let previous = pushedOut.last { $0.id == row.id }
+        let isUpdated = previous.map { !$0.item.isComputed(like: row.item) } ?? true
+        note(.insert(at: index, id: row.id, isUpdated: isUpdated))
         return .changed
     }
 
-    /// Takes away the edits since the last time.
-    package mutating func takeEdits() -> [RowEdit] {
-        defer { edits = [] }
+    /// Takes away the edits since the last time; none where they were too many.
+    package mutating func takeEdits() -> [RowEdit]? {
+        defer { (edits, pushedOut) = ([], []) }
         return edits
+    }
+
+    private mutating func note(_ edit: RowEdit) {
+        guard let count = edits?.count else { return }
+        guard count < RowEdit.maximumCount else {
+            (edits, pushedOut) = (nil, [])
+            return
+        }
+        edits?.append(edit)
     }
 
     /// Whether rows say what others said, which are of another state.
@@ -134,7 +149,7 @@ package struct LiveRows {
         let isUpdated = !previous.item.isComputed(like: row.item)
         // What only sorts differently may stay where it is.
         guard isUpdated || index != old else { return .none }
-        edits.append(.move(from: old, to: index, isUpdated: isUpdated))
+        note(.move(from: old, to: index, isUpdated: isUpdated))
         return .changed
     }
 

@@ -15,6 +15,10 @@ package final class WatchedSelect {
         case none
     }
 
+    /// By what documents are looked up.
+    ///
+    /// Where a statement asks for an id alone, no more is asked of
+    /// those that are found so.
     package let handle: Handle
     /// Whether a changed document changes the result in a way that it tells by itself; if not, the
     /// statement has to be run again.
@@ -25,8 +29,6 @@ package final class WatchedSelect {
     /// How many names there were when this was made: more may give fields a number that they had not.
     package let nameCount: Int
     let isDescending: [Bool]
-    /// All documents of the result, in any order and without limit.
-    let documents: SelectPlan
     private let filter: FieldFilter?
     private let rest: Predicate?
     private let order: [SortTerm]
@@ -38,7 +40,7 @@ package final class WatchedSelect {
     private let frame: Frame
 
     fileprivate init(
-        _ planner: SelectPlanner, documents: SelectPlan, _ output: SelectPlanner.Output,
+        _ planner: SelectPlanner, _ output: SelectPlanner.Output,
         handle: Handle, filter: FieldFilter?, rest: Predicate?, limit: Int?, isIncremental: Bool
     ) {
         self.handle = handle
@@ -46,7 +48,6 @@ package final class WatchedSelect {
         self.rest = rest
         self.limit = limit
         self.isIncremental = isIncremental
-        self.documents = documents
         order = output.order
         isDescending = output.order.map(\.isDescending)
         projection = output.projection
@@ -121,6 +122,17 @@ extension QueryRun {
         return .collections(sources.map(\.name.text), isPlain: false)
     }
 
+    /// How all documents of a watched result are found, in any order and without limit.
+    ///
+    /// It is planned for the state that is looked at: indexes come and go.
+    func planOfDocuments() throws(QueryError) -> SelectPlan? {
+        guard case .select(let select) = statement.body else { return nil }
+        var all = Select(
+            columns: [.all(qualifier: nil, at: select.source.name.range)], source: select.source)
+        all.condition = select.condition
+        return try SelectPlanner(all, environment).plan()
+    }
+
     /// What somebody has to look at who keeps the result of a SELECT up to date.
     package func watch() throws(QueryError) -> Watch {
         guard case .select(let select) = statement.body else {
@@ -160,16 +172,16 @@ extension SelectPlanner {
                 try compiler.compilePredicate(left).predicate
             }
             handle = try self.handle(of: condition)
+            // Who is looked up by all that is asked need not be asked again.
+            if case .document = handle, case .comparison = condition.node {
+                (filter, rest) = (nil, nil)
+            }
         }
         let output = try planOutput(isGrouped: isGrouped)
         let (limit, offset) = try bounds()
         guard !compiler.readsClock else { return nil }
-        var all = Select(
-            columns: [.all(qualifier: nil, at: select.source.name.range)], source: select.source)
-        all.condition = select.condition
         return WatchedSelect(
-            self, documents: try SelectPlanner(all, environment).plan(), output, handle: handle,
-            filter: filter, rest: rest, limit: limit,
+            self, output, handle: handle, filter: filter, rest: rest, limit: limit,
             isIncremental: !isGrouped && !select.isDistinct && offset == 0)
     }
 

@@ -281,6 +281,45 @@ struct ObserverFaultTests {
         try await store.close()
     }
 
+    @Test func `rows behind a limit are found when the index is gone by which they were`()
+        async throws
+    {
+        let store = try await Store.inMemory()
+        try await store.execute("CREATE INDEX i ON t (n)")
+        for id in 1...5 {
+            try await store.execute("INSERT INTO t DOCUMENTS ({'_id': \(id), 'n': 7})")
+        }
+        var results = try store.observe("SELECT * FROM t WHERE n = 7 ORDER BY _id LIMIT 2")
+            .makeAsyncIterator()
+        #expect(try await results.next()?.items.count == 2)
+        try await store.execute("DROP INDEX i ON t")
+        try await store.execute("DELETE FROM t WHERE _id = 1")
+        let ids = try await results.next()?.items.map { try $0["_id"] }
+        #expect(ids == [2, 3])
+        try await store.close()
+    }
+
+    @Test func `results say what has changed since the one before that was given`() async throws {
+        let store = try await Store.inMemory()
+        for id in 1...5 { try await insert(id, into: store) }
+        var results = try store.observe("SELECT * FROM t ORDER BY n, _id").makeAsyncIterator()
+        #expect(try await results.next()?.changes == nil)
+        try await store.execute("DELETE FROM t WHERE _id = 2")
+        #expect(try await results.next()?.changes == Diff(deletions: [1]))
+        try await store.execute("UPDATE t SET n = 0 WHERE _id = 5")
+        let moved = Diff(updates: [0], moves: [Diff.Move(from: 3, to: 0)])
+        #expect(try await results.next()?.changes == moved)
+        // Two commits, of which the first may be missed.
+        try await insert(7, into: store)
+        try await insert(6, into: store)
+        var rows = ["5", "1", "3", "4"]
+        while rows.count < 6, let result = try await results.next(), let changes = result.changes {
+            try rows.apply(changes) { try result.items[$0]["_id"]?.json ?? "" }
+        }
+        #expect(rows == ["5", "1", "3", "4", "6", "7"])
+        try await store.close()
+    }
+
     @Test func `what an update leaves as it was is told to nobody`() async throws {
         let store = try await Store.inMemory()
         try await store.execute(

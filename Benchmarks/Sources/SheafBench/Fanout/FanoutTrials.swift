@@ -1,5 +1,4 @@
 import BenchHarness
-import Glibc
 import Sheaf
 
 /// One change after the other, of which some observers hear.
@@ -95,10 +94,10 @@ final class FanoutBytesTrial: Trial {
     func run(round: Int) async throws -> Sample {
         let store = try await FanoutStore(documents: 10_000)
         try await store.observe([("SELECT * FROM cars WHERE _id = :id", ["id": 0])])
-        let before = mallinfo2().uordblks
+        let before = allocatedBytes()
         try await store.observe(
             (0..<Self.observers).map { ("SELECT * FROM cars WHERE _id = :id", ["id": $0]) })
-        let bytes = mallinfo2().uordblks - before
+        let bytes = allocatedBytes() - before
         try await store.close()
         return Sample(Double(bytes) / Double(Self.observers))
     }
