@@ -54,6 +54,6 @@ import Testing
     }
 
     @Test func `stores that come and go leave no thread, no descriptor and no memory`() throws {
-        try run("stores", "600")
+        try run("stores", "1000")
     }
 }

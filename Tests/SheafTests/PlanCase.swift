@@ -121,7 +121,7 @@ final class CarStore {
         for statement in pending { try execute(statement) }
         guard !pending.isEmpty else { return try queries.planText(Query(verbatim: text)) }
         // What a writer reads shows all that was written before.
-        let reader = try execute("DELETE FROM cars WHERE _id = 'none'").reader
+        let reader = queries.writersReader()
         let options = QueryOptions(now: 0, clock: { 0 }, newID: { "new" })
         return try QueryRun(try Parser.parse(text), on: reader, options).planText()
     }

@@ -50,6 +50,8 @@ final class CarOverheadTrial: Trial {
         return Sample(total / Double(gets) * 1e9)
     }
 
+    // Inlined into the asynchronous function above, it has crashed the compiler.
+    @inline(never)
     private func get(_ places: ArraySlice<Int>) throws -> UInt64 {
         var sum: UInt64 = 0
         for place in places {
