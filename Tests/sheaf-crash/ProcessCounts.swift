@@ -13,6 +13,12 @@ struct ProcessCounts: CustomStringConvertible {
     /// Zero where the system does not tell.
     let residentBytes: Int
 
+    /// Whether there is more of something than there was.
+    func hasGrown(from before: ProcessCounts, allowing bytes: Int) -> Bool {
+        descriptors > before.descriptors || threads > before.threads
+            || residentBytes > before.residentBytes + bytes
+    }
+
     static func now() -> ProcessCounts {
         #if os(Linux)
             return ProcessCounts(

@@ -1,4 +1,6 @@
-/// Notices transactions that run for long. A machine: it is told the time, and returns what to say.
+/// Notices transactions that run for long.
+///
+/// A machine: it is told the time, and returns what to say.
 package struct TransactionWatch: Sendable {
     /// When a transaction is mentioned, and how often again.
     package struct Rhythm: Equatable, Sendable {

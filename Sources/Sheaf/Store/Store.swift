@@ -127,9 +127,9 @@ public final class Store: Sendable {
         }
     }
 
-    /// Waits until all who write are done, and those who wait to write have had their turn; makes
-    /// everything durable, and lets go of the store. Further calls do nothing.
+    /// Waits for those who write, makes everything durable, and lets go of the store.
     ///
+    /// Who waits to write has his turn first; who comes later is refused. Further calls do nothing.
     /// Results that were read before stay valid. A store that is dropped without it loses nothing.
     public nonisolated(nonsending) func close() async throws {
         if let transaction = openTransaction {

@@ -18,8 +18,9 @@ public struct StoreOptions: Sendable {
     /// What the storage is given beside that.
     package var storage = LogStoreOptions()
 
-    /// Whether the store is only read, which several programs can do at the same time; its documents
-    /// stay as they are when it is opened. There has to be one.
+    /// Whether the store is only read, as it is when it is opened; there has to be one.
+    ///
+    /// Several programs can do that at the same time, and nobody can write meanwhile.
     public var isReadOnly = false
 
     /// Where the store writes what people should know; nowhere, by default.

@@ -34,13 +34,15 @@ final class CarOverheadTrial: Trial {
         var (call, core) = (0.0, 0.0)
         for first in stride(from: 0, to: gets, by: Self.turn) {
             let places = places[first..<first + Self.turn]
-            var start = now()
-            sink(try await session.get(cars, places))
-            call += seconds(since: start)
-            start = now()
+            call += try await timeCalls(session, places)
+            let start = now()
             sink(try get(places))
             core += seconds(since: start)
         }
+        return sample(call, core)
+    }
+
+    private func sample(_ call: Double, _ core: Double) -> Sample {
         let total =
             switch part {
             case .difference: call - core
@@ -50,7 +52,16 @@ final class CarOverheadTrial: Trial {
         return Sample(total / Double(gets) * 1e9)
     }
 
-    // Inlined into the asynchronous function above, it has crashed the compiler.
+    // Inlined, it has crashed the compiler, and so has what is below.
+    @inline(never)
+    private func timeCalls(
+        _ session: any CarSession, _ places: ArraySlice<Int>
+    ) async throws -> Double {
+        let start = now()
+        sink(try await session.get(cars, places))
+        return seconds(since: start)
+    }
+
     @inline(never)
     private func get(_ places: ArraySlice<Int>) throws -> UInt64 {
         var sum: UInt64 = 0
