@@ -5,6 +5,8 @@ import SheafQuery
 ///
 /// It is read from the bytes of the store each time that somebody asks for something. `materialize`
 /// decodes it once and keeps it, until `dematerialize`.
+// What throws is not inlined, and its errors have no type: within asynchronous functions of others both
+// have crashed the compiler.
 public struct QueryResultItem: Sendable {
     package let storage: ResultStorage
     package let index: Int
@@ -16,7 +18,7 @@ public struct QueryResultItem: Sendable {
 
     /// The row, decoded.
     public var value: Object {
-        get throws(StoreError) { try storage.object(index) }
+        @inline(never) get throws { try storage.object(index) }
     }
 
     /// One field of the row, without decoding the others; nil where it is missing.
@@ -24,7 +26,7 @@ public struct QueryResultItem: Sendable {
     ///     let color = try item["color"]
     ///     let street = try item["address", "street"]
     public subscript(path: String...) -> Value? {
-        get throws(StoreError) { try field(path) }
+        @inline(never) get throws { try field(path) }
     }
 
     func field(_ path: [String]) throws(StoreError) -> Value? {
@@ -45,7 +47,7 @@ public struct QueryResultItem: Sendable {
 
     /// The row as JSON; integers and floats stay apart, and bytes are texts in base64.
     public var jsonString: String {
-        get throws(StoreError) { Value.object(try storage.object(index)).json }
+        @inline(never) get throws { Value.object(try storage.object(index)).json }
     }
 
     /// The row as a type of yours.
@@ -60,7 +62,8 @@ public struct QueryResultItem: Sendable {
     public var isMaterialized: Bool { storage.isMaterialized(index) }
 
     /// Decodes the row, and keeps that until `dematerialize` or the end of the result.
-    public func materialize() throws(StoreError) {
+    @inline(never)
+    public func materialize() throws {
         _ = try storage.materialize(index)
     }
 

@@ -17,7 +17,7 @@ extension Store {
     public func observe(
         _ query: Query, _ arguments: QueryArguments = QueryArguments(),
         onChange: @escaping @Sendable (QueryResult) throws -> Void
-    ) throws(StoreError) -> Observer {
+    ) throws -> Observer {
         try observe(query, arguments, .result(onChange))
     }
 
@@ -30,14 +30,14 @@ extension Store {
             @escaping @Sendable (
                 QueryResult, _ signalNext: @escaping @Sendable () -> Void
             ) throws -> Void
-    ) throws(StoreError) -> Observer {
+    ) throws -> Observer {
         try observe(query, arguments, .signal(onChange))
     }
 
     /// The results of a query as they change, one after the other.
     public func observe(
         _ query: Query, _ arguments: QueryArguments = QueryArguments()
-    ) throws(StoreError) -> Observation {
+    ) throws -> Observation {
         Observation(try observe(query, arguments, .sequence))
     }
 

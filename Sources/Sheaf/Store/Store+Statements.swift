@@ -13,6 +13,7 @@ extension Store {
     /// One that reads runs at once. One that writes waits for its turn behind transactions, and returns
     /// when its commit has reached the store's durability.
     @discardableResult
+    @inline(never)
     public nonisolated(nonsending) func execute(
         _ query: Query, _ arguments: QueryArguments = QueryArguments()
     ) async throws -> QueryResult {

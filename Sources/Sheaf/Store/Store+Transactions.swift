@@ -14,6 +14,7 @@ extension Store {
     /// it, each on one state of the store. An error that leaves the block rolls the transaction back,
     /// and so does the end of the task that runs it.
     @discardableResult
+    @inline(never)
     public nonisolated(nonsending) func transaction(
         hint: String? = nil, isReadOnly: Bool = false,
         _ body: nonisolated(nonsending) (Transaction) async throws -> TransactionCompletion
@@ -23,6 +24,7 @@ extension Store {
 
     /// Runs several statements as one transaction, which is committed when the block returns a value.
     @discardableResult
+    @inline(never)
     public nonisolated(nonsending) func transaction<Result>(
         hint: String? = nil, isReadOnly: Bool = false,
         _ body: nonisolated(nonsending) (Transaction) async throws -> Result

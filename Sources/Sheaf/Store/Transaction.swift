@@ -68,6 +68,7 @@ public final class Transaction: Sendable {
 
     /// Runs a statement.
     @discardableResult
+    @inline(never)
     public nonisolated(nonsending) func execute(
         _ query: Query, _ arguments: QueryArguments = QueryArguments()
     ) async throws -> QueryResult {
