@@ -84,7 +84,10 @@ final class ObserverHub: Sendable {
         let arrival = Newcomer(
             observer, statement, values, missedThrough: try documents.wantFeed())
         let needsThread = try wishes.withLock { wishes throws(StoreError) in
-            guard !wishes.isStopping else { throw .closed }
+            guard !wishes.isStopping else {
+                observers.withLock { $0[number] = nil }
+                throw .closed
+            }
             wishes.arrivals.append(arrival)
             defer { wishes.hasThread = true }
             return !wishes.hasThread

@@ -135,7 +135,7 @@ package struct ObserverSchedule {
             let collection = directory.collectionName(number), !index.isEmpty(collection)
         else { return }
         let id = change.key[StoreKey.documentPrefixLength...]
-        reader.withImages(of: change) { images in
+        let isReadable = reader.withImages(of: change) { images in
             index.forEachCandidate(collection, images, id: id, reader.names) { live in
                 live.knownNames = reader.names.count
                 let isConcerned = live.take(images) { live in
@@ -143,6 +143,12 @@ package struct ObserverSchedule {
                 }
                 if isConcerned { list(live) }
             }
+        }
+        // Nobody knows whom a damaged document concerns: all who may be run again, and hear of it.
+        guard !isReadable else { return }
+        for live in lives.values {
+            live.isStale = true
+            list(live)
         }
     }
 

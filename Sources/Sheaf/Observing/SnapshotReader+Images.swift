@@ -3,32 +3,45 @@ import SheafDocument
 import SheafQuery
 
 extension SnapshotReader {
-    /// Shows how a document was before a change, and how it is in this state; the bytes of what was
-    /// are valid during the call.
-    func withImages(of change: CommitFeed.Change, _ body: (DocumentImages) -> Void) {
+    /// Shows how a document was before a change, and how it is in this state; false where it is damaged.
+    ///
+    /// The bytes of what was are valid during the call.
+    func withImages(of change: CommitFeed.Change, _ body: (DocumentImages) -> Void) -> Bool {
         var isShown = false
-        // What is damaged is as if it were not there: who runs his statement again hears of it.
-        _ = try? read(change.key) { (document) throws(QueryError) in
-            isShown = true
-            show(change, document, body)
+        var isReadable = true
+        do throws(QueryError) {
+            try read(change.key) { (document) throws(QueryError) in
+                isShown = true
+                isReadable = show(change, document, body)
+            }
+        } catch {
+            // The error comes again to those who run their statement again.
+            return false
         }
-        if !isShown { show(change, nil, body) }
+        return isShown ? isReadable : show(change, nil, body)
     }
 
     private func show(
         _ change: CommitFeed.Change, _ after: ScannedDocument?, _ body: (DocumentImages) -> Void
-    ) {
+    ) -> Bool {
         guard let before = change.before else {
-            return body(DocumentImages(before: nil, after: after, names))
+            body(DocumentImages(before: nil, after: after, names))
+            return true
         }
-        change.key.span.withUnsafeBytes { key in
+        return change.key.span.withUnsafeBytes { key in
             let id = UnsafeRawBufferPointer(rebasing: key.dropFirst(StoreKey.documentPrefixLength))
-            before.read { bytes in
-                let fields = (try? EncodedDocument(bytes).existingFields()) ?? nil
+            return before.read { bytes in
+                let fields: EncodedObject?
+                do throws(Malformed) {
+                    fields = try EncodedDocument(bytes).existingFields()
+                } catch {
+                    return false
+                }
                 let document = fields.map {
                     ScannedDocument($0, id: id, place: 0, isLasting: false)
                 }
                 body(DocumentImages(before: document, after: after, names))
+                return true
             }
         }
     }
