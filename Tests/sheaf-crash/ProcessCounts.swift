@@ -6,50 +6,114 @@
     import Darwin
 #endif
 
-/// What the system holds for this process.
+/// What the system holds for this process, of what the database asked for.
+///
+/// Two numbers that look like it are left out, as they go up and down by themselves: threads that
+/// belong to the concurrency runtime, which come with the load, and resident memory, which counts what
+/// the allocator keeps for each thread that there ever was.
 struct ProcessCounts: CustomStringConvertible {
     let descriptors: Int
+    /// The threads whose names say that the database began them.
     let threads: Int
-    /// Zero where the system does not tell.
-    let residentBytes: Int
+    /// Files in the address space, programs and libraries among them.
+    let mappings: Int
+    /// What was allocated and not freed; zero where the allocator does not tell.
+    let allocatedBytes: Int
 
     /// Whether there is more of something than there was.
     func hasGrown(from before: ProcessCounts, allowing bytes: Int) -> Bool {
         descriptors > before.descriptors || threads > before.threads
-            || residentBytes > before.residentBytes + bytes
+            || mappings > before.mappings || allocatedBytes > before.allocatedBytes + bytes
     }
 
     static func now() -> ProcessCounts {
         #if os(Linux)
             return ProcessCounts(
-                descriptors: entries("/proc/self/fd"), threads: entries("/proc/self/task"),
-                residentBytes: residentPages() * sysconf(Int32(_SC_PAGESIZE)))
+                descriptors: names("/proc/self/fd").count, threads: ownThreads(),
+                mappings: mappedFiles(), allocatedBytes: allocated())
         #else
-            return ProcessCounts(descriptors: entries("/dev/fd"), threads: 0, residentBytes: 0)
+            return ProcessCounts(
+                descriptors: names("/dev/fd").count, threads: 0, mappings: 0, allocatedBytes: 0)
         #endif
     }
 
     var description: String {
-        "\(descriptors) descriptors, \(threads) threads, \(residentBytes >> 10) KiB"
-    }
-
-    /// The second number in `statm`.
-    private static func residentPages() -> Int {
-        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
-        defer { fclose(file) }
-        var text = [CChar](repeating: 0, count: 256)
-        guard fgets(&text, Int32(text.count), file) != nil else { return 0 }
-        let line = String(
-            decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        "\(descriptors) descriptors, \(threads) threads, \(mappings) mapped files, "
+            + "\(allocatedBytes >> 10) KiB"
     }
 
     /// How many names a directory has.
     static func entries(_ path: String) -> Int {
-        guard let stream = opendir(path) else { return 0 }
+        names(path).count
+    }
+
+    /// Every thread is named for what it does; the first has the name of the program.
+    private static func ownThreads() -> Int {
+        names("/proc/self/task").count { name in
+            guard Int32(name).map({ $0 != getpid() }) == true else { return false }
+            return lines("/proc/self/task/\(name)/comm").first?.hasPrefix("sheaf-") == true
+        }
+    }
+
+    private static func mappedFiles() -> Int {
+        lines("/proc/self/maps").count { $0.contains("/") }
+    }
+
+    /// What the allocator has from the system, without what it has free.
+    private static func allocated() -> Int {
+        let sizes = allocatorSizes()
+        return (sizes["system current"] ?? 0) + (sizes["total mmap"] ?? 0)
+            - (sizes["total fast"] ?? 0) - (sizes["total rest"] ?? 0)
+    }
+
+    /// The sizes at the end of what the allocator of glibc tells about itself, which are of all threads:
+    /// lines such as `<total type="rest" count="3" size="1200"/>`.
+    private static func allocatorSizes() -> [String: Int] {
+        typealias Report = @convention(c) (CInt, OpaquePointer) -> CInt
+        var text: UnsafeMutablePointer<CChar>?
+        var length = 0
+        guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "malloc_info"),
+            let stream = open_memstream(&text, &length)
+        else { return [:] }
+        _ = unsafeBitCast(symbol, to: Report.self)(0, OpaquePointer(stream))
+        fclose(stream)
+        defer { free(text) }
+        guard let text else { return [:] }
+        var sizes: [String: Int] = [:]
+        for line in String(cString: text).split(separator: "\n") {
+            let parts = line.split(separator: "\"")
+            guard parts.count >= 4, line.hasPrefix("<total") || line.hasPrefix("<system") else {
+                continue
+            }
+            let element = line.dropFirst().prefix { $0 != " " }
+            sizes["\(element) \(parts[1])"] = Int(parts[parts.count - 2])
+        }
+        return sizes
+    }
+
+    private static func names(_ path: String) -> [String] {
+        guard let stream = opendir(path) else { return [] }
         defer { closedir(stream) }
-        var count = 0
-        while readdir(stream) != nil { count += 1 }
-        return count
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            names.append(
+                withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                    String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+                })
+        }
+        return names
+    }
+
+    private static func lines(_ path: String) -> [String] {
+        guard let file = fopen(path, "r") else { return [] }
+        defer { fclose(file) }
+        var lines: [String] = []
+        var text = [CChar](repeating: 0, count: 4096)
+        while fgets(&text, Int32(text.count), file) != nil {
+            lines.append(
+                String(
+                    decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+        }
+        return lines
     }
 }
