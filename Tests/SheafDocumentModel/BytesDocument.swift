@@ -23,7 +23,17 @@ package struct BytesDocument: MergingDocument, Hashable {
         read { document in
             let editor = try DocumentEditor(document, at: stamp, names)
             for edit in edits { try editor.apply(edit) }
-            return try editor.finish()
+            let bytes = try editor.finish()
+            guard let document else { return bytes }
+            let delta = try DocumentEditor.delta(of: edits, in: document, at: stamp, names)
+            precondition(delta?.bytes == bytes, "What takes no drafts has to come to the same.")
+            if let delta, delta.isTold {
+                let isTold = try delta.bytes.withUnsafeBytes {
+                    try Changes.isTold(EncodedDocument($0), since: document.vector())
+                }
+                precondition(isTold, "A delta was said to be told that is not.")
+            }
+            return bytes
         }
     }
 
@@ -74,7 +84,12 @@ package struct BytesDocument: MergingDocument, Hashable {
         case .edit(let edits): return delta(edits, stamp: stamp)
         case .delete:
             return read { document in
-                try document.flatMap { try Insertion.deletion(of: $0, at: stamp) }
+                guard let document,
+                    let deletion = try Insertion.deletion(of: document, at: stamp)
+                else { return nil }
+                let joined = Self.joined(Array(document.bytes), deletion, names)
+                precondition(joined == deletion, "Nothing is left of what was deleted.")
+                return deletion
             }
         case .insert(let object):
             let edited = delta([.set(path: [], to: .object(object))], stamp: stamp)

@@ -5,7 +5,7 @@ import Synchronization
 final class CommitFeed: Sendable {
     /// A document that was changed, and how it was before.
     struct Change: Sendable {
-        let key: [UInt8]
+        let key: DocumentKey
         let before: StoredDocument?
         let commit: CommitID
     }
@@ -38,7 +38,7 @@ final class CommitFeed: Sendable {
             return changes[..<end]
         }
         guard taken.count > 1 else { return Array(taken) }
-        var seen: Set<[UInt8]> = []
+        var seen: Set<DocumentKey> = []
         return taken.filter { seen.insert($0.key).inserted }
     }
 }

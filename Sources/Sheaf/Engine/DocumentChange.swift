@@ -15,6 +15,7 @@ package struct DocumentChange: Sendable {
     package enum Action: Sendable {
         /// Changes nothing where there is no document.
         case edit([Edit])
+        /// A field `_id` is passed over: it is not in the document, but its key.
         case insert(Object, onConflict: Conflict = .fail)
         /// Inserts what loses to all else, where nobody has heard of the document.
         case insertInitial(Object)

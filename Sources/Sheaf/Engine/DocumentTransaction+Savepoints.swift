@@ -18,6 +18,8 @@ struct Savepoint: Sendable {
         let directory: Directory
         let clock: HybridClock
         let stamp: Stamp?
+        /// The collections that had changes: plans depend on that.
+        let pendingCollections: Set<UInt16>
     }
 
     init(count: Int = 0, changedCount: Int = 0, changedLength: Int = 0, _ writer: Writer? = nil) {
@@ -39,7 +41,9 @@ extension DocumentTransaction {
     mutating func beginStatement() {
         savepoint = Savepoint(
             count: working.count, changedCount: replaced.count, changedLength: changedLength,
-            Savepoint.Writer(directory: directory, clock: clock, stamp: stamp))
+            Savepoint.Writer(
+                directory: directory, clock: clock, stamp: stamp,
+                pendingCollections: pending.collections))
     }
 
     /// Takes back what the statement in hand has done.
@@ -56,6 +60,7 @@ extension DocumentTransaction {
         // A collection that has no document does not begin, and what nobody has seen costs no stamp.
         if let writer = savepoint.writer {
             (directory, clock, stamp) = (writer.directory, writer.clock, writer.stamp)
+            pending.restore(collections: writer.pendingCollections)
         }
         beginStatement()
     }

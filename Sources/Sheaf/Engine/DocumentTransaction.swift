@@ -9,7 +9,7 @@ package struct DocumentTransaction: Sendable {
     /// transaction has changed.
     var pending: PendingDocuments
     /// What was pending before of the documents that this transaction has changed.
-    var replaced: [(key: [UInt8], entry: PendingDocuments.Entry?)] = []
+    var replaced: [(key: DocumentKey, entry: PendingDocuments.Entry?)] = []
     /// Where the statement in hand can be taken back to.
     var savepoint = Savepoint()
     private let now: UInt64
@@ -20,8 +20,8 @@ package struct DocumentTransaction: Sendable {
     /// What the change in hand was written with.
     private var usedStamp: Stamp?
     var working: [WorkingDocument] = []
-    var positions: [[UInt8]: Int] = [:]
-    private var stored: [(key: [UInt8], document: StoredDocument?)] = []
+    var positions: [DocumentKey: Int] = [:]
+    private var stored: [(key: DocumentKey, document: StoredDocument?)] = []
     /// How long a document may become by what is written here; what others wrote may be longer.
     var maximumLength = EncodedDocument.maximumLength
     /// How long all documents together are that were changed, and may become.
@@ -75,7 +75,7 @@ package struct DocumentTransaction: Sendable {
             return DocumentReceipt.Outcome(
                 isChanged: isChanged, stamp: isChanged ? usedStamp : nil)
         } catch {
-            throw Self.naming(error, change, key)
+            throw Self.naming(error, change, key.bytes)
         }
     }
 
@@ -91,24 +91,18 @@ package struct DocumentTransaction: Sendable {
         case .insertInitial(let object):
             guard working[position].state == nil else { return false }
             try working[position].take(
-                try translating { () throws(EditError) in
-                    try Insertion.initial(object, directory.names)
-                }, directory.names)
+                ChangedBytes(
+                    bytes: try translating { () throws(EditError) in
+                        try Insertion.initial(object, directory.names)
+                    }), directory.names)
             usedStamp = .initial
             return true
         case .delete:
-            guard let state = working[position].state, try working[position].exists() else {
-                return false
-            }
+            guard try working[position].exists() else { return false }
             let stamp = try nextStamp(for: position)
-            let deletion = try translating { () throws(EditError) in
-                try state.span.withUnsafeBytes { bytes throws(EditError) in
-                    try Insertion.deletion(of: try Self.document(bytes), at: stamp)
-                }
+            do throws(EditError) { return try working[position].delete(at: stamp) } catch {
+                throw Self.refusal(error) { .edit(.malformed($0)) }
             }
-            guard let deletion else { return false }
-            try working[position].take(deletion, directory.names)
-            return true
         case .evict:
             return working[position].evict()
         case .join(let bytes):
@@ -137,8 +131,12 @@ package struct DocumentTransaction: Sendable {
         // A name that has a number takes two bytes, and spelled no more than sixteen times that.
         let least = min(maximumLength, remarkableLength) / 32
         guard let state = working[position].state, state.count > least else { return }
-        let length = try onDocument(working[position].key) { () throws(Malformed) in
-            try state.span.withUnsafeBytes { bytes throws(Malformed) in
+        let length = try onDocument(working[position].key.bytes) { () throws(Malformed) in
+            // What it builds on is not a part of it.
+            let plain = try state.span.withUnsafeBytes { bytes throws(Malformed) in
+                try EncodedDocument(bytes).settingBase(nil)
+            }
+            return try plain.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).renamed(from: directory.names, to: NameTable()).count
             }
         }
@@ -166,15 +164,18 @@ package struct DocumentTransaction: Sendable {
         _ object: Object, _ conflict: DocumentChange.Conflict, _ change: DocumentChange,
         at position: Int
     ) throws(EngineError) -> Bool {
-        let merging = Edit.set(path: [], to: .object(object))
         guard let state = working[position].state else {
             let stamp = try nextStamp(for: position)
             try working[position].take(
                 try translating { () throws(EditError) in
-                    try Insertion.document(object, at: stamp, directory.names)
+                    try Insertion.document(
+                        object, without: IndexKeyMaker.idName, at: stamp, directory.names)
                 }, directory.names)
             return true
         }
+        var object = object
+        object[IndexKeyMaker.idName] = nil
+        let merging = Edit.set(path: [], to: .object(object))
         guard try working[position].exists() else { return try edit(position, [merging]) }
         switch conflict {
         case .fail: throw .exists(collection: change.collection, id: change.id)
@@ -213,30 +214,39 @@ package struct DocumentTransaction: Sendable {
 
     // MARK: Documents
 
-    private mutating func key(of change: DocumentChange) throws(EngineError) -> [UInt8]? {
-        let id: [UInt8]
-        do throws(DocumentID.Refusal) { id = try DocumentID.key(of: change.id) } catch {
+    private mutating func key(of change: DocumentChange) throws(EngineError) -> DocumentKey? {
+        let number: UInt16
+        if let known = directory.number(ofCollection: change.collection) {
+            number = known
+        } else {
+            // A collection begins with its first document.
+            switch change.action {
+            case .edit, .delete, .evict:
+                try Self.checkID(change.id)
+                return nil
+            case .insert, .insertInitial, .join:
+                try Self.checkID(change.id)
+                number = try directory.add(collection: change.collection)
+            }
+        }
+        do throws(DocumentID.Refusal) {
+            return DocumentKey(try StoreKey.bytes(ofDocument: change.id, collection: number))
+        } catch {
             throw .id(error)
-        }
-        if let number = directory.number(ofCollection: change.collection) {
-            return StoreKey.document(collection: number, id: id).bytes
-        }
-        // A collection begins with its first document.
-        switch change.action {
-        case .edit, .delete, .evict: return nil
-        case .insert, .insertInitial, .join:
-            let number = try directory.add(collection: change.collection)
-            return StoreKey.document(collection: number, id: id).bytes
         }
     }
 
-    private mutating func open(_ key: [UInt8]) throws(EngineError) -> Int {
+    private static func checkID(_ id: Value) throws(EngineError) {
+        do throws(DocumentID.Refusal) { _ = try DocumentID.key(of: id) } catch { throw .id(error) }
+    }
+
+    private mutating func open(_ key: DocumentKey) throws(EngineError) -> Int {
         if let position = positions[key] { return position }
         let document: StoredDocument?
         if let newer = pending[key] {
             document = newer.document
         } else {
-            document = try DocumentSnapshot(snapshot, directory).document(key)
+            document = try DocumentSnapshot(snapshot, directory).document(key.bytes)
         }
         positions[key] = working.count
         working.append(try WorkingDocument(key, document))
@@ -276,9 +286,9 @@ package struct DocumentTransaction: Sendable {
         batch.keepsLinks = true
         var links = DocumentLinks(directory.indexes, directory.names)
         for document in working where document.isChanged {
-            let before = try links.keys(of: document.original, document.key)
+            let before = try links.keys(of: document.original, document.key.bytes)
             let written = try document.write(into: &batch)
-            let after = try links.keys(of: written, document.key)
+            let after = try links.keys(of: written, document.key.bytes)
             try Self.replace(before, with: after, in: &batch)
             stored.append((document.key, written))
             try noteSpellings(of: document)
@@ -302,9 +312,9 @@ package struct DocumentTransaction: Sendable {
 
     private mutating func noteSpellings(of document: WorkingDocument) throws(EngineError) {
         // A delta does not tell whether its names are those of a large map, which are data.
-        guard let bytes = document.smallState else { return }
+        guard try document.spellsNames(), let bytes = document.smallState else { return }
         var found: [[UInt8]] = []
-        try onDocument(document.key) { () throws(Malformed) in
+        try onDocument(document.key.bytes) { () throws(Malformed) in
             try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).forEachSpelledName { found.append(Array($0)) }
             }
@@ -327,9 +337,14 @@ package struct DocumentTransaction: Sendable {
         orRefusing refusal: (Malformed) -> EngineError = { .edit(.malformed($0)) }
     ) throws(EngineError) -> Result {
         do throws(EditError) { return try body() } catch {
-            if case .malformed(let reason) = error { throw refusal(reason) }
-            throw .edit(error)
+            throw Self.refusal(error, refusal)
         }
+    }
+
+    private static func refusal(
+        _ error: EditError, _ malformed: (Malformed) -> EngineError
+    ) -> EngineError {
+        if case .malformed(let reason) = error { malformed(reason) } else { .edit(error) }
     }
 
     /// Says which document an error is about.

@@ -16,7 +16,7 @@ struct PendingDocuments: Sendable {
     /// Stands for the number of the transaction in hand.
     static let uncommitted = CommitID.max
 
-    private var entries: [[UInt8]: Entry] = [:]
+    private var entries: [DocumentKey: Entry] = [:]
     /// The numbers of the collections that have such documents, or had some a moment ago.
     private(set) var collections: Set<UInt16> = []
     /// So many entries are looked through for what can be forgotten.
@@ -27,16 +27,20 @@ struct PendingDocuments: Sendable {
     var isEmpty: Bool { entries.isEmpty }
 
     /// The keys of all documents, in no order.
-    var keys: Dictionary<[UInt8], Entry>.Keys { entries.keys }
+    var keys: some Collection<[UInt8]> { entries.keys.lazy.map(\.bytes) }
 
     /// What is known of a document; nothing where the newest snapshot tells.
-    subscript(key: [UInt8]) -> Entry? { entries[key] }
+    subscript(key: DocumentKey) -> Entry? { entries.isEmpty ? nil : entries[key] }
+
+    /// What is known of a document; nothing where the newest snapshot tells.
+    subscript(bytes: [UInt8]) -> Entry? { entries.isEmpty ? nil : entries[DocumentKey(bytes)] }
 
     /// Notes what the transaction in hand has made of a document; returns what was known before.
-    mutating func note(_ document: StoredDocument?, at key: [UInt8]) -> Entry? {
+    mutating func note(_ document: StoredDocument?, at key: DocumentKey) -> Entry? {
         let entry = Entry(document: document, commit: Self.uncommitted)
         guard let old = entries.updateValue(entry, forKey: key) else {
-            if let number = key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }) {
+            if let number = key.bytes.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) })
+            {
                 collections.insert(number)
             }
             return nil
@@ -44,14 +48,19 @@ struct PendingDocuments: Sendable {
         return old
     }
 
+    /// Takes back which collections have such documents.
+    mutating func restore(collections: Set<UInt16>) {
+        self.collections = collections
+    }
+
     /// Takes back what the transaction in hand has made of a document.
-    mutating func restore(_ entry: Entry?, at key: [UInt8]) {
+    mutating func restore(_ entry: Entry?, at key: DocumentKey) {
         entries[key] = entry
     }
 
     /// Notes what a commit did.
     mutating func note(
-        _ documents: [(key: [UInt8], document: StoredDocument?)], of commit: CommitID
+        _ documents: [(key: DocumentKey, document: StoredDocument?)], of commit: CommitID
     ) {
         lastCommit = commit
         for (key, document) in documents {
@@ -67,7 +76,7 @@ struct PendingDocuments: Sendable {
 
     /// Forgets what a snapshot shows.
     mutating func forget(through commit: CommitID) {
-        guard !entries.isEmpty else { return }
+        guard !entries.isEmpty || !collections.isEmpty else { return }
         if commit >= lastCommit {
             // Room for many is given back: the next transaction may be a small one.
             entries.removeAll(keepingCapacity: entries.count <= Self.firstSweepCount)

@@ -4,7 +4,7 @@ import SheafStorage
 
 /// A document in a transaction: how it was, how it is, and what was touched between.
 struct WorkingDocument: Sendable {
-    let key: [UInt8]
+    let key: DocumentKey
     let original: StoredDocument?
     /// What the document had seen before; none where there was none.
     private let base: VersionVector?
@@ -13,23 +13,42 @@ struct WorkingDocument: Sendable {
     /// What was touched: a delta, or a state where that is all of it.
     private(set) var touched: [UInt8]?
     private var isEvicted = false
+    /// Whether the state has the base that it is to be written with.
+    private var hasBase = false
+    /// Whether it is known that this base tells all that was touched.
+    private var isTold = false
+    /// Whether what was touched may spell names that have no number.
+    private var maySpellNames = false
 
     /// Smaller documents are written whole each time: to read them is one step then.
     private static let smallLength = 1_024
     /// How many deltas may stand on a state.
     private static let maximumDeltas = 64
 
-    init(_ key: [UInt8], _ document: StoredDocument?) throws(EngineError) {
+    init(_ key: DocumentKey, _ document: StoredDocument?) throws(EngineError) {
         self.key = key
         original = document
         state = document?.bytes
-        base = try onDocument(key) { () throws(Malformed) in
+        base = try onDocument(key.bytes) { () throws(Malformed) in
             try document?.read { bytes throws(Malformed) in try EncodedDocument(bytes).vector() }
         }
     }
 
     /// How long the document is, if it was changed.
     var changedLength: Int { touched == nil ? 0 : state?.count ?? 0 }
+
+    /// Whether what was touched spells a name that has no number: otherwise the state has none that is
+    /// new.
+    func spellsNames() throws(EngineError) -> Bool {
+        guard maySpellNames, let touched else { return false }
+        return try onDocument(key.bytes) { () throws(Malformed) in
+            try touched.span.withUnsafeBytes { bytes throws(Malformed) in
+                var isSpelled = false
+                try EncodedDocument(bytes).forEachSpelledName { _ in isSpelled = true }
+                return isSpelled
+            }
+        }
+    }
 
     /// The state, unless it is large.
     var smallState: [UInt8]? {
@@ -40,7 +59,7 @@ struct WorkingDocument: Sendable {
 
     func exists() throws(EngineError) -> Bool {
         guard let state else { return false }
-        return try onDocument(key) { () throws(Malformed) in
+        return try onDocument(key.bytes) { () throws(Malformed) in
             try state.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).exists()
             }
@@ -50,25 +69,52 @@ struct WorkingDocument: Sendable {
     /// What edits change; none where that is nothing.
     func delta(
         _ edits: [Edit], at stamp: Stamp, _ names: NameTable
-    ) throws(EditError) -> [UInt8]? {
+    ) throws(EditError) -> ChangedBytes? {
         guard let state else { return nil }
         return try state.span.withUnsafeBytes { bytes throws(EditError) in
             let document: EncodedDocument
             do throws(Malformed) { document = try EncodedDocument(bytes) } catch {
                 throw .malformed(error)
             }
-            let editor = try DocumentEditor(document, at: stamp, names)
-            for edit in edits { try editor.apply(edit) }
-            return try editor.finish()
+            return try DocumentEditor.delta(of: edits, in: document, at: stamp, names)
         }
     }
 
     /// Joins what was changed.
-    mutating func take(_ change: [UInt8], _ names: NameTable) throws(EngineError) {
-        state =
-            try state.map { (state) throws(EngineError) in
-                try joined(state, change, names)
-            } ?? change
+    mutating func take(_ change: ChangedBytes, _ names: NameTable) throws(EngineError) {
+        let isFirst = touched == nil
+        maySpellNames = maySpellNames || change.spellsNames
+        guard let older = state else {
+            (state, hasBase) = (change.bytes, false)
+            return try touch(change.bytes, isTold: false, names)
+        }
+        // Most documents are changed once, and written with the base that they had before.
+        state = try joined(older, change.bytes, names, base: isFirst ? base : nil)
+        hasBase = isFirst && base != nil
+        try touch(change.bytes, isTold: isFirst && change.isTold, names)
+    }
+
+    /// Deletes the document; false where there is none.
+    ///
+    /// What was there has been seen by who deletes it: nothing of it is left, and nothing to be joined.
+    mutating func delete(at stamp: Stamp) throws(EditError) -> Bool {
+        guard let older = state else { return false }
+        let deletion = try older.span.withUnsafeBytes { bytes throws(EditError) in
+            let document: EncodedDocument
+            do throws(Malformed) { document = try EncodedDocument(bytes) } catch {
+                throw .malformed(error)
+            }
+            return try Insertion.deletion(of: document, at: stamp, base: base)
+        }
+        guard let deletion else { return false }
+        (state, touched, hasBase, isTold) = (deletion, deletion, base != nil, false)
+        return true
+    }
+
+    private mutating func touch(
+        _ change: [UInt8], isTold: Bool, _ names: NameTable
+    ) throws(EngineError) {
+        self.isTold = isTold
         touched =
             try touched.map { (touched) throws(EngineError) in
                 try joined(touched, change, names)
@@ -77,25 +123,25 @@ struct WorkingDocument: Sendable {
 
     /// Joins what came from somebody else; false where all of it was here.
     mutating func takeIfNew(_ other: [UInt8], _ names: NameTable) throws(EngineError) -> Bool {
-        let other = try onDocument(key) { () throws(Malformed) in
+        let other = try onDocument(key.bytes) { () throws(Malformed) in
             try other.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).renamed(from: NameTable(), to: names)
             }
         }
         guard let state else {
-            let isPartial = try onDocument(key) { () throws(Malformed) in
+            let isPartial = try onDocument(key.bytes) { () throws(Malformed) in
                 try other.span.withUnsafeBytes { bytes throws(Malformed) in
                     try EncodedDocument(bytes).isPartial
                 }
             }
             guard !isPartial else { throw .gap(collection: "", id: .null) }
-            try take(other, names)
+            try take(ChangedBytes(bytes: other), names)
             return true
         }
         let next = try joined(state, other, names)
         guard try !isSame(next, state, names) else { return false }
         // The deltas of a chain each build on the one before, which that of somebody else does not.
-        let change = try onDocument(key) { () throws(Malformed) in
+        let change = try onDocument(key.bytes) { () throws(Malformed) in
             let seen = try state.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).vector()
             }
@@ -107,11 +153,8 @@ struct WorkingDocument: Sendable {
                 }
             }
         }
-        self.state = next
-        touched =
-            try touched.map { (touched) throws(EngineError) in
-                try joined(touched, change, names)
-            } ?? change
+        (self.state, hasBase, maySpellNames) = (next, false, true)
+        try touch(change, isTold: false, names)
         return true
     }
 
@@ -129,21 +172,21 @@ struct WorkingDocument: Sendable {
     /// Forgets the document; false where there is none.
     mutating func evict() -> Bool {
         guard state != nil else { return false }
-        state = nil
+        (state, hasBase) = (nil, false)
         touched = nil
         isEvicted = true
         return true
     }
 
     private func joined(
-        _ left: [UInt8], _ right: [UInt8], _ names: NameTable
+        _ left: [UInt8], _ right: [UInt8], _ names: NameTable, base: VersionVector? = nil
     ) throws(EngineError) -> [UInt8] {
         let result: Result<[UInt8], JoinError> = left.span.withUnsafeBytes { left in
             right.span.withUnsafeBytes { right in
                 do throws(Malformed) {
                     let (left, right) = (try EncodedDocument(left), try EncodedDocument(right))
                     do throws(JoinError) {
-                        return .success(try Join.join(left, right, names))
+                        return .success(try Join.join(left, right, names, base: base))
                     } catch {
                         return .failure(error)
                     }
@@ -164,33 +207,30 @@ struct WorkingDocument: Sendable {
     /// Adds the operation to a batch; returns what the log has of the document afterwards.
     func write(into batch: inout WriteBatch) throws(EngineError) -> StoredDocument? {
         if isEvicted, original != nil {
-            try onStorage { () throws(StorageError) in try batch.remove(key) }
+            try onStorage { () throws(StorageError) in try batch.remove(key.bytes) }
         }
         guard let state, let touched else { return nil }
         guard let original, let base, !isEvicted else {
             return try put(DocumentPayload.encode(state: state), state, into: &batch)
         }
-        let (isPartial, isTold) = try onDocument(key) { () throws(Malformed) in
+        let (isPartial, isTold) = try onDocument(key.bytes) { () throws(Malformed) in
             try touched.span.withUnsafeBytes { bytes throws(Malformed) in
                 let touched = try EncodedDocument(bytes)
-                return (touched.isPartial, try Changes.isTold(touched, since: base))
+                let isTold = self.isTold ? true : try Changes.isTold(touched, since: base)
+                return (touched.isPartial, isTold)
             }
         }
         if isPartial, state.count > Self.smallLength, original.deltaCount < Self.maximumDeltas,
             original.deltaLength + touched.count <= state.count / 2
         {
             let payload = DocumentPayload.encode(delta: touched)
-            try onStorage { () throws(StorageError) in try batch.extend(key, payload) }
+            try onStorage { () throws(StorageError) in try batch.extend(key.bytes, payload) }
             return StoredDocument(
                 state, stateLength: original.stateLength,
                 deltaLength: original.deltaLength + payload.count,
                 deltaCount: original.deltaCount + 1)
         }
-        let based = try onDocument(key) { () throws(Malformed) in
-            try state.span.withUnsafeBytes { bytes throws(Malformed) in
-                try EncodedDocument(bytes).settingBase(base)
-            }
-        }
+        let based = try hasBase ? state : settingBase(state)
         guard based.count <= EncodedDocument.maximumLength else {
             throw .limit(
                 name: "maximumDocumentLength", value: based.count,
@@ -205,10 +245,18 @@ struct WorkingDocument: Sendable {
         return try put(payload, based, into: &batch)
     }
 
+    private func settingBase(_ state: [UInt8]) throws(EngineError) -> [UInt8] {
+        try onDocument(key.bytes) { () throws(Malformed) in
+            try state.span.withUnsafeBytes { bytes throws(Malformed) in
+                try EncodedDocument(bytes).settingBase(base)
+            }
+        }
+    }
+
     private func put(
         _ payload: [UInt8], _ state: [UInt8], into batch: inout WriteBatch
     ) throws(EngineError) -> StoredDocument {
-        try onStorage { () throws(StorageError) in try batch.put(key, payload) }
+        try onStorage { () throws(StorageError) in try batch.put(key.bytes, payload) }
         return StoredDocument(state, stateLength: payload.count, deltaLength: 0, deltaCount: 0)
     }
 }

@@ -38,9 +38,15 @@ struct DocumentLinks {
                     return linksTombstones ? [TombstoneLink.key(toDocument: key)] : []
                 }
                 guard !makers.isEmpty else { return [] }
-                let id = Array(key[StoreKey.documentPrefixLength...])
-                return try makers.map { (maker) throws(Malformed) in
-                    try maker.key(of: document, id: id, names)
+                return try key.span.withUnsafeBytes { key throws(Malformed) in
+                    let id = UnsafeRawBufferPointer(
+                        rebasing: key[StoreKey.documentPrefixLength...])
+                    var keys: [[UInt8]] = []
+                    keys.reserveCapacity(makers.count)
+                    for maker in makers {
+                        keys.append(try maker.key(of: document, id: id, names))
+                    }
+                    return keys
                 }
             }
         }
@@ -48,7 +54,7 @@ struct DocumentLinks {
 
     private mutating func makers(ofDocument key: [UInt8]) -> [IndexKeyMaker] {
         guard !indexes.isEmpty,
-            case .document(let collection, _)? = key.withUnsafeBytes({ StoreKey($0) })
+            let collection = key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) })
         else { return [] }
         if let known = makers[collection] { return known }
         let made = (indexes[collection] ?? []).map { IndexKeyMaker($0, names) }

@@ -35,22 +35,26 @@ package struct IndexEntry: Sendable {
     package static func key(
         of definition: IndexDefinition, _ values: [Value?], id: [UInt8]
     ) -> [UInt8] {
-        var writer = SortKeyWriter()
+        var writer = SortKeyWriter(behind: prefix(of: definition, .whole))
         for (value, field) in zip(values, definition.fields) {
             writer.append(value, descending: field.isDescending)
         }
+        return id.span.withUnsafeBytes { key(of: definition, writer, id: $0) }
+    }
+
+    /// The key of a document, of which a writer has all values behind the prefix of whole entries.
+    static func key(
+        of definition: IndexDefinition, _ whole: consuming SortKeyWriter,
+        id: UnsafeRawBufferPointer
+    ) -> [UInt8] {
         // All numbers of an id are integers, of which a trailer says nothing.
-        let (components, trailer) = (writer.components, writer.trailer)
-        let length = headerLength + components.count + id.count + trailer.count
-        if length <= Limits.maximumLinkLength {
-            var key: [UInt8] = []
-            key.reserveCapacity(length)
-            append(definition, .whole, to: &key)
-            key.append(contentsOf: components)
-            key.append(contentsOf: id)
-            key.append(contentsOf: trailer)
-            return key
+        let trailer = whole.trailer
+        if whole.components.count + id.count + trailer.count <= Limits.maximumLinkLength {
+            whole.append(raw: id)
+            trailer.span.withUnsafeBytes { whole.append(raw: $0) }
+            return whole.components
         }
+        let components = whole.components.dropFirst(headerLength)
         if components.count >= cutLength,
             headerLength + cutLength + id.count <= Limits.maximumLinkLength
         {
@@ -86,17 +90,6 @@ package struct IndexEntry: Sendable {
         KeyRange(
             from: prefix(of: collection, number, .cut),
             to: range(collection: collection, number: number).upper)
-    }
-
-    private static func append(
-        _ definition: IndexDefinition, _ region: Region, to key: inout [UInt8]
-    ) {
-        key.append(LinkChanges.firstByte)
-        for number in [definition.collection, definition.number] {
-            key.append(UInt8(number >> 8))
-            key.append(UInt8(number & 0xFF))
-        }
-        key.append(region.rawValue)
     }
 
     private static func prefix(collection: UInt16, number: UInt16) -> [UInt8] {

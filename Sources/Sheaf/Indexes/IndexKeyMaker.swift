@@ -14,12 +14,15 @@ struct IndexKeyMaker {
 
     let definition: IndexDefinition
     private let sources: [Source]
+    /// What stands before the values of a whole entry.
+    private let prefix: [UInt8]
 
     /// The name under which paths find the id.
     static let idName = "_id"
 
     init(_ definition: IndexDefinition, _ names: NameTable) {
         self.definition = definition
+        prefix = IndexEntry.prefix(of: definition, .whole)
         sources = definition.fields.map { field in
             field.path.first.map { $0.utf8.elementsEqual(Self.idName.utf8) } == true
                 ? .id(Array(field.path.dropFirst()))
@@ -29,15 +32,18 @@ struct IndexKeyMaker {
 
     /// The key of a document, whose id has these bytes.
     func key(
-        of document: EncodedDocument, id: [UInt8], _ names: NameTable
+        of document: EncodedDocument, id: UnsafeRawBufferPointer, _ names: NameTable
     ) throws(Malformed) -> [UInt8] {
-        let values = try sources.map { (source) throws(Malformed) -> Value? in
-            switch source {
-            case .fields(let path): try document.value(at: path, names)
-            case .id(let path): try DocumentID.id(of: id).value(at: path)
-            }
+        var writer = SortKeyWriter(behind: prefix)
+        for (index, source) in sources.enumerated() {
+            let value =
+                switch source {
+                case .fields(let path): try document.value(at: path, names)
+                case .id(let path): try DocumentID.id(of: id).value(at: path)
+                }
+            writer.append(value, descending: definition.fields[index].isDescending)
         }
-        return IndexEntry.key(of: definition, values, id: id)
+        return IndexEntry.key(of: definition, writer, id: id)
     }
 }
 

@@ -131,10 +131,10 @@ package struct ObserverSchedule {
         _ change: CommitFeed.Change, _ reader: SnapshotReader, _ list: (LiveResult) -> Void
     ) {
         let directory = reader.snapshot.directory
-        guard let number = change.key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }),
+        guard let number = change.key.bytes.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }),
             let collection = directory.collectionName(number), !index.isEmpty(collection)
         else { return }
-        let id = change.key[StoreKey.documentPrefixLength...]
+        let id = change.key.bytes[StoreKey.documentPrefixLength...]
         let isReadable = reader.withImages(of: change) { images in
             index.forEachCandidate(collection, images, id: id, reader.names) { live in
                 live.knownNames = reader.names.count

@@ -10,7 +10,7 @@ extension SnapshotReader {
         var isShown = false
         var isReadable = true
         do throws(QueryError) {
-            try read(change.key) { (document) throws(QueryError) in
+            try read(change.key.bytes) { (document) throws(QueryError) in
                 isShown = true
                 isReadable = show(change, document, body)
             }
@@ -28,7 +28,7 @@ extension SnapshotReader {
             body(DocumentImages(before: nil, after: after, names))
             return true
         }
-        return change.key.span.withUnsafeBytes { key in
+        return change.key.bytes.span.withUnsafeBytes { key in
             let id = UnsafeRawBufferPointer(rebasing: key.dropFirst(StoreKey.documentPrefixLength))
             return before.read { bytes in
                 let fields: EncodedObject?

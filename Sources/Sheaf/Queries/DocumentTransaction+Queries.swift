@@ -39,10 +39,8 @@ extension DocumentTransaction {
     /// A document as it is now and as a statement sees it; nothing where there is none.
     func object(_ mutation: Mutation, _ types: FieldTypes) throws(QueryError) -> Object? {
         guard let number = directory.number(ofCollection: mutation.collection),
-            let id = try? DocumentID.key(of: mutation.id)
-        else { return nil }
-        let key = StoreKey.document(collection: number, id: id).bytes
-        guard let position = positions[key], let state = working[position].state else {
+            let key = try? StoreKey.bytes(ofDocument: mutation.id, collection: number),
+            let position = positions[DocumentKey(key)], let state = working[position].state else {
             return nil
         }
         do throws(Malformed) {

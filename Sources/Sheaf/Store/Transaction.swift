@@ -41,10 +41,12 @@ public final class Transaction: Sendable {
     /// The commit of what was done, once there is one.
     private let commitCell = CommitCell()
 
-    private enum Phase: Sendable {
-        case writing(DocumentTransaction)
-        case reading(DocumentSnapshot)
-        case ended
+    /// No case of an enumeration has what is changed: it would be copied out and back by each statement.
+    private struct Phase: Sendable {
+        /// Of a transaction that writes and has not ended.
+        var writing: DocumentTransaction?
+        /// Of one that reads.
+        var reading: DocumentSnapshot?
     }
 
     /// The transaction whose block runs in this task, or whose block has started it.
@@ -55,7 +57,7 @@ public final class Transaction: Sendable {
         self.store = store
         self.info = info
         outer = Self.current
-        phase = Mutex(.writing(store.queries.documents.begin()))
+        phase = Mutex(Phase(writing: store.queries.documents.begin()))
     }
 
     /// Begins a transaction that only reads.
@@ -63,7 +65,7 @@ public final class Transaction: Sendable {
         self.store = store
         self.info = info
         outer = Self.current
-        phase = Mutex(.reading(store.queries.snapshot()))
+        phase = Mutex(Phase(reading: store.queries.snapshot()))
     }
 
     /// Runs a statement.
@@ -83,29 +85,15 @@ public final class Transaction: Sendable {
     /// Runs a statement, without a moment in which anything else could run.
     func run(_ query: Query, _ arguments: QueryArguments) throws(StoreError) -> QueryResult {
         let outcome = try phase.withLock { (phase) throws(StoreError) in
-            switch phase {
-            case .writing(var transaction):
-                // Taken out, so that it is changed in place.
-                phase = .ended
-                defer { phase = .writing(transaction) }
-                return try execute(query, arguments, in: &transaction)
-            case .reading(let snapshot):
-                return try read(query, arguments, on: snapshot)
-            case .ended:
-                throw StoreError(
-                    .transactionEnded, "the transaction\(quotedHint) has ended",
-                    hint: "it is of use only within the block that it was handed to")
+            if let outcome = try phase.writing?.execute(query, arguments, store.queries) {
+                return outcome
             }
+            if let snapshot = phase.reading { return try read(query, arguments, on: snapshot) }
+            throw StoreError(
+                .transactionEnded, "the transaction\(quotedHint) has ended",
+                hint: "it is of use only within the block that it was handed to")
         }
         return QueryResult(outcome, commit: commitCell)
-    }
-
-    private func execute(
-        _ query: Query, _ arguments: QueryArguments, in transaction: inout DocumentTransaction
-    ) throws(StoreError) -> QueryOutcome {
-        try onStore { () throws(QueryError) in
-            try store.queries.execute(query, arguments, in: &transaction)
-        }
     }
 
     private func read(
@@ -129,16 +117,10 @@ public final class Transaction: Sendable {
     /// Ends the transaction; returns what it has done, if it was one that writes.
     private func end() -> DocumentTransaction? {
         phase.withLock { phase in
-            let ended = phase
-            phase = .ended
+            defer { phase = Phase() }
             hasEnded.store(true, ordering: .releasing)
-            switch ended {
-            case .writing(let transaction): return transaction
-            case .reading(let snapshot):
-                commitCell.set(snapshot.log.commit)
-                return nil
-            case .ended: return nil
-            }
+            if let snapshot = phase.reading { commitCell.set(snapshot.log.commit) }
+            return phase.writing
         }
     }
 
@@ -171,4 +153,17 @@ public final class Transaction: Sendable {
 
     /// The hint in quotes, behind a space; nothing where there is none.
     var quotedHint: String { info.hint.map { " \"\($0)\"" } ?? "" }
+}
+
+extension DocumentTransaction {
+    /// Runs a statement, as part of what is changed in place.
+    fileprivate mutating func execute(
+        _ query: Query, _ arguments: QueryArguments, _ queries: QueryEngine
+    ) throws(StoreError) -> QueryOutcome {
+        do throws(QueryError) {
+            return try queries.execute(query, arguments, in: &self)
+        } catch {
+            throw StoreError(error)
+        }
+    }
 }

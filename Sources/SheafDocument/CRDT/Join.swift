@@ -11,15 +11,18 @@ package enum JoinError: Error, Equatable, Sendable {
 /// (`format-spec/documents.md`).
 package enum Join {
     /// Joins two states, a state and a delta, or two deltas.
+    ///
+    /// A state is given a base, if there is one to give it; that of two deltas is what both build on.
     package static func join(
-        _ left: EncodedDocument, _ right: EncodedDocument, _ names: NameTable = NameTable()
+        _ left: EncodedDocument, _ right: EncodedDocument, _ names: NameTable = NameTable(),
+        base: VersionVector? = nil
     ) throws(JoinError) -> [UInt8] {
         let joiner: Joiner
         do throws(Malformed) { joiner = try Joiner(left, right, names) } catch {
             throw .malformed(error)
         }
         do throws(Malformed) {
-            if try joiner.fits() { return try joiner.join() }
+            if try joiner.fits() { return try joiner.join(base: base) }
         } catch {
             throw .malformed(error)
         }
@@ -72,11 +75,11 @@ final class Joiner {
         return try right.header.covers(baseOf: left.header)
     }
 
-    func join() throws(Malformed) -> [UInt8] {
+    func join(base: VersionVector?) throws(Malformed) -> [UInt8] {
         let isPartial = left.document.isPartial && right.document.isPartial
         return try DocumentWriter.write(
             vector: VersionVector(joining: left.header, right.header),
-            base: isPartial ? left.header.baseVector().met(by: right.header.baseVector()) : nil,
+            base: isPartial ? left.header.baseVector().met(by: right.header.baseVector()) : base,
             deletion: deletion, isPartial: isPartial,
             capacity: left.document.bytes.count + right.document.bytes.count
         ) { (writer) throws(Malformed) in

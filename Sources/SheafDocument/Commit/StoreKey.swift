@@ -80,6 +80,16 @@ package enum StoreKey: Hashable, Sendable {
         }
     }
 
+    /// The key of the document of a collection that has an id.
+    package static func bytes(
+        ofDocument id: Value, collection: UInt16
+    ) throws(DocumentID.Refusal) -> [UInt8] {
+        try DocumentID.check(id, depth: 1)
+        let key = SortKey.identity(of: id, behind: bytes(First.document, collection))
+        try DocumentID.checkLength(key.count - documentPrefixLength)
+        return key
+    }
+
     private static func bytes(_ first: UInt8, _ number: UInt16) -> [UInt8] {
         [first, UInt8(number >> 8), UInt8(number & 0xFF)]
     }
@@ -102,10 +112,14 @@ package enum DocumentID {
     package static func key(of id: Value) throws(Refusal) -> [UInt8] {
         try check(id, depth: 1)
         let key = SortKey.identity(of: id)
-        guard key.count <= maximumLength else {
-            throw .tooLong(byteCount: key.count, limit: maximumLength)
-        }
+        try checkLength(key.count)
         return key
+    }
+
+    fileprivate static func checkLength(_ length: Int) throws(Refusal) {
+        guard length <= maximumLength else {
+            throw .tooLong(byteCount: length, limit: maximumLength)
+        }
     }
 
     /// The id that a key has.
@@ -123,7 +137,7 @@ package enum DocumentID {
     }
 
     /// What cannot be an id; `depth` counts the arrays and objects, this one included.
-    private static func check(_ id: Value, depth: Int) throws(Refusal) {
+    fileprivate static func check(_ id: Value, depth: Int) throws(Refusal) {
         func checkDepth() throws(Refusal) {
             guard depth <= Value.maximumDepth else { throw .tooDeep(limit: Value.maximumDepth) }
         }

@@ -6,11 +6,22 @@ package enum Insertion {
     package static func document(
         _ object: Object, at stamp: Stamp, _ names: NameTable
     ) throws(EditError) -> [UInt8] {
+        try document(object, without: nil, at: stamp, names).bytes
+    }
+
+    /// The same without one of the fields, which is not where the id of a document belongs.
+    package static func document(
+        _ object: Object, without omitted: String?, at stamp: Stamp, _ names: NameTable
+    ) throws(EditError) -> ChangedBytes {
         try checkDepth(of: object)
         let noted = stamp == .initial ? initialStamp(object) : stamp
-        return try document(at: stamp, noting: noted, capacity: 256) { (writer) throws(Malformed) in
-            writer.writeFields(object, at: stamp, names)
+        var spellsNames = false
+        let bytes = try document(at: stamp, noting: noted, capacity: 256) {
+            (writer) throws(Malformed) in
+            writer.writeFields(object, without: omitted, at: stamp, names)
+            spellsNames = writer.hasSpelledFields
         }
+        return ChangedBytes(bytes: bytes, isTold: false, spellsNames: spellsNames)
     }
 
     /// The state of a document that many may insert, and that loses to every other write.
@@ -49,15 +60,17 @@ package enum Insertion {
     }
 
     /// What is left of a document when it is deleted; nil where there is none.
+    ///
+    /// It is the new state as well, with the base that it is given.
     package static func deletion(
-        of document: EncodedDocument, at stamp: Stamp
+        of document: EncodedDocument, at stamp: Stamp, base: VersionVector? = nil
     ) throws(EditError) -> [UInt8]? {
         do throws(Malformed) {
             guard try document.exists() else { return nil }
             var vector = try document.vector()
             vector.note(stamp)
             return try DocumentWriter.write(
-                vector: vector, base: nil, deletion: max(stamp, document.deletion() ?? stamp),
+                vector: vector, base: base, deletion: max(stamp, document.deletion() ?? stamp),
                 isPartial: false, capacity: 64
             ) { $0.write(.noRoot) }
         } catch {
@@ -116,9 +129,12 @@ package enum Insertion {
 
 extension EntryWriter {
     /// Writes the fields of a map, with all that is in them as old as the root.
-    mutating func writeFields(_ object: Object, at stamp: Stamp, _ names: NameTable) {
+    mutating func writeFields(
+        _ object: Object, without omitted: String? = nil, at stamp: Stamp, _ names: NameTable
+    ) {
         let frame = beginObject()
         for field in object {
+            if let omitted, UTF8Order.compare(field.name, omitted) == 0 { continue }
             beginField(field.name, names)
             if case .object(let object) = field.value {
                 write(.map, at: stamp)

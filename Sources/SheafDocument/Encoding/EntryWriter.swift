@@ -10,6 +10,8 @@ struct EntryWriter: ~Copyable {
     var rootStamp: Stamp?
     var fields = FieldList()
     var referenceCount = 0
+    /// Whether a name was spelled, be it in what was taken back again.
+    var hasSpelledFields = false
     /// The number behind that of the name that was looked up last.
     var nextNumber = 0
 

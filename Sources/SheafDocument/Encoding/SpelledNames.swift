@@ -27,17 +27,30 @@ extension EncodedDocument {
                     }
                 }
                 for index in 0..<object.count {
-                    try visit(try object.entry(index), depth: depth + 1, body)
+                    let inner = try object.entry(index)
+                    if inner.mayHoldNames { try visit(inner, depth: depth + 1, body) }
                 }
             case .array:
                 let array = try entry.array()
                 for index in 0..<array.count {
-                    try visit(try array.element(index), depth: depth + 1, body)
+                    let inner = try array.element(index)
+                    if inner.mayHoldNames { try visit(inner, depth: depth + 1, body) }
                 }
             case .token:
                 try visit(try entry.inner(), depth: depth + 1, body)
             default: break
             }
+        }
+    }
+}
+
+extension EncodedEntry {
+    /// Whether there may be objects in it, at once or deeper.
+    fileprivate var mayHoldNames: Bool {
+        guard let tag = Tag(rawValue: rawTag & ~Tag.referenceBit) else { return true }
+        return switch tag {
+        case .map, .bareMap, .object, .array, .token, .several: true
+        default: false
         }
     }
 }

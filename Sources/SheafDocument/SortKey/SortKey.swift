@@ -61,6 +61,8 @@ package enum SortKey {
 package struct SortKeyWriter {
     /// What decides the order.
     package private(set) var components: [UInt8] = []
+    private var numberCount = 0
+    /// Of the numbers up to the last one that is no integer.
     private var forms: [SortKey.NumberForm] = []
 
     /// Begins with bytes that are no components.
@@ -91,9 +93,21 @@ package struct SortKeyWriter {
             if index % 4 == 0 { trailer.append(0) }
             trailer[trailer.count - 1] |= form.rawValue << UInt8(2 * (index % 4))
         }
-        // Integers are the rule, and need no trailer.
-        while trailer.last == 0 { trailer.removeLast() }
         return trailer
+    }
+
+    /// Adds bytes that are no component.
+    package mutating func append(raw bytes: UnsafeRawBufferPointer) {
+        components.append(contentsOf: bytes)
+    }
+
+    /// Integers are the rule, and need no trailer.
+    private mutating func note(_ form: SortKey.NumberForm) {
+        if form != .integer {
+            while forms.count < numberCount { forms.append(.integer) }
+            forms.append(form)
+        }
+        numberCount += 1
     }
 
     private mutating func write(_ value: Value) {
@@ -145,12 +159,12 @@ package struct SortKeyWriter {
     }
 
     private mutating func write(_ float: Double) {
-        forms.append(float == 0 && float.sign == .minus ? .negativeZero : .float)
+        note(float == 0 && float.sign == .minus ? .negativeZero : .float)
         write(number: Double(bitPattern: SortKey.canonical(float)), remainder: 0)
     }
 
     private mutating func write(_ integer: Int64) {
-        forms.append(.integer)
+        note(.integer)
         let (number, remainder) = SortKey.split(integer)
         write(number: number, remainder: remainder)
     }

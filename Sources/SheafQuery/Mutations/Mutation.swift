@@ -5,7 +5,7 @@ package struct Mutation: Sendable {
     package enum Action: Sendable {
         /// Changes nothing where there is no document.
         case edit([Edit])
-        /// The edits are made behind the insertion: what is set as something other than a map.
+        /// A field `_id` is left out. The edits are made behind the insertion: what is set as something other than a map.
         case insert(Object, [Edit], onConflict: Insert.Conflict)
         case insertInitial(Object)
         case delete

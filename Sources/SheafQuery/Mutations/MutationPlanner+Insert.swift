@@ -27,7 +27,8 @@ extension MutationPlanner {
         for (object, range) in documents {
             var object = object
             let id = object[Row.idName] ?? newID()
-            object[Row.idName] = nil
+            // Who inserts it as it is leaves the id out; to take it out here would copy all fields.
+            if insert.isInitial || !types.isPlain { object[Row.idName] = nil }
             // A usual id is refused by nobody: the only one needs no key here.
             if documents.count > 1 || !id.isFoundAlone {
                 let key: [UInt8]
