@@ -52,6 +52,21 @@ struct TransactionSampleTests {
         try await ditto.close()
     }
 
+    @Test func `a block needs no return, and one that hands on how it ends does end so`() async throws {
+        try await ditto.store.transaction(hint: "nothing") { transaction in
+            try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")
+            try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 2 })")
+        }
+        #expect(try await count() == 2)
+        let end: DittoTransactionCompletionAction? = try await ditto.store.transaction { transaction in
+            try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 3 })")
+            return try await transaction.rollback()
+        }
+        #expect(end == .rollback)
+        #expect(try await count() == 2)
+        try await ditto.close()
+    }
+
     @Test func `a transaction that only reads refuses to write`() async throws {
         // Read-only transaction with hint:
         try await ditto.store.transaction(hint: "Read-only transaction", isReadOnly: true) { transaction in

@@ -30,7 +30,7 @@ package struct DocumentTransaction: Sendable {
     /// The length of documents that are worth a word; none is, as long as nobody hears it.
     var remarkableLength = Int.max
     /// The documents longer than that, which nobody was told of.
-    var remarkable: [(collection: String, id: Value, length: Int)] = []
+    var remarkable: [LargeDocument] = []
     /// The names that the documents of the commit spell.
     private(set) var spellings: [[UInt8]] = []
 
@@ -144,7 +144,10 @@ package struct DocumentTransaction: Sendable {
             throw .limit(name: "maximumDocumentLength", value: length, limit: maximumLength)
         }
         if length > remarkableLength {
-            remarkable.append((change.collection, change.id, length))
+            remarkable.append(
+                LargeDocument(
+                    collection: change.collection, id: change.id, length: length,
+                    limit: remarkableLength))
         }
     }
 

@@ -16,6 +16,8 @@ final class LiveResult {
     private var fingerprint: ResultFingerprint?
     /// Whether the rows have changed since they were delivered.
     private var isChanged = false
+    /// How often the statement is run again before it is tried once more to keep its rows.
+    private var runsUntilRows = 0
     /// What went wrong when the statement was run last.
     private(set) var failure: StoreError?
     /// The files in which the bytes of rows are: the newest table, and those that it does not hold.
@@ -30,15 +32,23 @@ final class LiveResult {
     /// Up to which commit changes may have been missed when it began.
     let missedThrough: CommitID
 
+    /// A statement that had too many rows is run so often before they are counted again.
+    private static let runsWithoutRows = 64
     /// More tables of files are not kept: the rows are read again.
     private static let mostTables = 4
 
-    init(_ newcomer: Newcomer, _ watch: Watch) {
+    init(_ newcomer: Newcomer, _ run: QueryRun) {
         observer = newcomer.observer
         statement = newcomer.statement
         arguments = newcomer.arguments
         missedThrough = newcomer.missedThrough
-        self.watch = watch
+        watch = run.watchOrAll
+    }
+
+    /// Has the statement run again, which may ask something else of documents by now.
+    func watchAnew(_ run: QueryRun) {
+        watch = run.watchOrAll
+        isStale = true
     }
 
     /// What the statement asks of single documents, if it asks for no more.
@@ -81,7 +91,10 @@ final class LiveResult {
                 if let document, try watched.matches(document) { isConcerned = true }
             }
             if isConcerned, watched.isPlain, images.sayTheSame { return false }
-            if isConcerned { isStale = true }
+            if isConcerned {
+                isStale = true
+                isChanged = isChanged || watched.showsEachChange
+            }
             return isConcerned
         } catch {
             // Whoever runs the statement again hears what is wrong.
@@ -134,14 +147,18 @@ final class LiveResult {
         let old = isChanged ? nil : rows
         knownNames = reader.names.count
         if let watched, watched.nameCount != knownNames { watch = try run.watch() }
-        guard let watched, watched.isIncremental, let live = try LiveRows(watched, run) else {
+        guard let live = try liveRows(run) else {
             let outcome = try run.rows()
-            let new = try ResultFingerprint(
-                outcome, reader.names, isOrdered: run.ordersRows)
+            // To compare very many rows takes longer than to find them.
+            let new =
+                watched?.showsEachChange == true
+                ? nil
+                : try ResultFingerprint(outcome, reader.names, isOrdered: run.ordersRows)
+            defer { fingerprint = new }
+            let isSame = !isChanged && new != nil && new == fingerprint
             (rows, isStale, isChanged) = (nil, false, false)
             (self.table, olderTables) = (nil, [])
-            defer { fingerprint = new }
-            guard always || new != fingerprint else { return nil }
+            guard always || !isSame else { return nil }
             return result(outcome, reader)
         }
         let isSame = try old.map { (old) throws(QueryError) in
@@ -151,6 +168,18 @@ final class LiveResult {
         (self.table, olderTables) = (table, [])
         guard always || isSame != true else { return nil }
         return result(live, reader)
+    }
+
+    /// The rows, if changes of single documents say how they change, and there are not too many.
+    private func liveRows(_ run: QueryRun) throws(QueryError) -> LiveRows? {
+        guard let watched, watched.isIncremental else { return nil }
+        guard runsUntilRows == 0 else {
+            runsUntilRows -= 1
+            return nil
+        }
+        let live = try LiveRows(watched, run)
+        if live == nil { runsUntilRows = Self.runsWithoutRows }
+        return live
     }
 
     private func result(
@@ -190,4 +219,11 @@ struct ResultFingerprint: Equatable {
         }
         hash = all
     }
+}
+
+extension QueryRun {
+    /// What has to be looked at.
+    ///
+    /// Where an index that the statement needs was dropped, it fails, and may be run later.
+    fileprivate var watchOrAll: Watch { (try? watch()) ?? watchOfAll }
 }

@@ -6,7 +6,8 @@
 ///
 /// The first is the result as it is. Who takes longer than the next change gets the newest result. The
 /// sequence ends when the store is closed or the observer is cancelled, and the end of the loop, be it
-/// by an error or because the task was cancelled, cancels the observer.
+/// by an error or because the task was cancelled, cancels the observer; after a `break` that is so
+/// where nobody holds the sequence any more. One loop at a time goes over it.
 public struct Observation: AsyncSequence, Sendable {
     public typealias Element = QueryResult
 
@@ -54,8 +55,10 @@ public struct Observation: AsyncSequence, Sendable {
             } onCancel: {
                 observer.cancel()
             }
-            // Nothing comes behind an error.
-            if case .failure = outcome { observer.cancel() }
+            // Nothing comes behind an error; but what is said to a second loop is not said to the first.
+            if case .failure(let error) = outcome, error != Observer.secondLoop {
+                observer.cancel()
+            }
             return try outcome?.get()
         }
     }

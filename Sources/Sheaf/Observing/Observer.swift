@@ -37,6 +37,8 @@ public final class Observer: Sendable {
         var isRunning = false
         /// Whether the callback has yet to ask for more.
         var hasToSignal = false
+        /// Which of the calls has to: what an earlier one was handed asks for nothing any more.
+        var signalNumber: UInt32 = 0
         var isCancelled = false
         /// Who waits for the next result of a sequence.
         var waiter: Waiter?
@@ -112,7 +114,10 @@ public final class Observer: Sendable {
             guard let outcome = state.newest, !state.isCancelled else { return nil }
             state.newest = nil
             state.isRunning = true
-            if case .signal = callback, case .success = outcome { state.hasToSignal = true }
+            if case .signal = callback, case .success = outcome {
+                state.hasToSignal = true
+                state.signalNumber &+= 1
+            }
             return outcome
         }
         guard let outcome else { return false }
@@ -120,7 +125,8 @@ public final class Observer: Sendable {
             switch (callback, outcome) {
             case (.result(let body), .success(let result)): try body(result)
             case (.signal(let body), .success(let result)):
-                try body(result) { [weak self] in self?.signal() }
+                let number = state.withLock { $0.signalNumber }
+                try body(result) { [weak self] in self?.signal(number) }
             case (_, .failure(let error)): throw error
             case (.sequence, .success): break
             }
@@ -135,18 +141,25 @@ public final class Observer: Sendable {
         }
     }
 
-    /// Lets the next result come.
-    private func signal() {
+    /// Lets the next result come, if it is the newest one that is behind the signal.
+    private func signal(_ number: UInt32) {
         let isToBeCalled = state.withLock { state in
+            guard number == state.signalNumber else { return false }
             state.hasToSignal = false
             return state.schedule()
         }
         if isToBeCalled { hub.hub?.courier.deliver([self]) }
     }
 
+    /// What somebody hears who asks for a result while somebody else waits for it.
+    static let secondLoop = StoreError(
+        .limit, "an observation feeds one loop at a time, and another one waits for it already",
+        hint: "observe the query once for each loop")
+
     /// Calls `waiter` with the newest result, or the next one; with none when there will be none.
     func take(_ waiter: @escaping Waiter) {
         let outcome: Outcome?? = state.withLock { state in
+            if state.waiter != nil { return .some(.failure(Self.secondLoop)) }
             if let newest = state.newest {
                 state.newest = nil
                 return .some(newest)

@@ -50,8 +50,10 @@ final class ObserverHub: Sendable {
     /// Counts what a callback has thrown.
     func note(_ error: any Error, of observer: Observer) {
         queries.noteObserverFailure()
+        // Without the line of the statement, which has values in it.
+        let text = (error as? StoreError)?.message ?? "\(error)"
         queries.log?.write(
-            .error, "an observer has failed: \(error)",
+            .error, "an observer has failed: \(text)",
             ["observer": "\(observer.number)", "query": RedactedText.of(observer.query.text)])
     }
 
@@ -102,7 +104,7 @@ final class ObserverHub: Sendable {
             thread.withLock { $0 = started }
         } catch {
             wishes.withLock { $0.hasThread = false }
-            remove(observer)
+            observer.cancel()
             throw StoreError(
                 .failed, "the system has no room for a thread (error \(error.code))",
                 hint: "end some threads, and try again")
@@ -135,7 +137,8 @@ final class ObserverHub: Sendable {
 
     // MARK: The thread
 
-    private func ring() {
+    /// Has the thread look, if there is one: at what was published, or at parameters that were set.
+    func ring() {
         let isFirst = wishes.withLock { wishes in
             defer { wishes.hasPublished = true }
             return !wishes.hasPublished

@@ -49,12 +49,17 @@ package struct ObserverSchedule {
     private var late: [LiveResult] = []
     /// Those whose statements could not be run: another state may be another thing.
     private var failing: [LiveResult] = []
+    /// Those whose statements mean something else now.
+    private var changed: [LiveResult] = []
     /// The files of the state that was looked at last.
     private var table: SegmentTable?
     private var nextTick: UInt64?
+    /// The parameters of all statements, as they were at the last look.
+    private var parameters: SharedParameters
 
     package init(_ queries: QueryEngine) {
         self.queries = queries
+        parameters = queries.parameters
     }
 
     var isEmpty: Bool { lives.isEmpty }
@@ -66,7 +71,10 @@ package struct ObserverSchedule {
 
     /// Takes in what is durable by now, and then those who came.
     package mutating func look(adding newcomers: [Newcomer] = []) -> [Delivery] {
-        let reader = queries.reader(queries.parameters)
+        let old = parameters
+        parameters = queries.parameters
+        let reader = queries.reader(parameters)
+        note(old.values, reader)
         let changes = queries.documents.takeFeed(through: reader.snapshot.log.commit)
         // Not one list behind the other: each copy counts the references of all deliveries.
         var deliveries = take(changes, reader)
@@ -79,10 +87,8 @@ package struct ObserverSchedule {
         var new: [LiveResult] = []
         for newcomer in newcomers where !newcomer.observer.isCancelled {
             let run = queries.run(
-                newcomer.statement, newcomer.arguments, queries.parameters, on: reader)
-            // Where an index that it needs was dropped since, it fails, and may be run later.
-            let watch = (try? run.watch()) ?? run.watchOfAll
-            new.append(LiveResult(newcomer, watch))
+                newcomer.statement, newcomer.arguments, parameters, on: reader)
+            new.append(LiveResult(newcomer, run))
         }
         for live in new {
             lives[live.observer.number] = live
@@ -91,6 +97,19 @@ package struct ObserverSchedule {
             if live.missedThrough > reader.snapshot.log.commit { late.append(live) }
         }
         return results(new, reader, always: true)
+    }
+
+    /// Takes in what was set since: statements may mean something else, and have to be run again.
+    private mutating func note(_ old: SystemParameters, _ reader: SnapshotReader) {
+        let new = parameters.values
+        if new.systemRefreshMilliseconds != old.systemRefreshMilliseconds { nextTick = nil }
+        guard new.meaning != old.meaning else { return }
+        for live in lives.values {
+            index.remove(live)
+            live.watchAnew(queries.run(live.statement, live.arguments, parameters, on: reader))
+            index.add(live)
+        }
+        changed = Array(lives.values)
     }
 
     /// Forgets observers.
@@ -123,6 +142,8 @@ package struct ObserverSchedule {
         }
         late.removeAll { $0.missedThrough <= commit }
         for live in failing { list(live) }
+        for live in changed { list(live) }
+        changed = []
         noteFiles(reader, list)
         return results(concerned, reader)
     }
@@ -139,7 +160,7 @@ package struct ObserverSchedule {
             index.forEachCandidate(collection, images, id: id, reader.names) { live in
                 live.knownNames = reader.names.count
                 let isConcerned = live.take(images) { live in
-                    queries.run(live.statement, live.arguments, queries.parameters, on: reader)
+                    queries.run(live.statement, live.arguments, parameters, on: reader)
                 }
                 if isConcerned { list(live) }
             }
@@ -177,7 +198,7 @@ package struct ObserverSchedule {
     }
 
     private var interval: UInt64 {
-        UInt64(queries.parameters.values.systemRefreshMilliseconds) * 1_000_000
+        UInt64(parameters.values.systemRefreshMilliseconds) * 1_000_000
     }
 
     // MARK: Results
@@ -194,7 +215,7 @@ package struct ObserverSchedule {
             let outcome = live.outcome(reader, always: always) {
                 hasRun = true
                 return queries.run(
-                    live.statement, live.arguments, queries.parameters, on: reader)
+                    live.statement, live.arguments, parameters, on: reader)
             }
             if hasRun { tally.rerun += 1 } else { tally.maintained += 1 }
             if live.failure != nil, !hadFailed { failing.append(live) }

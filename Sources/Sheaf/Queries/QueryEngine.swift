@@ -116,6 +116,7 @@ package final class QueryEngine: Sendable {
         do throws(QueryError) {
             let outcome = try body()
             end(statement, number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
+            tell(of: outcome.large)
             return outcome
         } catch {
             let error = error.wantingIndexes(of: source.snapshot(), source.linkFailure)
@@ -256,7 +257,7 @@ package final class QueryEngine: Sendable {
     ) throws(QueryError) -> QueryOutcome {
         transaction.maximumLength = parameters.values.hardSizeLimit
         if log != nil { transaction.remarkableLength = parameters.values.softSizeLimit }
-        defer { tell(of: &transaction) }
+        transaction.remarkable = []
         let reader = transaction.reader(parameters.collections, storeNumber: number)
         let (plan, run) = try plan(statement, arguments, parameters, on: reader)
         // All is known that is to be done.
@@ -275,20 +276,21 @@ package final class QueryEngine: Sendable {
         }
         let rows = try run?.returned(returned, by: plan, changing: ids.count)
         return QueryOutcome(
-            rows: rows ?? QueryRows(), reader: reader, mutatedIDs: ids, commit: nil)
+            rows: rows ?? QueryRows(), reader: reader, mutatedIDs: ids, commit: nil,
+            large: transaction.remarkable)
     }
 
     /// Tells people of documents that have become large.
-    private func tell(of transaction: inout DocumentTransaction) {
-        guard !transaction.remarkable.isEmpty else { return }
-        for document in transaction.remarkable {
+    ///
+    /// The lock of those who write has been left by then: whoever hears of it may use the store.
+    private func tell(of documents: [LargeDocument]) {
+        for document in documents {
             log?.write(
                 .warning,
                 "a document has \(document.length) bytes, more than "
-                    + "document_size_soft_limit_bytes, which is \(transaction.remarkableLength)",
+                    + "document_size_soft_limit_bytes, which is \(document.limit)",
                 ["collection": document.collection, "id": document.id.json])
         }
-        transaction.remarkable = []
     }
 
     /// Does what a statement does with one document, and says where in it that fails.

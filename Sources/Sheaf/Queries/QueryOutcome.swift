@@ -11,11 +11,23 @@ package struct QueryOutcome {
     package let mutatedIDs: [Value]
     /// The commit that has the changes, or the newest there is; none for what only reads.
     package let commit: CommitID?
+    /// Those of the documents that people should know of.
+    var large: [LargeDocument] = []
 
     /// The same, with the commit that has the changes.
     func with(_ commit: CommitID) -> QueryOutcome {
-        QueryOutcome(rows: rows, reader: reader, mutatedIDs: mutatedIDs, commit: commit)
+        QueryOutcome(
+            rows: rows, reader: reader, mutatedIDs: mutatedIDs, commit: commit, large: large)
     }
+}
+
+/// A document that people should know of, since it has become so long.
+struct LargeDocument: Sendable {
+    let collection: String
+    let id: Value
+    let length: Int
+    /// What it is longer than.
+    let limit: Int
 }
 
 /// How what is written gets to the log.

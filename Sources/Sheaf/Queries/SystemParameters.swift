@@ -95,6 +95,18 @@ package struct SystemParameters: Sendable {
         }
     }
 
+    /// What decides what a statement means, beside its text and its arguments.
+    struct Meaning: Equatable {
+        let isStrict: Bool
+        /// As JSON.
+        let directives: [String]
+    }
+
+    var meaning: Meaning {
+        Meaning(
+            isStrict: isStrict, directives: defaultDirectives.map { Value.object($0).json })
+    }
+
     /// The value of a parameter, whatever the case of its name.
     package func value(_ name: String) throws(QueryError) -> Value {
         let parameter = try Self.parameter(name)

@@ -45,7 +45,8 @@ public struct QueryResultItem: Sendable {
         return value
     }
 
-    /// The row as JSON; integers and floats stay apart, and bytes are texts in base64.
+    /// The row as JSON; integers and floats stay apart, bytes are texts in base64, and floats that JSON
+    /// has no number for (NaN and the infinities) are null.
     public var jsonString: String {
         @inline(never) get throws { Value.object(try storage.object(index)).json }
     }

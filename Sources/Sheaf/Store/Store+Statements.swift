@@ -21,7 +21,11 @@ extension Store {
         let (statement, values) = try prepare(query, arguments)
         do {
             switch statement.kind {
-            case .reading, .system, .advising(isProvisioning: false):
+            case .reading, .advising(isProvisioning: false):
+                return try read(statement, values)
+            case .system:
+                // What was set may change what observed statements mean.
+                defer { hub.ring() }
                 return try read(statement, values)
             case .writing:
                 return try await write(statement, values)

@@ -13,29 +13,47 @@ extension Store {
     /// One transaction at a time writes, and others wait for their turn; those that only read run beside
     /// it, each on one state of the store. An error that leaves the block rolls the transaction back,
     /// and so does the end of the task that runs it.
+    // Disfavored, or the compiler would take blocks without a `return` for unfinished ones of this kind.
+    @_disfavoredOverload
     @discardableResult
     @inline(never)
     public nonisolated(nonsending) func transaction(
         hint: String? = nil, isReadOnly: Bool = false,
         _ body: nonisolated(nonsending) (Transaction) async throws -> TransactionCompletion
     ) async throws -> TransactionCompletion {
-        try await run(hint, isReadOnly, body) { $0 }
+        try await transaction(hint: hint, isReadOnly: isReadOnly, body, endingAs: { $0 })
+    }
+
+    /// Runs several statements as one transaction, which is committed when the block returns.
+    @inline(never)
+    public nonisolated(nonsending) func transaction(
+        hint: String? = nil, isReadOnly: Bool = false,
+        _ body: nonisolated(nonsending) (Transaction) async throws -> Void
+    ) async throws {
+        try await transaction(hint: hint, isReadOnly: isReadOnly, body, endingAs: { .commit })
     }
 
     /// Runs several statements as one transaction, which is committed when the block returns a value.
+    ///
+    /// A value that is a `TransactionCompletion` decides, also where a function of yours hands on what a
+    /// block returns, whatever it is.
     @discardableResult
     @inline(never)
     public nonisolated(nonsending) func transaction<Result>(
         hint: String? = nil, isReadOnly: Bool = false,
         _ body: nonisolated(nonsending) (Transaction) async throws -> Result
     ) async throws -> Result {
-        try await run(hint, isReadOnly, body) { _ in .commit }
+        try await transaction(hint: hint, isReadOnly: isReadOnly, body) {
+            $0 as? TransactionCompletion ?? .commit
+        }
     }
 
-    private nonisolated(nonsending) func run<Result>(
-        _ hint: String?, _ isReadOnly: Bool,
+    /// Runs several statements as one transaction, and ends it as `completion` says.
+    @inline(never)
+    package nonisolated(nonsending) func transaction<Result>(
+        hint: String?, isReadOnly: Bool,
         _ body: nonisolated(nonsending) (Transaction) async throws -> Result,
-        _ completion: (Result) -> TransactionCompletion
+        endingAs completion: (Result) -> TransactionCompletion
     ) async throws -> Result {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
         let number = numbers.add(1, ordering: .relaxed).newValue

@@ -74,7 +74,7 @@ public final class Store: Sendable {
     public static nonisolated(nonsending) func open(
         at path: String, options: StoreOptions = StoreOptions()
     ) async throws -> Store {
-        try await open(options) { () throws(StorageError) in
+        try await open(options, at: path) { () throws(StorageError) in
             options.isReadOnly
                 ? .reader(try LogReader.open(at: path))
                 : .log(try LogStore.open(at: path, options: options.logStore))
@@ -92,11 +92,16 @@ public final class Store: Sendable {
     }
 
     private static nonisolated(nonsending) func open(
-        _ options: StoreOptions, _ open: @escaping @Sendable () throws(StorageError) -> Backing
+        _ options: StoreOptions, at path: String? = nil,
+        _ open: @escaping @Sendable () throws(StorageError) -> Backing
     ) async throws -> Store {
         try await onThread("sheaf-open") { () throws(StoreError) in
             let backing: Backing
-            do throws(StorageError) { backing = try open() } catch { throw StoreError(error) }
+            do throws(StorageError) {
+                backing = try open()
+            } catch {
+                throw StoreError(error, openingAt: path ?? "memory")
+            }
             let store = try Store(backing, options)
             store.noteOpening()
             return store

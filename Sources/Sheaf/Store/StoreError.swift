@@ -89,6 +89,12 @@ public struct StoreError: Error, Equatable, Sendable {
         self.init(Reason(error), error.description)
     }
 
+    /// What keeps a store from being opened, with its path: most errors name files within it alone.
+    init(_ error: StorageError, openingAt path: String) {
+        let text = error.description
+        self.init(Reason(error), text.contains(path) ? text : "\(path): \(text)")
+    }
+
     static let closed = StoreError(.closed, "the store was closed", hint: "open it again")
 }
 

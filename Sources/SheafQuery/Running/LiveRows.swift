@@ -42,6 +42,8 @@ package struct LiveRows {
         _ watched: WatchedSelect, _ environment: QueryRun
     ) throws(QueryError) {
         guard let plan = try environment.planOfDocuments() else { return nil }
+        // One more tells that there are too many, and nobody has to look at the rest.
+        plan.limit = Self.maximumCount + 1
         let run = SelectRun(plan, environment.environment)
         var rows: [LiveRow] = []
         var isTooLong = false

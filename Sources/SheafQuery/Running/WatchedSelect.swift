@@ -28,6 +28,11 @@ package final class WatchedSelect {
     package let columns: [String]?
     /// How many names there were when this was made: more may give fields a number that they had not.
     package let nameCount: Int
+    /// Whether each change of a document that is seen changes the result.
+    package var showsEachChange: Bool {
+        isIncremental && limit == nil && columns == nil && isPlain
+    }
+
     let isDescending: [Bool]
     private let filter: FieldFilter?
     private let rest: Predicate?

@@ -17,6 +17,10 @@ package final class PosixVolume: Volume {
     /// Opens the directory at `path`; a missing one is an error, or is made to last.
     package init(path: String, creatingDirectory: Bool) throws(VolumeError) {
         self.path = path
+        // The system would take a path with a zero byte for the part before it.
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw VolumeError(creatingDirectory ? .create : .open, path, .noPath)
+        }
         guard creatingDirectory else {
             directory = try Self.openDirectory(path)
             return

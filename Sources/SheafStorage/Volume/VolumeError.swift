@@ -24,6 +24,8 @@ package struct VolumeError: Error, Hashable, Sendable {
         package static let powerCut = Code(-4)
         /// The name is that of a directory, a pipe, a socket or a device.
         package static let notARegularFile = Code(-5)
+        /// The path is empty, or the system would cut it at a zero byte.
+        package static let noPath = Code(-6)
     }
 
     package let operation: Operation

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafStorage
 import SheafTestSupport
 import Testing
 
@@ -29,6 +30,30 @@ struct StoreTests {
             #expect(try count.items[0]["n"]?.json == "\(round)")
             try await store.close()
             try await store.close()
+        }
+    }
+
+    @Test func `a store that cannot be there is refused, and the error says where`() async throws {
+        let directory = TemporaryDirectory()
+        // The system would take the second one for the part before the zero byte.
+        for path in ["", directory.path + "/a\0b"] {
+            await #expect(throws: StoreError.self) { try await Store.open(at: path) }
+            await #expect(throws: StoreError.self) {
+                try await Store.open(at: path, options: StoreOptions(isReadOnly: true))
+            }
+        }
+        await #expect(throws: StoreError.self) {
+            try await Store.open(
+                at: directory.path + "/a", options: StoreOptions(isReadOnly: true))
+        }
+        // Something else has the name of the file beside the lock.
+        _ = try PosixVolume(path: directory.path + "/b/LOCK", creatingDirectory: true)
+        do {
+            _ = try await Store.open(at: directory.path + "/b")
+            Issue.record("It was opened.")
+        } catch let error as StoreError {
+            #expect(error.message.contains(directory.path + "/b"))
+            #expect(error.message.contains("LOCK"))
         }
     }
 

@@ -50,6 +50,51 @@ struct TransactionTests {
         try await store.close()
     }
 
+    @Test func `a block that returns nothing commits`() async throws {
+        let store = try await Store.inMemory()
+        try await store.transaction { transaction in
+            try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
+            try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 2})")
+        }
+        let task = Task {
+            try await store.transaction(hint: "three") { transaction in
+                for id in 3...4 {
+                    guard id != 4 else { return }
+                    try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': \(id)})")
+                }
+            }
+        }
+        try await task.value
+        #expect(try await ids(store) == ["1", "2", "3"])
+        try await store.close()
+    }
+
+    @Test func `what a block returns ends the transaction, whoever hands it on`() async throws {
+        func handingOn<Result>(
+            _ store: Store, _ body: (Transaction) async throws -> Result
+        ) async throws -> Result {
+            try await store.transaction { try await body($0) }
+        }
+        let store = try await Store.inMemory()
+        let end = try await handingOn(store) { transaction -> TransactionCompletion in
+            try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
+            return .rollback
+        }
+        #expect(end == .rollback)
+        let other: TransactionCompletion? = try await store.transaction { transaction in
+            try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 2})")
+            return .rollback
+        }
+        #expect(other == .rollback)
+        #expect(try await ids(store) == [])
+        let value = try await handingOn(store) { transaction in
+            try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 3})")
+        }
+        #expect(value.commitID == 1)
+        #expect(try await ids(store) == ["3"])
+        try await store.close()
+    }
+
     @Test func `a statement that fails has done nothing, and the transaction goes on`() async throws
     {
         let store = try await Store.inMemory()
