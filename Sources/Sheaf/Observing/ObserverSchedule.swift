@@ -1,3 +1,4 @@
+import SheafBytes
 package import SheafDocument
 package import SheafQuery
 package import SheafStorage
@@ -135,8 +136,8 @@ package struct ObserverSchedule {
             let collection = directory.collectionName(number), !index.isEmpty(collection)
         else { return }
         let id = change.key[StoreKey.documentPrefixLength...]
-        let isReadable = reader.withImages(of: change) { images in
-            index.forEachCandidate(collection, images, id: id, reader.names) { live in
+        let isReadable = reader.withImages(of: change) { (images) throws(Malformed) in
+            try index.forEachCandidate(collection, images, id: id, reader.names) { live in
                 live.knownNames = reader.names.count
                 let isConcerned = live.take(images) { live in
                     queries.run(live.statement, live.arguments, queries.parameters, on: reader)
