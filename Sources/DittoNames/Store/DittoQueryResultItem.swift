@@ -19,10 +19,13 @@ public final class DittoQueryResultItem: Sendable {
     /// are `Data`. A row whose bytes are damaged is empty, and `onUnthrownError` of the store is told.
     public var value: [String: Any?] {
         if let known = kept.withLock({ $0 }) { return known.value }
-        let materialized = Materialized(
-            value: complaints.returning([:]) { try row.value.dittoValue })
-        kept.withLock { $0 = materialized }
-        return materialized.value
+        // Nothing is kept of what cannot be read: who asks again is told again.
+        let read: Materialized? = complaints.returning(nil) {
+            Materialized(value: try row.value.dittoValue)
+        }
+        guard let read else { return [:] }
+        kept.withLock { $0 = read }
+        return read.value
     }
 
     /// Whether the row is kept as a dictionary.

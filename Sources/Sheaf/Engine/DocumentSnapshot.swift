@@ -51,9 +51,17 @@ package struct DocumentSnapshot: Sendable {
     private func document(
         _ operations: [LoggedOperation], _ key: [UInt8]
     ) throws(EngineError) -> StoredDocument? {
-        try onDocument(key) { () throws(Malformed) in
-            try StoredDocument(operations, in: log, names)
+        do throws(Malformed) { return try StoredDocument(operations, in: log, names) } catch {
+            throw damaged(key, error, at: operations.first?.position)
         }
+    }
+
+    /// That the operations of a document are not what the format says, the newest of which is there.
+    func damaged(
+        _ key: [UInt8], _ reason: Malformed, at position: LogPosition?
+    ) -> EngineError {
+        let error = EngineError.damaged(key: key, reason)
+        return position.map { .storage(log.disagreement(at: $0, "\(error)")) } ?? error
     }
 
     /// What changed in a document since a commit.

@@ -60,7 +60,7 @@ extension DocumentSnapshot {
             do throws(Malformed) {
                 return (found.operation.key, try StoredDocument(found, in: log))
             } catch {
-                throw .damaged(key: Array(found.operation.key), error)
+                throw damaged(Array(found.operation.key), error, at: place.position)
             }
         }
         let operations = try onStorage { () throws(StorageError) in try log.operations(at: place) }
@@ -74,7 +74,7 @@ extension DocumentSnapshot {
             }
             return (key, document)
         } catch {
-            throw .damaged(key: Array(key), error)
+            throw damaged(Array(key), error, at: place.position)
         }
     }
 }

@@ -127,7 +127,7 @@ final class LiveResult {
             isStale = true
             isChanged = true
             rows = nil
-            let error = StoreError(error)
+            let error = StoreError(error.naming(fileIn: reader.snapshot.log.segments))
             guard error != failure else { return nil }
             failure = error
             return .failure(error)

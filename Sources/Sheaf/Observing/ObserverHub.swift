@@ -35,9 +35,6 @@ final class ObserverHub: Sendable {
     private let thread = Mutex<Thread?>(nil)
     private let numbers = Atomic<UInt64>(0)
 
-    /// So often it is looked after callbacks that do not return.
-    private static let helpNanoseconds: UInt64 = 5_000_000
-
     init(_ queries: QueryEngine) {
         self.queries = queries
     }
@@ -148,15 +145,18 @@ final class ObserverHub: Sendable {
 
     private func run() {
         var schedule = ObserverSchedule(queries)
+        var standstill = Standstill()
         while true {
             let progress = courier.progress
             let now = Clock.system.monotonicNanoseconds()
-            let deadlines = [schedule.deadline, progress.map { _ in now + Self.helpNanoseconds }]
+            let deadlines = [schedule.deadline, standstill.deadline(progress, at: now)]
             let wishes = wishes.wait(
                 until: deadlines.compactMap { $0 }.min(), while: { $0.isIdle },
                 then: { $0.taken() })
             guard !wishes.isStopping else { return }
-            if let progress, wishes.isIdle { courier.help(progress) }
+            if let progress, standstill.isReached(at: Clock.system.monotonicNanoseconds()) {
+                courier.help(progress)
+            }
             deliver(step(&schedule, wishes))
         }
     }

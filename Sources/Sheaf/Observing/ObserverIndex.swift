@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 import SheafQuery
 
@@ -70,18 +71,20 @@ struct ObserverIndex {
     }
 
     /// Shows those to `body` whom a document may concern; somebody can be shown twice.
+    ///
+    /// Where a field is damaged by which some are found, nobody knows whom it concerns.
     func forEachCandidate(
         _ collection: String, _ images: DocumentImages, id: ArraySlice<UInt8>, _ names: NameTable,
         _ body: (LiveResult) -> Void
-    ) {
+    ) throws(Malformed) {
         guard let watchers = collections[Array(collection.utf8)] else { return }
         if !watchers.byID.isEmpty, let found = watchers.byID[Array(id)] {
             for live in found { body(live) }
         }
         for byValue in watchers.byField.values {
             let field = FieldPath(byValue.path, in: names)
-            let before = Self.identity(field, images.before, names)
-            let after = Self.identity(field, images.after, names)
+            let before = try Self.identity(field, images.before, names)
+            let after = try Self.identity(field, images.after, names)
             if let before, let found = byValue.lives[before] { for live in found { body(live) } }
             guard let after, after != before, let found = byValue.lives[after] else { continue }
             for live in found { body(live) }
@@ -92,8 +95,8 @@ struct ObserverIndex {
     /// What a field is looked up by; none where it is missing.
     private static func identity(
         _ field: FieldPath, _ document: ScannedDocument?, _ names: NameTable
-    ) -> [UInt8]? {
-        guard let document, let value = try? field.value(in: document.fields, names) else {
+    ) throws(Malformed) -> [UInt8]? {
+        guard let document, let value = try field.value(in: document.fields, names) else {
             return nil
         }
         return SortKey.identity(of: value)

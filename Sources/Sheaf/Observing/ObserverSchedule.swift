@@ -1,3 +1,4 @@
+import SheafBytes
 package import SheafDocument
 package import SheafQuery
 package import SheafStorage
@@ -152,12 +153,15 @@ package struct ObserverSchedule {
         _ change: CommitFeed.Change, _ reader: SnapshotReader, _ list: (LiveResult) -> Void
     ) {
         let directory = reader.snapshot.directory
-        guard let number = change.key.bytes.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }),
+        guard
+            let number = change.key.bytes.span.withUnsafeBytes({
+                StoreKey.collection(ofDocument: $0)
+            }),
             let collection = directory.collectionName(number), !index.isEmpty(collection)
         else { return }
         let id = change.key.bytes[StoreKey.documentPrefixLength...]
-        let isReadable = reader.withImages(of: change) { images in
-            index.forEachCandidate(collection, images, id: id, reader.names) { live in
+        let isReadable = reader.withImages(of: change) { (images) throws(Malformed) in
+            try index.forEachCandidate(collection, images, id: id, reader.names) { live in
                 live.knownNames = reader.names.count
                 let isConcerned = live.take(images) { live in
                     queries.run(live.statement, live.arguments, parameters, on: reader)

@@ -3,10 +3,13 @@ import SheafDocument
 import SheafQuery
 
 extension SnapshotReader {
-    /// Shows how a document was before a change, and how it is in this state; false where it is damaged.
+    /// Shows how a document was before a change, and how it is in this state; false where it is damaged,
+    /// or `body` says so.
     ///
     /// The bytes of what was are valid during the call.
-    func withImages(of change: CommitFeed.Change, _ body: (DocumentImages) -> Void) -> Bool {
+    func withImages(
+        of change: CommitFeed.Change, _ body: (DocumentImages) throws(Malformed) -> Void
+    ) -> Bool {
         var isShown = false
         var isReadable = true
         do throws(QueryError) {
@@ -22,27 +25,27 @@ extension SnapshotReader {
     }
 
     private func show(
-        _ change: CommitFeed.Change, _ after: ScannedDocument?, _ body: (DocumentImages) -> Void
+        _ change: CommitFeed.Change, _ after: ScannedDocument?,
+        _ body: (DocumentImages) throws(Malformed) -> Void
     ) -> Bool {
-        guard let before = change.before else {
-            body(DocumentImages(before: nil, after: after, names))
-            return true
-        }
-        return change.key.bytes.span.withUnsafeBytes { key in
-            let id = UnsafeRawBufferPointer(rebasing: key.dropFirst(StoreKey.documentPrefixLength))
-            return before.read { bytes in
-                let fields: EncodedObject?
-                do throws(Malformed) {
-                    fields = try EncodedDocument(bytes).existingFields()
-                } catch {
-                    return false
-                }
-                let document = fields.map {
-                    ScannedDocument($0, id: id, place: 0, isLasting: false)
-                }
-                body(DocumentImages(before: document, after: after, names))
+        do throws(Malformed) {
+            guard let before = change.before else {
+                try body(DocumentImages(before: nil, after: after, names))
                 return true
             }
+            try change.key.bytes.span.withUnsafeBytes { (key) throws(Malformed) in
+                let id = UnsafeRawBufferPointer(
+                    rebasing: key.dropFirst(StoreKey.documentPrefixLength))
+                try before.read { (bytes) throws(Malformed) in
+                    let document = try EncodedDocument(bytes).existingFields().map {
+                        ScannedDocument($0, id: id, place: 0, isLasting: false)
+                    }
+                    try body(DocumentImages(before: document, after: after, names))
+                }
+            }
+            return true
+        } catch {
+            return false
         }
     }
 }

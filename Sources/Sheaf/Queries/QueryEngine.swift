@@ -119,7 +119,9 @@ package final class QueryEngine: Sendable {
             tell(of: outcome.large)
             return outcome
         } catch {
-            let error = error.wantingIndexes(of: source.snapshot(), source.linkFailure)
+            let snapshot = source.snapshot()
+            let error = error.wantingIndexes(of: snapshot, source.linkFailure)
+                .naming(fileIn: snapshot.log.segments)
             end(statement, number, 0, 0, error.message)
             throw error
         }

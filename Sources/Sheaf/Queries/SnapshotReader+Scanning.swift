@@ -270,10 +270,8 @@ extension SnapshotReader {
 
     @inline(never)
     private func damaged(_ error: Malformed, at place: UInt64) -> QueryError {
-        let reason = "a document is damaged: \(error)"
-        guard place & Self.pendingPlace == 0 else { return QueryError(.damaged, reason) }
-        let storage = log.disagreement(at: LogPosition(rawValue: place), reason)
-        return QueryError(EngineError.storage(storage))
+        QueryError(.damaged, "a document is damaged: \(error)", document: place)
+            .naming(fileIn: log.segments)
     }
 
     /// The newest operation at a place.

@@ -167,6 +167,13 @@ extension QueryError {
         throw QueryError(failure)
     }
 
+    /// The same, with the file and the offset of the document that is damaged, where that is known.
+    func naming(fileIn table: SegmentTable) -> QueryError {
+        guard document != 0, document & SnapshotReader.pendingPlace == 0 else { return self }
+        let position = LogPosition(rawValue: document)
+        return QueryError(EngineError.storage(table.disagreement(at: position, message)))
+    }
+
     /// What went wrong below a statement.
     init(_ error: EngineError) {
         switch error {

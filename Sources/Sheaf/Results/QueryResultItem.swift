@@ -31,9 +31,7 @@ public struct QueryResultItem: Sendable {
 
     func field(_ path: [String]) throws(StoreError) -> Value? {
         if isMaterialized { return Self.value(at: path, in: try storage.object(index)) }
-        return try onStore { () throws(QueryError) in
-            try storage.items[index].value(at: path, storage.names)
-        }
+        return try storage.value(index, at: path)
     }
 
     private static func value(at path: [String], in object: Object) -> Value? {

@@ -22,6 +22,14 @@ package final class ResultStorage: Sendable {
         case state(DocumentSnapshot)
         /// Only its files, and some of older states: very many results are kept for less than that.
         case files(SegmentTable?, older: [SegmentTable])
+
+        /// The newest files.
+        var table: SegmentTable? {
+            switch self {
+            case .state(let snapshot): snapshot.log.segments
+            case .files(let table, older: _): table
+            }
+        }
     }
 
     /// A result of somebody who keeps rows from state to state.
@@ -59,7 +67,20 @@ package final class ResultStorage: Sendable {
     /// A row, decoded or as it was kept.
     func object(_ index: Int) throws(StoreError) -> Object {
         if let known = materialized.withLock({ $0[index] }) { return known }
-        return try onStore { () throws(QueryError) in try items[index].object(names) }
+        return try read(index) { (item) throws(QueryError) in try item.object(names) }
+    }
+
+    /// One value of a row, without decoding the others; none where it is missing.
+    func value(_ index: Int, at path: [String]) throws(StoreError) -> Value? {
+        try read(index) { (item) throws(QueryError) in try item.value(at: path, names) }
+    }
+
+    private func read<Result>(
+        _ index: Int, _ body: (ResultItem) throws(QueryError) -> Result
+    ) throws(StoreError) -> Result {
+        do throws(QueryError) { return try body(items[index]) } catch {
+            throw StoreError(kept.table.map { error.naming(fileIn: $0) } ?? error)
+        }
     }
 
     func dematerialize(_ index: Int) {

@@ -89,12 +89,12 @@ package struct Row {
         place = document.place
     }
 
-    init(_ fields: EncodedObject, id: UnsafeRawBufferPointer) {
+    init(_ fields: EncodedObject, id: UnsafeRawBufferPointer, place: UInt64) {
         self.fields = fields
         object = nil
         self.id = id
         isLasting = true
-        place = 0
+        self.place = place
     }
 
     package init(_ object: Object) {
@@ -113,16 +113,16 @@ package struct Row {
             if case .value(let object) = content { return object[Self.idName] }
             return nil
         }
-        return try onDocument { () throws(Malformed) in try DocumentID.id(of: id) }
+        return try onDocument(at: place) { () throws(Malformed) in try DocumentID.id(of: id) }
     }
 }
 
-/// Runs what reads the bytes of a document.
+/// Runs what reads the bytes of the document at a place.
 func onDocument<Result>(
-    _ body: () throws(Malformed) -> Result
+    at place: UInt64, _ body: () throws(Malformed) -> Result
 ) throws(QueryError) -> Result {
     do throws(Malformed) { return try body() } catch {
-        throw QueryError(.damaged, "a document is damaged: \(error)")
+        throw QueryError(.damaged, "a document is damaged: \(error)", document: place)
     }
 }
 
@@ -133,7 +133,7 @@ extension Row {
         case .absent: return nil
         case .value(let object): return object
         case .encoded(let fields):
-            var object = try onDocument { () throws(Malformed) in
+            var object = try onDocument(at: place) { () throws(Malformed) in
                 try types.value(of: fields, names)
             }
             object[Self.idName] = try idValue()

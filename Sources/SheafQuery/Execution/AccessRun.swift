@@ -78,7 +78,7 @@ struct AccessRun {
     ) throws(QueryError) -> Bool {
         try measure(tally?.filter, tally?.meter) { () throws(QueryError) in
             tally?.filter.rowsIn += 1
-            let holds = try onDocument { () throws(Malformed) in
+            let holds = try onDocument(at: document.place) { () throws(Malformed) in
                 try filter.holds(document.fields)
             }
             if holds { tally?.filter.rowsOut += 1 }

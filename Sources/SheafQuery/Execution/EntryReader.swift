@@ -17,7 +17,7 @@ struct EntryReader {
     /// The fields of the index and the id, as an object that has nothing else.
     func object(of key: UnsafeRawBufferPointer) throws(QueryError) -> Object {
         let rest = UnsafeRawBufferPointer(rebasing: key.dropFirst(prefixLength))
-        let values = try onDocument { () throws(Malformed) in
+        let values = try onDocument(at: 0) { () throws(Malformed) in
             try SortKeyReader.read(rest, descending: isDescending)
         }
         guard values.count == fields.count + 1 else {

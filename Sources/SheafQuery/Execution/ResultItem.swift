@@ -18,13 +18,13 @@ package struct ResultItem {
 extension ResultItem {
     /// The value at a path, without decoding the rest of the row; none where it is missing.
     package func value(at path: [String], _ names: NameTable) throws(QueryError) -> Value? {
-        guard case .stored(let fields, let id, _) = content, let first = path.first else {
+        guard case .stored(let fields, let id, let place) = content, let first = path.first else {
             return try object(names)[path: path]
         }
         guard first != Row.idName else {
-            return try Row(fields, id: id).idValue()?[path: path.dropFirst()]
+            return try Row(fields, id: id, place: place).idValue()?[path: path.dropFirst()]
         }
-        return try onDocument { () throws(Malformed) in
+        return try onDocument(at: place) { () throws(Malformed) in
             try FieldPath(path, in: names).value(in: fields, names)
         }
     }

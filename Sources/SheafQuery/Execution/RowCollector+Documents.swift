@@ -85,9 +85,7 @@ final class SortFilter {
             }
         }
         guard let filter else { return try body(documents) }
-        let kept = try onDocument { () throws(Malformed) in
-            try documents.keep(filter, indexes)
-        }
+        let kept = try documents.keep(filter, indexes)
         // Who sorts wants all documents, and never stops.
         _ = try body(kept)
         return nil

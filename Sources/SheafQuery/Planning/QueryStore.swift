@@ -109,11 +109,27 @@ package struct ScannedDocuments {
     /// Those for which a filter holds; `kept` has room for the indexes of all.
     func keep(
         _ filter: FieldFilter, _ kept: UnsafeMutablePointer<UInt16>
-    ) throws(Malformed) -> ScannedDocuments {
-        let count = try filter.keep(indexes, of: fields, into: kept)
+    ) throws(QueryError) -> ScannedDocuments {
+        let count: Int
+        do throws(Malformed) {
+            count = try filter.keep(indexes, of: fields, into: kept)
+        } catch {
+            try blame(filter)
+            throw QueryError(.damaged, "a document is damaged: \(error)")
+        }
         return ScannedDocuments(
             fields, stored, at: UnsafeBufferPointer(start: kept, count: count),
             keyPrefixLength: keyPrefixLength, isLasting: isLasting)
+    }
+
+    /// Throws for the first document of which a filter cannot be asked.
+    private func blame(_ filter: FieldFilter) throws(QueryError) {
+        for number in 0..<count {
+            let fields = fields(number)
+            _ = try onDocument(at: place(number)) { () throws(Malformed) in
+                try filter.holds(fields)
+            }
+        }
     }
 
     @inline(__always)

@@ -234,8 +234,9 @@ extension ResultItem {
     package func object(_ names: NameTable) throws(QueryError) -> Object {
         switch content {
         case .object(let object): return object
-        case .stored(let fields, let id, _):
-            return try Row(fields, id: id).object(FieldTypes(isStrict: false), names) ?? Object()
+        case .stored(let fields, let id, let place):
+            return try Row(fields, id: id, place: place).object(FieldTypes(isStrict: false), names)
+                ?? Object()
         }
     }
 }

@@ -69,7 +69,7 @@ package final class WatchedSelect {
     /// Whether a document belongs to the result.
     package func matches(_ document: ScannedDocument) throws(QueryError) -> Bool {
         if let filter {
-            let holds = try onDocument { () throws(Malformed) in
+            let holds = try onDocument(at: document.place) { () throws(Malformed) in
                 try filter.holds(document.fields)
             }
             guard holds else { return false }

@@ -53,6 +53,7 @@ package struct QueryError: Error, Equatable, Sendable {
         let message: String
         let hint: String?
         let excerpt: Excerpt?
+        let document: UInt64
     }
 
     /// A reference: whatever throws has room for an error on its stack, and parsers recurse.
@@ -63,9 +64,13 @@ package struct QueryError: Error, Equatable, Sendable {
     private let box: Box
 
     package init(
-        _ reason: Reason, _ message: String, hint: String? = nil, excerpt: Excerpt? = nil
+        _ reason: Reason, _ message: String, hint: String? = nil, excerpt: Excerpt? = nil,
+        document: UInt64 = 0
     ) {
-        box = .details(Details(reason: reason, message: message, hint: hint, excerpt: excerpt))
+        box = .details(
+            Details(
+                reason: reason, message: message, hint: hint, excerpt: excerpt,
+                document: document))
     }
 
     package init(
@@ -86,6 +91,8 @@ package struct QueryError: Error, Equatable, Sendable {
     /// What would be right, as a sentence; `did you mean FROM?`.
     package var hint: String? { details.hint }
     package var excerpt: Excerpt? { details.excerpt }
+    /// The place of the document that is damaged; zero where there is none, or it is not known.
+    package var document: UInt64 { details.document }
 
     /// The same error where a piece of the statement stands first; without a place, if it does not.
     package func located(at piece: String, in statement: String) -> QueryError {

@@ -114,9 +114,7 @@ package final class LogSnapshot: Sendable {
 
     /// That what lies at a position is not what it has to be.
     package func disagreement(at position: LogPosition, _ reason: String) -> StorageError {
-        let name =
-            segments.segment(position.segment)?.name ?? FileName.name(ofSegment: position.segment)
-        return .damaged(name, at: position.offset, reason)
+        segments.disagreement(at: position, reason)
     }
 }
 

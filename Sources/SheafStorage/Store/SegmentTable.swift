@@ -72,6 +72,12 @@ package final class SegmentTable: Sendable {
         return SegmentTable(kept)
     }
 
+    /// That what lies at a position is not what it has to be.
+    package func disagreement(at position: LogPosition, _ reason: String) -> StorageError {
+        let name = segment(position.segment)?.name ?? FileName.name(ofSegment: position.segment)
+        return .damaged(name, at: position.offset, reason)
+    }
+
     /// The operation that was first written at `position`; nothing when it was folded away.
     package func operation(at position: LogPosition) throws(StorageError) -> Operation? {
         let segment = try file(of: position)

@@ -63,6 +63,64 @@ struct ObserverFaultTests {
         try await store.close()
     }
 
+    @Test func `behind 64 callbacks that block others wait, and then get the newest result`()
+        async throws
+    {
+        let store = try await Store.inMemory()
+        // How many of them may go on.
+        let gate = Monitor(0)
+        let (begun, starter) = AsyncStream<Void>.makeStream()
+        let late = Told()
+        // As many as `Limits.md` says.
+        let limit = 64
+        for number in 1...limit {
+            let isFirst = Atomic(true)
+            try store.observe("SELECT * FROM t") { result in
+                if isFirst.exchange(false, ordering: .relaxed) {
+                    starter.yield()
+                    gate.wait { $0 < number }
+                } else {
+                    late.teller.yield(result.items.count)
+                }
+            }
+        }
+        var starts = begun.makeAsyncIterator()
+        for _ in 0..<limit { await starts.next() }
+        let calls = Atomic(0)
+        let waiting = (0..<2).map { _ in Told() }
+        for told in waiting {
+            try store.observe("SELECT * FROM t") {
+                calls.add(1, ordering: .relaxed)
+                told.teller.yield($0.items.count)
+            }
+        }
+        var others = try store.observe("SELECT * FROM t").makeAsyncIterator()
+        #expect(try await others.next()?.items.count == 0)
+        // Longer than it takes until a thread takes over where there is none too many.
+        let clock = ContinuousClock()
+        let end = clock.now + .milliseconds(200)
+        var id = 0
+        while clock.now < end {
+            id += 1
+            try await insert(id, into: store)
+            #expect(try await others.next()?.items.count == id)
+        }
+        #expect(calls.load(ordering: .relaxed) == 0)
+        // One thread is enough for all who wait.
+        gate.withLock { $0 = 1 }
+        gate.broadcast()
+        for told in waiting {
+            var counts = told.counts.makeAsyncIterator()
+            #expect(await counts.next() == id)
+        }
+        gate.withLock { $0 = limit }
+        gate.broadcast()
+        var lateCounts = late.counts.makeAsyncIterator()
+        for _ in 0..<limit { #expect(await lateCounts.next() == id) }
+        #expect(calls.load(ordering: .relaxed) == waiting.count)
+        try await store.close()
+    }
+
     @Test func `what a callback throws is counted`() async throws {
         let store = try await Store.inMemory()
         let told = Told()

@@ -1,0 +1,77 @@
+import DittoNames
+import Foundation
+import SheafTestSupport
+import Testing
+
+/// What calls that cannot throw do with rows whose bytes are damaged.
+struct DamageTests {
+    private let directory = TemporaryDirectory()
+    private let problems = PrintedLines()
+
+    /// Overwrites a text in the files of the store with bytes that are none; says in which file.
+    private func damage(_ text: String) throws -> String {
+        let store = URL(fileURLWithPath: directory.path("t.sheaf"))
+        for name in try FileManager.default.contentsOfDirectory(atPath: store.path).sorted() {
+            let file = store.appendingPathComponent(name)
+            guard let range = try Data(contentsOf: file).range(of: Data(text.utf8)) else {
+                continue
+            }
+            let handle = try FileHandle(forUpdating: file)
+            try handle.seek(toOffset: UInt64(range.lowerBound))
+            try handle.write(contentsOf: Data(repeating: 0xFF, count: range.count))
+            try handle.close()
+            return name
+        }
+        Issue.record("\(text) is in no file")
+        return ""
+    }
+
+    private func expectProblems(_ count: Int, in file: String) {
+        #expect(problems.all.count == count)
+        #expect(problems.all.allSatisfy { $0.contains("\(file):") && $0.contains("damaged") })
+    }
+
+    @Test func `a damaged row is empty in every form, and each time it is told of`() async throws {
+        let ditto = try await Ditto.open(at: directory.path("t.sheaf"))
+        ditto.store.onUnthrownError = { [problems] in problems.add("\($0)") }
+        try await ditto.store.execute(
+            query: "INSERT INTO cars DOCUMENTS ({ _id: 'a', color: 'needle-a' }), ({ _id: 'b' })")
+        let items = try await ditto.store.execute(query: "SELECT * FROM cars ORDER BY _id").items
+        let file = try damage("needle-a")
+        for round in 0..<2 {
+            let before = 3 * round
+            #expect(items[0].value.isEmpty)
+            expectProblems(before + 1, in: file)
+            // What was not read is not kept as if it were.
+            #expect(!items[0].isMaterialized)
+            #expect(items[0].jsonString() == "{}")
+            expectProblems(before + 2, in: file)
+            #expect(items[0].cborData() == Data([0xA0]))
+            expectProblems(before + 3, in: file)
+        }
+        #expect(items[1].value["_id"] as? String == "b")
+        #expect(items[1].jsonString() == #"{"_id":"b"}"#)
+        expectProblems(6, in: file)
+        try await ditto.close()
+    }
+
+    @Test func `the older calls tell of damaged documents, and find none`() async throws {
+        let ditto = try await Ditto.open(at: directory.path("t.sheaf"))
+        ditto.store.onUnthrownError = { [problems] in problems.add("\($0)") }
+        // Each in a commit of its own, whose bytes are checked together.
+        for document in ["{ _id: 'a', color: 'needle-a' }", "{ _id: 'b' }"] {
+            try await ditto.store.execute(query: "INSERT INTO cars DOCUMENTS (\(document))")
+        }
+        let file = try damage("needle-a")
+        let cars = ditto.store.collection("cars")
+        #expect(cars.findAll().exec().isEmpty)
+        expectProblems(1, in: file)
+        #expect(cars.findByID("a").exec() == nil)
+        expectProblems(2, in: file)
+        #expect(cars.find("color == 'red'").exec().isEmpty)
+        expectProblems(3, in: file)
+        #expect(cars.findByID("b").exec()?.value["_id"] as? String == "b")
+        expectProblems(3, in: file)
+        try await ditto.close()
+    }
+}

@@ -1,0 +1,41 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Stands in for the `Mutex` of the standard library in a copy of the sources that the thread sanitizer
+/// looks at.
+///
+/// That one waits within a library that is not instrumented, so the sanitizer takes all that it guards
+/// for unguarded. This one is on a lock of the system, which the sanitizer knows.
+struct Mutex<Value: ~Copyable>: ~Copyable, Sendable {
+    nonisolated(unsafe) private let lock: UnsafeMutablePointer<pthread_mutex_t>
+    nonisolated(unsafe) private let value: UnsafeMutablePointer<Value>
+
+    init(_ initial: consuming sending Value) {
+        lock = .allocate(capacity: 1)
+        lock.initialize(to: pthread_mutex_t())
+        pthread_mutex_init(lock, nil)
+        value = .allocate(capacity: 1)
+        value.initialize(to: initial)
+    }
+
+    deinit {
+        value.deinitialize(count: 1)
+        value.deallocate()
+        pthread_mutex_destroy(lock)
+        lock.deallocate()
+    }
+
+    /// Runs `body` while no other thread sees the value.
+    borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        return try body(&value.pointee)
+    }
+}

@@ -1,0 +1,85 @@
+import Sheaf
+import SheafQuery
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Documents that are damaged between the commit that changes them and the moment in which somebody
+/// looks whom that concerns.
+struct ScheduleDamageTests {
+    private let volume = SimulatedVolume(seed: 1)
+    private let store: StoreEngine
+    private let queries: QueryEngine
+
+    init() throws {
+        store = try StoreEngine(opening: volume)
+        queries = try QueryEngine(opening: store)
+    }
+
+    private func execute(_ query: Query) throws {
+        let store = store
+        _ = try queries.execute(
+            query, QueryArguments(),
+            CommitSink(
+                append: { batch throws(StorageError) in try store.append(batch) },
+                flush: { () throws(StorageError) in while try store.flush() {} }))
+        while try store.flush() {}
+    }
+
+    private func newcomer(_ query: Query, number: UInt64) throws -> Newcomer {
+        Newcomer(
+            Observer(unattended: query, number: number), try queries.statement(query), [:],
+            missedThrough: queries.documents.wantFeed())
+    }
+
+    /// Overwrites a text with bytes that are none where it stands last; says in which file.
+    private func damage(_ text: String) throws -> String {
+        let text = Array(text.utf8)
+        let name = FileName.name(ofSegment: 1)
+        let bytes = try #require(volume.snapshotFiles()[name])
+        let offset = try #require(
+            bytes.indices.dropLast(text.count).last {
+                bytes[$0] == text[0] && bytes[$0...].starts(with: text)
+            })
+        let wound = Array(repeating: UInt8(0xFF), count: text.count)
+        volume.corrupt(name, .overwrite(at: offset, with: wound))
+        return name
+    }
+
+    private static let watching: [Query] = [
+        "SELECT * FROM t", "SELECT * FROM t WHERE _id = 1", "SELECT * FROM t WHERE n = 1",
+        "SELECT * FROM t WHERE n > 0 ORDER BY n LIMIT 3", "SELECT COUNT(*) AS n FROM t WHERE n = 1",
+        "SELECT DISTINCT color FROM t",
+    ]
+
+    @Test func `no row goes in silence because its document cannot be read`() throws {
+        for query in Self.watching {
+            let test = try ScheduleDamageTests()
+            try test.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1, 'color': 'red'})")
+            var schedule = ObserverSchedule(test.queries)
+            let first = schedule.look(adding: [try test.newcomer(query, number: 1)])
+            #expect(first.count == 1)
+            try test.execute("UPDATE t SET color = 'needle' WHERE _id = 1")
+            let name = try test.damage("needle")
+            let deliveries = schedule.look()
+            #expect(deliveries.count == 1, "\(query.text)")
+            let error = #expect(throws: StoreError.self, "\(query.text)") {
+                try deliveries.first?.outcome.get()
+            }
+            #expect(error?.reason == .damaged && error?.message.contains("\(name):") == true)
+        }
+    }
+
+    @Test func `who is found by what a document was is found though that is damaged`() throws {
+        try execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'color': 'needle'})")
+        var schedule = ObserverSchedule(queries)
+        let query: Query = "SELECT * FROM t WHERE color = 'needle'"
+        let first = schedule.look(adding: [try newcomer(query, number: 1)])
+        #expect(try first.first?.outcome.get().items.count == 1)
+        try execute("UPDATE t SET color = 'blue' WHERE _id = 1")
+        _ = try damage("needle")
+        let second = schedule.look()
+        #expect(second.count == 1)
+        #expect(try second.first?.outcome.get().items.count == 0)
+    }
+}
