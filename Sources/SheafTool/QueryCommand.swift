@@ -47,7 +47,7 @@ enum QueryCommand {
     ) throws(ToolError) -> ExitCode {
         let path = arguments.operands[0]
         let mode = try ResultMode(named: arguments.value("mode"))
-        let values = try StatementInput.arguments(arguments.allValues("arg"))
+        let values = ArgumentValues(try StatementInput.arguments(arguments.allValues("arg")))
         let isExplaining = arguments.has("explain")
         guard !isExplaining || !arguments.has("profile") else {
             throw .usage("--explain runs nothing that --profile could look at: give one of them")
@@ -76,7 +76,7 @@ enum QueryCommand {
     }
 
     private static func read(
-        _ statement: Statement, _ values: [String: Value], at path: String,
+        _ statement: Statement, _ values: ArgumentValues, at path: String,
         _ answer: QueryAnswer, _ timer: inout QueryTimer
     ) throws(ToolError) {
         let reader = try onStore(at: path) { () throws(StorageError) in
@@ -104,7 +104,7 @@ enum QueryCommand {
     }
 
     private static func write(
-        _ statement: Statement, _ values: [String: Value], at path: String,
+        _ statement: Statement, _ values: ArgumentValues, at path: String,
         _ timer: inout QueryTimer, _ print: (QueryOutcome) throws(ToolError) -> Void
     ) throws(ToolError) {
         let store = try onStore(at: path) { () throws(StorageError) in
@@ -123,7 +123,7 @@ enum QueryCommand {
 
     /// Runs a statement; what it has changed is on the disk when this returns.
     private static func execute(
-        _ statement: Statement, _ values: [String: Value], on store: StoreEngine,
+        _ statement: Statement, _ values: ArgumentValues, on store: StoreEngine,
         at path: String, _ timer: inout QueryTimer
     ) throws(ToolError) -> QueryOutcome {
         let queries = try onStatement(at: path) { () throws(QueryError) in

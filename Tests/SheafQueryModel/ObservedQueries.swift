@@ -50,7 +50,8 @@ final class ObservedQueries {
         lastNumber += 1
         let observer = Observer(unattended: query, number: lastNumber)
         let missed = life.queries.documents.wantFeed()
-        newcomers.append(Newcomer(observer, statement, arguments, missedThrough: missed))
+        newcomers.append(
+            Newcomer(observer, statement, ArgumentValues(arguments), missedThrough: missed))
         watchers[lastNumber] = Watcher(
             observer: observer, text: text, statement: statement, arguments: arguments,
             began: missed)

@@ -121,7 +121,7 @@ package final class QueryLife {
         _ statement: Statement, _ arguments: [String: Value], _ reader: SnapshotReader
     ) throws(QueryError) -> [Object] {
         let options = QueryOptions(
-            arguments: arguments, now: Self.now, clock: { 0 }, newID: { .null })
+            arguments: ArgumentValues(arguments), now: Self.now, clock: { 0 }, newID: { .null })
         var objects: [Object] = []
         for item in try QueryRun(statement, on: reader, options).rows().items {
             objects.append(try item.object(reader.names))

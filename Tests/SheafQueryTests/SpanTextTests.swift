@@ -16,7 +16,7 @@ import Testing
         }
         let statement = try Parser.parse("EXPLAIN SELECT * FROM c WHERE \(condition)")
         var options = Self.options
-        options.arguments = arguments
+        options.arguments = ArgumentValues(arguments)
         let rows = try QueryRun(statement, on: EmptyStore(fields), options).rows()
         var next: Value? = .object(try rows.items[0].object(NameTable()))
         var plan: Object?

@@ -99,6 +99,26 @@ import Testing
                 """)
     }
 
+    @Test func `names of arguments are told apart by their bytes`() throws {
+        let arguments: QueryArguments = ["\u{E9}": 1, "e\u{301}": 2, "a": 3]
+        #expect(try store.value("SELECT :a AS v FROM t", arguments) == 3)
+        #expect(
+            store.problem("SELECT :A FROM t", arguments)?
+                .hasPrefix("Parameter A was not provided") == true)
+    }
+
+    @Test func `there may be many arguments, and none of many twice`() throws {
+        let numbers = Dictionary(uniqueKeysWithValues: (0..<3_000).map { ("a\($0)", $0) })
+        #expect(
+            try store.rows(
+                "SELECT :a0 AS a, :a1500 AS b, :a2999 AS c FROM t", QueryArguments(numbers))
+                == [["a": 0, "b": 1_500, "c": 2_999]])
+        let twice: QueryArguments = ["c": 1, "b": 1, "a": 1, "c": 2, "b": 2]
+        #expect(
+            store.problem("SELECT :c, :b FROM t", twice)?
+                .hasPrefix("the argument b is given twice at line 1, column 12") == true)
+    }
+
     @Test func `an argument that is nearly the one is told`() {
         func hint(_ arguments: QueryArguments) -> String? {
             let problem = store.problem("SELECT :color FROM t", arguments) ?? ""

@@ -24,7 +24,7 @@ public final class Differ: Sendable {
     /// What has changed since the rows that were given before; all rows are inserted by the first call.
     public func diff(_ items: QueryResult.Items) -> Diff {
         let storage = items.storage
-        return diff(storage.items.indices.map { (storage, $0) })
+        return diff((0..<storage.count).map { (storage, $0) })
     }
 
     /// What has changed since the rows that were given before; all rows are inserted by the first call.
@@ -45,7 +45,7 @@ public final class Differ: Sendable {
 extension ResultStorage {
     /// What no other row has that says something else; zero where that is not known.
     fileprivate func version(of index: Int) -> UInt64 {
-        guard case .stored(_, _, let place) = items[index].content, place != 0 else { return 0 }
+        guard case .stored(_, _, let place) = item(index).content, place != 0 else { return 0 }
         return place &+ storeNumber &* 0x9E37_79B9_7F4A_7C15
     }
 

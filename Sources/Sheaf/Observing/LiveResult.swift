@@ -8,7 +8,7 @@ import SheafStorage
 final class LiveResult {
     let observer: Observer
     let statement: Statement
-    let arguments: [String: Value]
+    let arguments: ArgumentValues
     private(set) var watch: Watch
     /// The rows, where changes of single documents say how they change.
     private var rows: LiveRows?

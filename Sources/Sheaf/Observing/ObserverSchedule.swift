@@ -1,5 +1,5 @@
 import SheafBytes
-package import SheafDocument
+import SheafDocument
 package import SheafQuery
 package import SheafStorage
 
@@ -7,12 +7,12 @@ package import SheafStorage
 package struct Newcomer: Sendable {
     package let observer: Observer
     let statement: Statement
-    let arguments: [String: Value]
+    let arguments: ArgumentValues
     let missedThrough: CommitID
 
     /// Somebody who may have missed what changed up to a commit.
     package init(
-        _ observer: Observer, _ statement: Statement, _ arguments: [String: Value],
+        _ observer: Observer, _ statement: Statement, _ arguments: ArgumentValues,
         missedThrough: CommitID
     ) {
         self.observer = observer

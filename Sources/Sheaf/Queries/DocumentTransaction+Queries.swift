@@ -40,7 +40,8 @@ extension DocumentTransaction {
     func object(_ mutation: Mutation, _ types: FieldTypes) throws(QueryError) -> Object? {
         guard let number = directory.number(ofCollection: mutation.collection),
             let key = try? StoreKey.bytes(ofDocument: mutation.id, collection: number),
-            let position = positions[DocumentKey(key)], let state = working[position].state else {
+            let position = positions[DocumentKey(key)], let state = working[position].state
+        else {
             return nil
         }
         do throws(Malformed) {

@@ -9,7 +9,7 @@ import SheafQuery
 /// Values are whatever is `Encodable`; nil is NULL. What cannot be encoded is an error once a query is
 /// run with it. An argument that the statement has no parameter for is passed over.
 public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
-    private(set) var values: [String: Value] = [:]
+    private(set) var values = ArgumentValues()
 
     /// What is wrong with one of the arguments, or with all of them.
     private var problem: (name: String?, text: String)?
@@ -17,26 +17,44 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
     /// No arguments.
     public init() {}
 
-    /// Arguments that are values already.
-    public init(_ values: [String: Value]) {
-        // Hardly any value is nested too deeply, and then they are what they were.
-        guard !values.values.allSatisfy(\.canBeArgument) else {
-            self.values = values
+    /// Arguments that are values already, as they are written; no name may come twice.
+    ///
+    ///     let arguments = QueryArguments(["color": .string(color)])
+    public init(_ values: KeyValuePairs<String, Value>) {
+        guard values.count == 1, values[0].value.canBeArgument else {
+            set(values.count) { (values[$0].key, Argument(values[$0].value)) }
             return
         }
-        for (name, value) in values { set(name, Argument(value)) }
+        self.values = ArgumentValues(values[0].key, values[0].value)
+    }
+
+    // Literals are pairs rather than dictionaries, which take longer to make than a document takes to be
+    // found.
+
+    /// Arguments that are values already.
+    @_disfavoredOverload
+    public init(_ values: [String: Value]) {
+        // Hardly any value is nested too deeply.
+        guard !values.values.allSatisfy(\.canBeArgument) else {
+            self.values = ArgumentValues(values)
+            return
+        }
+        let values = Array(values)
+        set(values.count) { (values[$0].key, Argument(values[$0].value)) }
     }
 
     /// Arguments that are encoded one by one.
+    @_disfavoredOverload
     public init(_ sources: [String: any Encodable]) {
-        for (name, source) in sources { set(name, Argument(encoding: source)) }
+        let sources = Array(sources)
+        set(sources.count) { (sources[$0].key, Argument(encoding: sources[$0].value)) }
     }
 
     /// The fields of a type, which is encoded as an object; fields that are nil are NULL.
     public init(encoding source: some Encodable) {
         switch Argument(encoding: source, keepsNil: true) {
         case .value(.object(let object)):
-            for field in object { values[field.name] = field.value }
+            values = ArgumentValues(object)
         case .value(let value):
             problem = (nil, "the arguments are the fields of an object, and not \(value.kindText)")
         case .unfit(let text):
@@ -46,19 +64,38 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
 
     /// No name may come twice.
     public init(dictionaryLiteral elements: (String, (any Encodable)?)...) {
-        for (name, source) in elements {
-            guard values.isEmpty || values[name] == nil else {
-                note("the argument \(name) is given twice", of: name)
-                continue
-            }
-            set(name, source.map { Argument(encoding: $0) } ?? .value(.null))
+        // One alone is the rule.
+        guard elements.count == 1, case .value(let value) = Self.argument(elements[0].1) else {
+            set(elements.count) { (elements[$0].0, Self.argument(elements[$0].1)) }
+            return
         }
+        values = ArgumentValues(elements[0].0, value)
     }
 
-    private mutating func set(_ name: String, _ argument: Argument) {
-        switch argument {
-        case .value(let value): values[name] = value
-        case .unfit(let text): note("the argument \(name) cannot be encoded: \(text)", of: name)
+    private static func argument(_ source: (any Encodable)?) -> Argument {
+        source.map { Argument(encoding: $0) } ?? .value(.null)
+    }
+
+    private mutating func set(_ count: Int, _ argument: (Int) -> (name: String, Argument)) {
+        var fields: [Object.Field] = []
+        fields.reserveCapacity(count)
+        for number in 0..<count {
+            let (name, argument) = argument(number)
+            switch argument {
+            case .value(let value): fields.append(Object.Field(name, value))
+            case .unfit(let text): note("the argument \(name) cannot be encoded: \(text)", of: name)
+            }
+        }
+        let object = Object(sorting: fields)
+        if object.count < fields.count { noteDoubles(fields.map(\.name)) }
+        values = ArgumentValues(object)
+    }
+
+    private mutating func noteDoubles(_ names: [String]) {
+        let names = names.sorted { UTF8Order.compare($0, $1) < 0 }
+        for (name, next) in zip(names, names.dropFirst())
+        where UTF8Order.compare(name, next) == 0 {
+            note("the argument \(name) is given twice", of: name)
         }
     }
 

@@ -46,7 +46,7 @@ extension QueryEngine {
     }
 
     func advise(
-        _ statement: Statement, _ arguments: [String: Value], isProvisioning: Bool,
+        _ statement: Statement, _ arguments: ArgumentValues, isProvisioning: Bool,
         _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
         let parameters = parameters
@@ -66,7 +66,7 @@ extension QueryEngine {
     // MARK: Parameters
 
     func configure(
-        _ statement: Statement, _ arguments: [String: Value]
+        _ statement: Statement, _ arguments: ArgumentValues
     ) throws(QueryError) -> QueryOutcome {
         let parameters = parameters
         let reader = reader(parameters)

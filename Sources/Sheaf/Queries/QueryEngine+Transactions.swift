@@ -15,7 +15,7 @@ extension QueryEngine {
     }
 
     private func run(
-        _ statement: Statement, _ arguments: [String: Value],
+        _ statement: Statement, _ arguments: ArgumentValues,
         in transaction: inout DocumentTransaction
     ) throws(QueryError) -> QueryOutcome {
         switch statement.kind {
@@ -48,7 +48,7 @@ extension QueryEngine {
 
     /// Runs a statement that writes nothing on an older state.
     func execute(
-        _ statement: Statement, _ arguments: [String: Value], on snapshot: DocumentSnapshot
+        _ statement: Statement, _ arguments: ArgumentValues, on snapshot: DocumentSnapshot
     ) throws(QueryError) -> QueryOutcome {
         try noting(statement) { () throws(QueryError) in
             try look(statement, arguments, on: reader(of: snapshot, parameters))
@@ -56,7 +56,7 @@ extension QueryEngine {
     }
 
     private func look(
-        _ statement: Statement, _ arguments: [String: Value], on reader: SnapshotReader
+        _ statement: Statement, _ arguments: ArgumentValues, on reader: SnapshotReader
     ) throws(QueryError) -> QueryOutcome {
         switch statement.kind {
         case .reading: return try read(statement, arguments, on: reader)

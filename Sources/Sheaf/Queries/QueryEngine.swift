@@ -1,4 +1,4 @@
-package import SheafDocument
+import SheafDocument
 package import SheafQuery
 package import SheafStorage
 import Synchronization
@@ -8,7 +8,7 @@ package final class QueryEngine: Sendable {
     let source: DocumentSource
     private let statements = Mutex(StatementCache())
     let shared: Mutex<SharedParameters>
-    let requests = RequestLog()
+    let requests: RequestLog
     let options: LogStoreOptions
     /// What tells it from other engines.
     let number = QueryEngine.count.add(1, ordering: .relaxed).newValue
@@ -38,6 +38,7 @@ package final class QueryEngine: Sendable {
         self.source = source
         self.options = options
         self.log = log
+        requests = RequestLog(options.clock)
         shared = Mutex(SharedParameters(SystemParameters(), requests, clock: options.clock))
     }
 
@@ -100,7 +101,7 @@ package final class QueryEngine: Sendable {
 
     /// Runs a statement that was parsed before.
     package func execute(
-        _ statement: Statement, _ arguments: [String: Value] = [:],
+        _ statement: Statement, _ arguments: ArgumentValues = ArgumentValues(),
         _ sink: CommitSink = .refusing
     ) throws(QueryError) -> QueryOutcome {
         try noting(statement) { () throws(QueryError) in try run(statement, arguments, sink) }
@@ -110,9 +111,7 @@ package final class QueryEngine: Sendable {
     func noting(
         _ statement: Statement, _ body: () throws(QueryError) -> QueryOutcome
     ) throws(QueryError) -> QueryOutcome {
-        let number = requests.begin(
-            statement.text, wallMilliseconds: options.clock.wallMilliseconds(),
-            nanoseconds: options.clock.monotonicNanoseconds())
+        let number = requests.begin(statement)
         do throws(QueryError) {
             let outcome = try body()
             end(statement, number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
@@ -132,8 +131,15 @@ package final class QueryEngine: Sendable {
     ) {
         let parameters = parameters.values
         let nanoseconds = requests.end(
-            number, nanoseconds: options.clock.monotonicNanoseconds(), rows: rows,
-            mutations: mutations, error: error, keeping: parameters.requestHistorySize)
+            number, rows: rows, mutations: mutations, error: error,
+            keeping: parameters.requestHistorySize)
+        warn(of: statement, nanoseconds, rows: rows, parameters)
+    }
+
+    /// Tells people of a statement that took long.
+    func warn(
+        of statement: Statement, _ nanoseconds: UInt64, rows: Int, _ parameters: SystemParameters
+    ) {
         guard let log, parameters.slowSeconds > 0,
             nanoseconds / 1_000_000_000 >= parameters.slowSeconds
         else { return }
@@ -143,7 +149,7 @@ package final class QueryEngine: Sendable {
     }
 
     private func run(
-        _ statement: Statement, _ arguments: [String: Value], _ sink: CommitSink
+        _ statement: Statement, _ arguments: ArgumentValues, _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
         if case .fixed = source, !statement.kind.isAllowedReadOnly {
             throw QueryError(.failed, "\(StorageError.readOnly)")
@@ -168,7 +174,7 @@ package final class QueryEngine: Sendable {
 
     /// The plan of a statement that was parsed before.
     package func planText(
-        _ statement: Statement, _ arguments: [String: Value]
+        _ statement: Statement, _ arguments: ArgumentValues
     ) throws(QueryError) -> String {
         let parameters = parameters
         return try run(statement, arguments, parameters, on: reader(parameters)).planText()
@@ -177,7 +183,7 @@ package final class QueryEngine: Sendable {
     /// Makes the plan of a statement that reads, and throws it away.
     package func prepare(_ statement: Statement) throws(QueryError) {
         let parameters = parameters
-        try run(statement, [:], parameters, on: reader(parameters)).prepare()
+        try run(statement, ArgumentValues(), parameters, on: reader(parameters)).prepare()
     }
 
     func reader(_ parameters: SharedParameters) -> SnapshotReader {
@@ -196,13 +202,13 @@ package final class QueryEngine: Sendable {
     }
 
     /// A run on the newest durable state.
-    func run(_ statement: Statement, _ arguments: [String: Value]) -> QueryRun {
+    func run(_ statement: Statement, _ arguments: ArgumentValues) -> QueryRun {
         let parameters = parameters
         return run(statement, arguments, parameters, on: reader(parameters))
     }
 
     func run(
-        _ statement: Statement, _ arguments: [String: Value], _ parameters: SharedParameters,
+        _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
         on reader: SnapshotReader
     ) -> QueryRun {
         var options = QueryOptions(
@@ -217,7 +223,7 @@ package final class QueryEngine: Sendable {
 
     /// Runs a statement that reads on a state.
     func read(
-        _ statement: Statement, _ arguments: [String: Value], on reader: SnapshotReader
+        _ statement: Statement, _ arguments: ArgumentValues, on reader: SnapshotReader
     ) throws(QueryError) -> QueryOutcome {
         let parameters = parameters
         let rows: QueryRows
@@ -234,7 +240,7 @@ package final class QueryEngine: Sendable {
     // MARK: Writing
 
     private func write(
-        _ statement: Statement, _ arguments: [String: Value], _ sink: CommitSink
+        _ statement: Statement, _ arguments: ArgumentValues, _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
         let parameters = parameters
         do throws(WriteError) {
@@ -254,7 +260,7 @@ package final class QueryEngine: Sendable {
 
     /// Does in a transaction what a statement that writes says.
     func change(
-        _ statement: Statement, _ arguments: [String: Value], _ parameters: SharedParameters,
+        _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
         in transaction: inout DocumentTransaction
     ) throws(QueryError) -> QueryOutcome {
         transaction.maximumLength = parameters.values.hardSizeLimit
@@ -306,7 +312,7 @@ package final class QueryEngine: Sendable {
 
     /// What a statement changes, and the run that tells what it gives back, if it gives anything.
     private func plan(
-        _ statement: Statement, _ arguments: [String: Value], _ parameters: SharedParameters,
+        _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
         on reader: SnapshotReader
     ) throws(QueryError) -> (MutationPlan, QueryRun?) {
         let random = options.random

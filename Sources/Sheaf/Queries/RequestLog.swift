@@ -1,37 +1,30 @@
 import SheafDocument
 import SheafQuery
+import SheafStorage
 import Synchronization
 
 /// The statements that run, those that ran last, and how many there have been.
 final class RequestLog: Sendable {
-    private struct Request: Sendable {
-        let number: UInt64
-        let text: String
-        let startMilliseconds: UInt64
-        let startNanoseconds: UInt64
-        var nanoseconds: UInt64 = 0
-        var resultCount = 0
-        var error: String?
-    }
-
-    private struct State: Sendable {
+    fileprivate struct State: Sendable {
         var next: UInt64 = 1
         /// In the order in which they began.
         var running: [Request] = []
-        /// The oldest first.
-        var finished: [Request] = []
+        var finished = RequestHistory()
         var failures = 0
         var parsings = 0
         var observerFailures = 0
         var rows = 0
         var mutations = 0
         var nanoseconds: UInt64 = 0
+        var wall = WallTime()
     }
 
     private let state = Mutex(State())
+    let clock: Clock
 
-    /// Longer texts are mostly data; their beginnings say enough.
-    private static let maximumTextLength = 4_096
+    init(_ clock: Clock) {
+        self.clock = clock
+    }
 
     /// Notes that a text is parsed, which is not known from before.
     func noteParsing() {
@@ -44,28 +37,21 @@ final class RequestLog: Sendable {
     }
 
     /// Notes that a statement begins; returns its number.
-    func begin(_ text: String, wallMilliseconds: UInt64, nanoseconds: UInt64) -> UInt64 {
-        let kept =
-            text.utf8.count <= Self.maximumTextLength
-            ? text : String(decoding: text.utf8.prefix(Self.maximumTextLength), as: UTF8.self)
+    func begin(_ statement: Statement) -> UInt64 {
+        let nanoseconds = clock.monotonicNanoseconds()
         return state.withLock { state in
-            let number = state.next
-            state.next += 1
-            state.running.append(
-                Request(
-                    number: number, text: kept, startMilliseconds: wallMilliseconds,
-                    startNanoseconds: nanoseconds))
-            return number
+            let request = state.request(statement, from: nanoseconds, clock)
+            state.running.append(request)
+            return request.number
         }
     }
 
     /// Notes what became of a statement, and keeps so many of the last ones; returns how long it took.
-    @discardableResult
     func end(
-        _ number: UInt64, nanoseconds: UInt64, rows: Int, mutations: Int, error: String?,
-        keeping count: Int
+        _ number: UInt64, rows: Int, mutations: Int, error: String?, keeping count: Int
     ) -> UInt64 {
-        state.withLock { state in
+        let nanoseconds = clock.monotonicNanoseconds()
+        return state.withLock { state in
             guard let place = state.running.lastIndex(where: { $0.number == number }) else {
                 return 0
             }
@@ -74,26 +60,36 @@ final class RequestLog: Sendable {
             request.resultCount = rows
             request.error = error
             state.failures += error == nil ? 0 : 1
-            state.rows += rows
             state.mutations += mutations
-            state.nanoseconds &+= request.nanoseconds
-            state.finished.append(request)
-            // Twice as many are let in before the old ones go, so that each costs nothing.
-            let (most, isUnlimited) = count.multipliedReportingOverflow(by: 2)
-            if !isUnlimited, state.finished.count > most {
-                state.finished.removeFirst(state.finished.count - count)
-            }
-            return request.nanoseconds
+            let nanoseconds = request.nanoseconds
+            state.finish(request, keeping: count)
+            return nanoseconds
         }
     }
 
-    /// The statements that run now, the oldest first.
-    func running(nanoseconds: UInt64) -> [Object] {
+    /// Notes a statement that read so few rows that it has ended before anybody could see it run;
+    /// returns how long it took.
+    func note(
+        _ statement: Statement, from start: UInt64, rows: Int, keeping count: Int
+    ) -> UInt64 {
+        let nanoseconds = clock.monotonicNanoseconds() &- start
         state.withLock { state in
+            var request = state.request(statement, from: start, clock)
+            request.nanoseconds = nanoseconds
+            request.resultCount = rows
+            state.finish(request, keeping: count)
+        }
+        return nanoseconds
+    }
+
+    /// The statements that run now, the oldest first.
+    func running() -> [Object] {
+        let nanoseconds = clock.monotonicNanoseconds()
+        return state.withLock { state in
             state.running.map { request in
                 var request = request
                 request.nanoseconds = nanoseconds &- request.startNanoseconds
-                return Self.row(request, state: "running")
+                return request.row(state: "running")
             }
         }
     }
@@ -101,8 +97,8 @@ final class RequestLog: Sendable {
     /// So many of the statements that ran last, the oldest first.
     func history(_ count: Int) -> [Object] {
         state.withLock { state in
-            state.finished.suffix(count).map { request in
-                Self.row(request, state: request.error == nil ? "completed" : "failed")
+            state.finished.last(count).map {
+                $0.row(state: $0.error == nil ? "completed" : "failed")
             }
         }
     }
@@ -122,16 +118,26 @@ final class RequestLog: Sendable {
             ]
         }
     }
+}
 
-    private static func row(_ request: Request, state: String) -> Object {
-        var row: Object = [
-            "_id": .integer(Int64(clamping: request.number)), "text": .string(request.text),
-            "state": .string(state),
-            "startTime": .integer(Int64(clamping: request.startMilliseconds)),
-            "elapsedNanoseconds": .integer(Int64(clamping: request.nanoseconds)),
-            "resultCount": .integer(Int64(clamping: request.resultCount)),
-        ]
-        if let error = request.error { row["error"] = .string(error) }
-        return row
+extension RequestLog.State {
+    /// A statement that has begun.
+    @inline(__always)
+    fileprivate mutating func request(
+        _ statement: Statement, from nanoseconds: UInt64, _ clock: Clock
+    ) -> Request {
+        defer { next += 1 }
+        return Request(
+            number: next, text: statement.text,
+            startMilliseconds: wall.milliseconds(at: nanoseconds, clock),
+            startNanoseconds: nanoseconds)
+    }
+
+    /// Counts and keeps a statement that has ended.
+    @inline(__always)
+    fileprivate mutating func finish(_ request: consuming Request, keeping count: Int) {
+        rows += request.resultCount
+        nanoseconds &+= request.nanoseconds
+        finished.append(request, keeping: count)
     }
 }

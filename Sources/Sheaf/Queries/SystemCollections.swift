@@ -33,7 +33,7 @@ final class SystemCollections: VirtualCollections {
         case "data_sync_info": []
         case "system_info": information(snapshot)
         case "active_requests":
-            requests?.running(nanoseconds: clock.monotonicNanoseconds()) ?? []
+            requests?.running() ?? []
         case "request_history": requests?.history(parameters.requestHistorySize) ?? []
         case "metrics": Self.metrics(requests)
         default: nil

@@ -45,7 +45,7 @@ extension ConfigurationChange {
 extension QueryOptions {
     /// What a run is given in a store with these parameters and options.
     init(
-        arguments: [String: Value], parameters: SystemParameters, options: LogStoreOptions
+        arguments: ArgumentValues, parameters: SystemParameters, options: LogStoreOptions
     ) {
         let random = options.random
         self.init(

@@ -15,7 +15,7 @@ public struct QueryResult: Sendable {
         self.edits = edits
     }
 
-    init(_ outcome: QueryOutcome, commit: CommitCell) {
+    init(_ outcome: QueryOutcome, commit: ResultCommit) {
         storage = ResultStorage(outcome, commit: commit)
     }
 
@@ -26,7 +26,7 @@ public struct QueryResult: Sendable {
     /// it may name rows that became again what they were. Nil where it is not known: for first results,
     /// and where a statement had to be run again. A `Differ` tells it then.
     public var changes: Diff? {
-        edits.map { RowPieces.diff($0, count: storage.items.count) }
+        edits.map { RowPieces.diff($0, count: storage.count) }
     }
 
     /// The same result for somebody who was not given the one before.
@@ -67,10 +67,10 @@ extension QueryResult {
         }
 
         public var startIndex: Int { 0 }
-        public var endIndex: Int { storage.items.count }
+        public var endIndex: Int { storage.count }
 
         public subscript(index: Int) -> QueryResultItem {
-            precondition(storage.items.indices.contains(index), "The result has no row \(index).")
+            precondition(index >= 0 && index < storage.count, "The result has no row \(index).")
             return QueryResultItem(storage, index)
         }
     }

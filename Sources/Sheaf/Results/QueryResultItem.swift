@@ -29,8 +29,16 @@ public struct QueryResultItem: Sendable {
         @inline(never) get throws { try field(path) }
     }
 
+    /// One field of the row, without decoding the others; nil where it is missing.
+    public subscript(name: String) -> Value? {
+        @inline(never) get throws {
+            if let known = storage.known(index) { return known[name] }
+            return try storage.value(index, of: name)
+        }
+    }
+
     func field(_ path: [String]) throws(StoreError) -> Value? {
-        if isMaterialized { return Self.value(at: path, in: try storage.object(index)) }
+        if let known = storage.known(index) { return Self.value(at: path, in: known) }
         return try storage.value(index, at: path)
     }
 
@@ -58,7 +66,7 @@ public struct QueryResultItem: Sendable {
     }
 
     /// Whether the row is kept decoded.
-    public var isMaterialized: Bool { storage.isMaterialized(index) }
+    public var isMaterialized: Bool { storage.known(index) != nil }
 
     /// Decodes the row, and keeps that until `dematerialize` or the end of the result.
     @inline(never)

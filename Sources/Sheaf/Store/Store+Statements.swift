@@ -19,6 +19,7 @@ extension Store {
     ) async throws -> QueryResult {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
         let (statement, values) = try prepare(query, arguments)
+        if let found = queries.lookUp(statement, values) { return QueryResult(found) }
         do {
             switch statement.kind {
             case .reading, .advising(isProvisioning: false):
@@ -39,23 +40,23 @@ extension Store {
 
     private func prepare(
         _ query: Query, _ arguments: QueryArguments
-    ) throws(StoreError) -> (Statement, [String: Value]) {
+    ) throws(StoreError) -> (Statement, ArgumentValues) {
         try onStore { () throws(QueryError) in
             (try queries.statement(query), try query.bind(arguments))
         }
     }
 
     private func read(
-        _ statement: Statement, _ values: [String: Value]
+        _ statement: Statement, _ values: ArgumentValues
     ) throws(StoreError) -> QueryResult {
         let outcome = try onStore { () throws(QueryError) in
             try queries.execute(statement, values)
         }
-        return QueryResult(outcome, commit: CommitCell(outcome.reader.snapshot.log.commit))
+        return QueryResult(outcome, commit: .known(outcome.reader.snapshot.log.commit))
     }
 
     private nonisolated(nonsending) func write(
-        _ statement: Statement, _ values: [String: Value]
+        _ statement: Statement, _ values: ArgumentValues
     ) async throws -> QueryResult {
         try checkNesting { "the statement \"\(statement.text.shortened)\"" }
         try await enter(.statement)
@@ -65,7 +66,7 @@ extension Store {
 
     /// Runs a statement that writes, whose turn it is.
     private func writeInTurn(
-        _ statement: Statement, _ values: [String: Value]
+        _ statement: Statement, _ values: ArgumentValues
     ) throws(StoreError) -> QueryOutcome {
         defer { leave(.statement) }
         let sink = try sink
@@ -76,13 +77,13 @@ extension Store {
 
     /// Indexes are made of what is durable, so this waits for the disk.
     private nonisolated(nonsending) func changeIndexes(
-        _ statement: Statement, _ values: [String: Value]
+        _ statement: Statement, _ values: ArgumentValues
     ) async throws -> QueryResult {
         try checkNesting { "the statement \"\(statement.text.shortened)\"" }
         try await enter(.statement)
         let written = try await Self.onThread("sheaf-index") { () throws(StoreError) in
             let outcome = try self.writeInTurn(statement, values)
-            return QueryResult(outcome, commit: CommitCell(outcome.commit))
+            return QueryResult(outcome, commit: .known(outcome.commit))
         }
         guard let commit = written.commitID else { return written }
         try await reachDurability(of: CommitID(commit))
@@ -94,7 +95,7 @@ extension Store {
     ) async throws -> QueryResult {
         if let commit = outcome.commit { try await reachDurability(of: commit) }
         reapIfDue()
-        return QueryResult(outcome, commit: CommitCell(outcome.commit))
+        return QueryResult(outcome, commit: .known(outcome.commit))
     }
 
     /// Returns when a commit has reached the store's durability.

@@ -84,21 +84,20 @@ public final class Transaction: Sendable {
 
     /// Runs a statement, without a moment in which anything else could run.
     func run(_ query: Query, _ arguments: QueryArguments) throws(StoreError) -> QueryResult {
-        let outcome = try phase.withLock { (phase) throws(StoreError) in
+        try phase.withLock { (phase) throws(StoreError) in
             if let outcome = try phase.writing?.execute(query, arguments, store.queries) {
-                return outcome
+                return QueryResult(outcome, commit: .of(commitCell))
             }
             if let snapshot = phase.reading { return try read(query, arguments, on: snapshot) }
             throw StoreError(
                 .transactionEnded, "the transaction\(quotedHint) has ended",
                 hint: "it is of use only within the block that it was handed to")
         }
-        return QueryResult(outcome, commit: commitCell)
     }
 
     private func read(
         _ query: Query, _ arguments: QueryArguments, on snapshot: DocumentSnapshot
-    ) throws(StoreError) -> QueryOutcome {
+    ) throws(StoreError) -> QueryResult {
         let queries = store.queries
         let statement = try onStore { () throws(QueryError) in try queries.statement(query) }
         guard statement.kind.isAllowedReadOnly else {
@@ -107,9 +106,14 @@ public final class Transaction: Sendable {
                 "the transaction\(quotedHint) is read-only, and the statement would write",
                 hint: "begin a transaction that is not read-only to change something")
         }
-        return try onStore { () throws(QueryError) in
-            try queries.execute(statement, try query.bind(arguments), on: snapshot)
+        let values = try onStore { () throws(QueryError) in try query.bind(arguments) }
+        if let found = queries.lookUp(statement, values, on: snapshot, commit: commitCell) {
+            return QueryResult(found)
         }
+        let outcome = try onStore { () throws(QueryError) in
+            try queries.execute(statement, values, on: snapshot)
+        }
+        return QueryResult(outcome, commit: .of(commitCell))
     }
 
     // MARK: Ending

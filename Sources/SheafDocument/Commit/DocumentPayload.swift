@@ -42,7 +42,9 @@ package struct DocumentPayload {
 
     /// The document in a payload that has nothing else; nil where there is more to be known.
     @inline(__always)
-    static func plainState(_ bytes: UnsafeRawBufferPointer) throws(Malformed) -> EncodedDocument? {
+    package static func plainState(_ bytes: UnsafeRawBufferPointer) throws(Malformed)
+        -> EncodedDocument?
+    {
         guard let kind = bytes.first, kind == Kind.state || kind == Kind.whole else { return nil }
         let state = try EncodedDocument(UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
         return state.isPartial ? nil : state

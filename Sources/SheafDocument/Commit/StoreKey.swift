@@ -38,6 +38,19 @@ package enum StoreKey: Hashable, Sendable {
             from: first, to: StoreKey.document(collection: collection + 1, id: []).bytes)
     }
 
+    /// Writes the key of a document whose id is a text, and returns its length; nil where there is
+    /// no room for it, or the text is none that most texts are like.
+    package static func write(
+        documentOf collection: UInt16, id: String, to key: UnsafeMutableRawBufferPointer
+    ) -> Int? {
+        guard key.count > documentPrefixLength else { return nil }
+        key[0] = First.document
+        key[1] = UInt8(collection >> 8)
+        key[2] = UInt8(collection & 0xFF)
+        let rest = UnsafeMutableRawBufferPointer(rebasing: key[documentPrefixLength...])
+        return SortKey.write(identityOf: id, to: rest).map { documentPrefixLength + $0 }
+    }
+
     /// How many bytes stand before the id in the key of a document.
     package static let documentPrefixLength = 3
 

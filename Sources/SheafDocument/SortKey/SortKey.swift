@@ -51,9 +51,49 @@ package enum SortKey {
 
     /// The key of one value, for what equality matters alone: without a trailer.
     package static func identity(of value: Value, behind prefix: [UInt8] = []) -> [UInt8] {
+        if case .string(let text) = value, let key = identity(ofPlain: text, behind: prefix) {
+            return key
+        }
         var writer = SortKeyWriter(behind: prefix)
         writer.append(value)
         return writer.components
+    }
+
+    /// The key of a text, made in one go; nil where some of its bytes have to be escaped.
+    private static func identity(ofPlain text: String, behind prefix: [UInt8]) -> [UInt8]? {
+        let length = prefix.count + text.utf8.count + 2
+        let key = [UInt8](unsafeUninitializedCapacity: length) { key, count in
+            let key = UnsafeMutableRawBufferPointer(key)
+            prefix.withUnsafeBytes { key.copyMemory(from: $0) }
+            let rest = UnsafeMutableRawBufferPointer(rebasing: key[prefix.count...])
+            count = write(identityOf: text, to: rest).map { prefix.count + $0 } ?? 0
+        }
+        return key.isEmpty ? nil : key
+    }
+
+    /// Writes the key of a text for what equality matters alone, and returns its length; nil where
+    /// there is no room for it, or some bytes of the text have to be escaped.
+    package static func write(
+        identityOf text: String, to key: UnsafeMutableRawBufferPointer
+    ) -> Int? {
+        let length = text.utf8.withContiguousStorageIfAvailable { text -> Int? in
+            guard key.count >= text.count + 2, isPlain(text) else { return nil }
+            key[0] = Tag.string.rawValue
+            UnsafeMutableRawBufferPointer(rebasing: key[1...])
+                .copyMemory(from: UnsafeRawBufferPointer(text))
+            key[text.count + 1] = Tag.end.rawValue
+            return text.count + 2
+        }
+        return length ?? nil
+    }
+
+    /// Whether no byte of a text has to be escaped: so it is with nearly all texts.
+    @inline(__always)
+    fileprivate static func isPlain(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        // All bytes are looked at in any case, which goes many at a time.
+        var least = UInt8.max
+        for byte in text { least = min(least, byte) }
+        return least > escape
     }
 }
 
@@ -141,8 +181,7 @@ package struct SortKeyWriter {
     }
 
     private mutating func write(text: UnsafeRawBufferPointer) {
-        // Hardly any text has bytes that have to be escaped.
-        if text.allSatisfy({ $0 > SortKey.escape }) {
+        if SortKey.isPlain(text.assumingMemoryBound(to: UInt8.self)) {
             components.append(contentsOf: text)
             components.append(SortKey.Tag.end.rawValue)
             return

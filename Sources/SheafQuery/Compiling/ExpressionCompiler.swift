@@ -7,7 +7,7 @@ import SheafDocument
 final class ExpressionCompiler {
     var scope: Scope
     let names: NameTable
-    let arguments: [String: Value]
+    let arguments: ArgumentValues
     let context: FunctionContext
     /// Whether what was compiled so far depends on the time.
     private(set) var readsClock = false
@@ -15,7 +15,7 @@ final class ExpressionCompiler {
     var groups: GroupScope?
 
     init(
-        _ scope: Scope, names: NameTable, arguments: [String: Value], context: FunctionContext
+        _ scope: Scope, names: NameTable, arguments: ArgumentValues, context: FunctionContext
     ) {
         self.scope = scope
         self.names = names
@@ -106,7 +106,7 @@ final class ExpressionCompiler {
     private func argumentHint(_ name: String) -> String? {
         if arguments[":" + name] != nil { return "call the argument \(name), without the colon" }
         // Of short names any two are near.
-        let names = arguments.keys.filter { $0.utf8.count > 2 && !$0.hasPrefix("$") }
+        let names = arguments.fields.map(\.name).filter { $0.utf8.count > 2 && !$0.hasPrefix("$") }
         return Suggestion.nearest(to: name, among: names.sorted())
             .map { "there is an argument \($0)" }
     }

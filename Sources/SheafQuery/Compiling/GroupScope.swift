@@ -17,7 +17,7 @@ struct GroupScope {
 
     /// Begins with what is grouped by.
     init(
-        _ expressions: [Expression], _ scope: Scope, _ arguments: [String: Value]
+        _ expressions: [Expression], _ scope: Scope, _ arguments: ArgumentValues
     ) throws(QueryError) {
         firstNames = expressions.isEmpty ? [:] : Self.firstNames(of: arguments)
         for (index, expression) in expressions.enumerated() {
@@ -61,7 +61,7 @@ struct GroupScope {
     }
 
     /// Who interpolates a value twice means the same, though each time has its own name.
-    private static func firstNames(of arguments: [String: Value]) -> [String: String] {
+    private static func firstNames(of arguments: ArgumentValues) -> [String: String] {
         var names: [String: String] = [:]
         var firsts: [Value: [(value: Value, name: String)]] = [:]
         var number = 1

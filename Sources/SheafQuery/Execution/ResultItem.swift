@@ -13,6 +13,10 @@ package struct ResultItem {
     }
 
     package let content: Content
+
+    package init(content: Content) {
+        self.content = content
+    }
 }
 
 extension ResultItem {
@@ -26,6 +30,17 @@ extension ResultItem {
         }
         return try onDocument(at: place) { () throws(Malformed) in
             try FieldPath(path, in: names).value(in: fields, names)
+        }
+    }
+
+    /// The value of a field, without decoding the rest of the row; none where it is missing.
+    package func value(of name: String, _ names: NameTable) throws(QueryError) -> Value? {
+        guard case .stored(let fields, let id, let place) = content else {
+            return try object(names)[name]
+        }
+        guard name != Row.idName else { return try Row(fields, id: id, place: place).idValue() }
+        return try onDocument(at: place) { () throws(Malformed) in
+            try fields.value(of: name, names)
         }
     }
 }

@@ -45,7 +45,7 @@ struct EditDraft: Sendable {
     }
 
     /// The edit; none where an argument is missing, or is no number where only one will do.
-    func edit(_ arguments: [String: Value]) -> Edit? {
+    func edit(_ arguments: ArgumentValues) -> Edit? {
         guard let value = operand.value(arguments) else { return nil }
         switch kind {
         case .set: return .set(path: path, to: value)

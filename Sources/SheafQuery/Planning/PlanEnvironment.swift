@@ -5,7 +5,7 @@ import SheafDocument
 final class PlanEnvironment {
     let text: String
     let store: any QueryStore
-    let arguments: [String: Value]
+    let arguments: ArgumentValues
     let context: FunctionContext
     let isStrict: Bool
     let directives: [Object]
@@ -16,7 +16,7 @@ final class PlanEnvironment {
     private static let systemPrefix = "system:"
 
     init(
-        text: String, store: any QueryStore, arguments: [String: Value],
+        text: String, store: any QueryStore, arguments: ArgumentValues,
         context: FunctionContext, isStrict: Bool, directives: [Object]
     ) {
         self.text = text

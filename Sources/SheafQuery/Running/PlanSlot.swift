@@ -21,14 +21,14 @@ package struct PlanState: Equatable, Sendable {
 /// What a plan is made of besides the statement.
 struct PlanBasis: Sendable {
     let state: PlanState
-    let arguments: [String: Value]
+    let arguments: ArgumentValues
     let isStrict: Bool
 
     /// The basis of a plan that is worth keeping; none where it would keep large values, or what
     /// hardly anybody sets has a say in it.
     init?(_ options: QueryOptions, _ state: PlanState?) {
         guard let state, options.directives.isEmpty,
-            options.arguments.values.allSatisfy(\.isSmall)
+            options.arguments.allSatisfy(\.isSmall)
         else { return nil }
         self.state = state
         arguments = options.arguments
@@ -37,10 +37,7 @@ struct PlanBasis: Sendable {
 
     func isSame(as other: PlanBasis) -> Bool {
         state == other.state && isStrict == other.isStrict
-            && arguments.count == other.arguments.count
-            && arguments.allSatisfy { name, value in
-                other.arguments[name]?.isIdentical(to: value) == true
-            }
+            && arguments.isIdentical(to: other.arguments)
     }
 }
 

@@ -3,7 +3,7 @@ package import SheafDocument
 /// What a run of a statement is given besides the statement.
 package struct QueryOptions: Sendable {
     /// The values of parameters, by their names.
-    package var arguments: [String: Value]
+    package var arguments: ArgumentValues
     /// Milliseconds since 1970.
     package var now: Int64
     /// Whether fields without a declared type are registers.
@@ -21,7 +21,7 @@ package struct QueryOptions: Sendable {
     var isPlain: Bool { !isStrict && directives.isEmpty }
 
     package init(
-        arguments: [String: Value] = [:], now: Int64, isStrict: Bool = false,
+        arguments: ArgumentValues = ArgumentValues(), now: Int64, isStrict: Bool = false,
         clock: @escaping @Sendable () -> UInt64, newID: @escaping @Sendable () -> Value
     ) {
         self.arguments = arguments

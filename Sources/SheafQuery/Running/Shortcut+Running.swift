@@ -3,11 +3,9 @@ package import SheafDocument
 extension Shortcut {
     /// The rows of a SELECT; none where the run takes a plan.
     package func rows(
-        _ arguments: [String: Value], on store: any QueryStore
+        _ arguments: ArgumentValues, on store: any QueryStore
     ) throws(QueryError) -> QueryRows? {
-        guard case .lookup(let lookup) = self, case .select = lookup.action,
-            let id = lookup.id(arguments)
-        else { return nil }
+        guard let lookup = selection, let id = lookup.id(arguments) else { return nil }
         guard let key = lookup.key(of: id, in: store) else { return QueryRows() }
         var item: ResultItem?
         try store.read(key) { (document) throws(QueryError) in
@@ -20,7 +18,7 @@ extension Shortcut {
     ///
     /// Whether the document exists is seen when it is changed.
     package func mutations(
-        _ arguments: [String: Value], newID: () -> Value
+        _ arguments: ArgumentValues, newID: () -> Value
     ) throws(QueryError) -> MutationPlan? {
         switch self {
         case .insertion(let insertion): return try insertion.mutations(arguments, newID)
@@ -29,7 +27,7 @@ extension Shortcut {
     }
 
     /// The key of the document that the statement is about; none where the run has to look for it.
-    func key(_ arguments: [String: Value], in store: any QueryStore) -> [UInt8]? {
+    func key(_ arguments: ArgumentValues, in store: any QueryStore) -> [UInt8]? {
         guard case .lookup(let lookup) = self, let id = lookup.id(arguments) else { return nil }
         return lookup.key(of: id, in: store)
     }
@@ -37,7 +35,7 @@ extension Shortcut {
 
 extension Shortcut.Insertion {
     fileprivate func mutations(
-        _ arguments: [String: Value], _ newID: () -> Value
+        _ arguments: ArgumentValues, _ newID: () -> Value
     ) throws(QueryError) -> MutationPlan? {
         var objects: [(Object, SourceRange)] = []
         objects.reserveCapacity(documents.count)
@@ -52,7 +50,7 @@ extension Shortcut.Insertion {
 
 extension Shortcut.Lookup {
     /// The id, where it finds one document at most.
-    fileprivate func id(_ arguments: [String: Value]) -> Value? {
+    package func id(_ arguments: ArgumentValues) -> Value? {
         guard let value = id.value(arguments), value.isFoundAlone else { return nil }
         return value
     }
@@ -64,7 +62,7 @@ extension Shortcut.Lookup {
         }
     }
 
-    fileprivate func mutations(_ arguments: [String: Value]) -> MutationPlan? {
+    fileprivate func mutations(_ arguments: ArgumentValues) -> MutationPlan? {
         guard let id = id(arguments) else { return nil }
         switch action {
         case .update(let drafts?, let returnsRows):

@@ -1,4 +1,5 @@
 import SheafDocument
+import Synchronization
 
 /// How a statement is run without a plan: one about the document of an `_id`, or one that inserts
 /// documents that are given whole.
@@ -25,11 +26,27 @@ package enum Shortcut: Sendable {
         let collection: Name
         let id: Operand
         let action: Action
+        /// The number that the collection had where it was looked up last.
+        private let lastNumber = Atomic<UInt16>(0)
 
         fileprivate init(_ collection: Name, _ id: Operand, _ action: Action) {
             self.collection = collection
             self.id = id
             self.action = action
+        }
+
+        /// Which of the collections it is about, which is mostly the same one as before; where not,
+        /// `find` tells.
+        package func number(
+            among collections: [String], orBy find: (_ name: String) -> UInt16?
+        ) -> UInt16? {
+            let last = lastNumber.load(ordering: .relaxed)
+            if last < collections.count, collections[Int(last)].isSpelled(collection.text) {
+                return last
+            }
+            let number = find(collection.text)
+            if let number { lastNumber.store(number, ordering: .relaxed) }
+            return number
         }
     }
 
@@ -48,6 +65,12 @@ package enum Shortcut: Sendable {
             self.documents = documents
             self.text = text
         }
+    }
+
+    /// How the document is found that a SELECT asks for.
+    var selection: Lookup? {
+        guard case .lookup(let lookup) = self, case .select = lookup.action else { return nil }
+        return lookup
     }
 
     /// None where the statement takes a plan.
@@ -137,7 +160,7 @@ enum Operand: Sendable {
     }
 
     /// None where the argument is missing.
-    func value(_ arguments: [String: Value]) -> Value? {
+    func value(_ arguments: ArgumentValues) -> Value? {
         switch self {
         case .literal(let value): value
         case .parameter(let name): arguments[name]

@@ -12,6 +12,8 @@ package final class Statement: Sendable {
     package let parameters: [String]
     /// How it is run without a plan; none where it takes one.
     package let shortcut: Shortcut?
+    /// The same where it is a SELECT.
+    package let selection: Shortcut.Lookup?
     /// The plan of its last run.
     let plans = PlanSlot()
     /// Where `:$1` and the like stand, in the order of the text.
@@ -38,6 +40,7 @@ package final class Statement: Sendable {
         self.placeholders = placeholders
         self.quotedNames = quotedNames
         shortcut = Shortcut(body, directives: directives, in: text)
+        selection = shortcut?.selection
     }
 
     package indirect enum Body: Sendable {

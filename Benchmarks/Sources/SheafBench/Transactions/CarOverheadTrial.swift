@@ -1,8 +1,5 @@
 import BenchHarness
 import Sheaf
-import SheafDocument
-import SheafQuery
-import SheafStorage
 
 /// What the public asynchronous call of a read costs above the synchronous call within.
 final class CarOverheadTrial: Trial {
@@ -66,21 +63,13 @@ final class CarOverheadTrial: Trial {
     private func get(_ places: ArraySlice<Int>) throws -> UInt64 {
         var sum: UInt64 = 0
         for place in places {
-            let outcome = try store.store.queries.execute(
-                SheafCarQueries.get, SheafCarQueries.id(cars, place), Self.refusing)
-            let item = outcome.rows.items[0]
-            guard
-                case .integer(let year)? = try item.value(
-                    at: ["year"], outcome.reader.names)
-            else { throw StoreFailure.missingKey }
-            sum &+= UInt64(bitPattern: year)
+            let found = try store.store.queries.lookUp(
+                SheafCarQueries.get, SheafCarQueries.id(cars, place))
+            guard let found else { throw StoreFailure.missingKey }
+            sum &+= try SheafCarQueries.look(found)
         }
         return sum
     }
-
-    private static let refusing = CommitSink(
-        append: { (_) throws(StorageError) in throw .readOnly },
-        flush: { () throws(StorageError) in throw .readOnly })
 
     func finish() async throws {
         try await store.close()

@@ -1,0 +1,63 @@
+import SheafDocument
+
+/// A statement that runs, or that has run.
+struct Request: Sendable {
+    let number: UInt64
+    let text: String
+    let startMilliseconds: UInt64
+    let startNanoseconds: UInt64
+    var nanoseconds: UInt64 = 0
+    var resultCount = 0
+    var error: String?
+
+    /// Longer texts are mostly data; their beginnings say enough.
+    private static let maximumTextLength = 4_096
+
+    init(number: UInt64, text: String, startMilliseconds: UInt64, startNanoseconds: UInt64) {
+        self.number = number
+        self.startMilliseconds = startMilliseconds
+        self.startNanoseconds = startNanoseconds
+        self.text =
+            text.utf8.count <= Self.maximumTextLength
+            ? text : String(decoding: text.utf8.prefix(Self.maximumTextLength), as: UTF8.self)
+    }
+
+    /// What collections of the system say of it.
+    func row(state: String) -> Object {
+        var row: Object = [
+            "_id": .integer(Int64(clamping: number)), "text": .string(text),
+            "state": .string(state), "startTime": .integer(Int64(clamping: startMilliseconds)),
+            "elapsedNanoseconds": .integer(Int64(clamping: nanoseconds)),
+            "resultCount": .integer(Int64(clamping: resultCount)),
+        ]
+        if let error { row["error"] = .string(error) }
+        return row
+    }
+}
+
+/// The statements that ran last: a ring, in which each new one takes the place of the oldest.
+struct RequestHistory: Sendable {
+    private var requests: [Request] = []
+    /// Where the oldest is; zero as long as there are more to come.
+    private var first = 0
+
+    /// Adds a statement, and keeps so many in all.
+    mutating func append(_ request: consuming Request, keeping count: Int) {
+        if requests.count != count, first > 0 || requests.count > count {
+            requests = last(max(count - 1, 0))
+            first = 0
+        }
+        guard requests.count == count else {
+            requests.append(request)
+            return
+        }
+        guard count > 0 else { return }
+        requests[first] = request
+        first = first + 1 == count ? 0 : first + 1
+    }
+
+    /// So many of the last ones, the oldest first.
+    func last(_ count: Int) -> [Request] {
+        Array((requests[first...] + requests[..<first]).suffix(count))
+    }
+}

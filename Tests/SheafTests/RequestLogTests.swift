@@ -1,0 +1,84 @@
+import Sheaf
+import SheafDocument
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// What collections of the system say of the statements that ran.
+@Suite struct RequestLogTests {
+    private func history(_ store: Store, _ columns: String) async throws -> [Object] {
+        let result = try await store.execute(
+            "SELECT \(part: Query(verbatim: columns)) FROM system:request_history ORDER BY _id")
+        return try result.items.map { try $0.value }
+    }
+
+    @Test func `so many of the last statements are kept, in their order`() async throws {
+        var random = SeededRandom(seed: 3, "history")
+        let store = try await Store.inMemory()
+        let first = "INSERT INTO t DOCUMENTS ({'_id': 'a'})"
+        try await store.execute(Query(verbatim: first))
+        var (texts, size) = ([first], 4_096)
+        for round in 0..<300 {
+            switch random.below(8) {
+            case 0:
+                // What was forgotten does not come back, however many are kept later.
+                size = random.below(12)
+                let text = "ALTER SYSTEM SET dql_request_history_size = \(size)"
+                try await store.execute(Query(verbatim: text))
+                texts = (texts + [text]).suffix(size)
+            case 1...3:
+                let text = "SELECT * FROM t WHERE _id = 'a' AND \(round) > 0"
+                try await store.execute(Query(verbatim: text))
+                texts = (texts + [text]).suffix(size)
+            default:
+                let text =
+                    "SELECT * FROM t WHERE _id = '\(random.chance(1, in: 2) ? "a" : "\(round)")'"
+                try await store.execute(Query(verbatim: text))
+                texts = (texts + [text]).suffix(size)
+            }
+            guard random.chance(1, in: 5) else { continue }
+            let found = try await history(store, "text").map { $0["text"] }
+            #expect(found == texts.map { .string($0) }, "round \(round), size \(size)")
+            texts = (texts + ["SELECT text FROM system:request_history ORDER BY _id"]).suffix(size)
+        }
+        try await store.close()
+    }
+
+    @Test func `a lookup is counted, and has its rows, its beginning and its end`() async throws {
+        let clock = FakeClock()
+        var options = StoreOptions()
+        options.storage.clock = clock.clock
+        let store = try await Store.inMemory(options: options)
+        try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 'a'})")
+        var starts: [Value] = []
+        for id in ["a", "b", "a"] {
+            clock.advance(milliseconds: 70)
+            starts.append(.integer(Int64(clock.clock.wallMilliseconds())))
+            try await store.execute("SELECT * FROM t WHERE _id = :id", ["id": id])
+        }
+        let rows = try await history(store, "state, resultCount, startTime, error").suffix(3)
+        #expect(rows.map { $0["resultCount"] } == [1, 0, 1])
+        #expect(rows.map { $0["state"] } == ["completed", "completed", "completed"])
+        #expect(rows.map { $0["startTime"] } == starts)
+        #expect(rows.allSatisfy { $0["error"] == nil })
+        let metrics = try await store.execute(
+            "SELECT name, value FROM system:metrics WHERE name IN ('requests', 'rows_returned')")
+        // The rows of the history count, too.
+        #expect(try metrics.items.map { try $0["value"] } == [6, 6])
+        try await store.close()
+    }
+
+    @Test func `who sets the clock on the wall is believed soon`() async throws {
+        let clock = FakeClock()
+        var options = StoreOptions()
+        options.storage.clock = clock.clock
+        let store = try await Store.inMemory(options: options)
+        try await store.execute("SELECT * FROM t WHERE _id = 'a'")
+        clock.setWall(milliseconds: 5)
+        clock.advance(milliseconds: 100)
+        try await store.execute("SELECT * FROM t WHERE _id = 'a'")
+        let starts = try await history(store, "startTime").map { $0["startTime"] }
+        #expect(starts.last == .integer(Int64(clock.clock.wallMilliseconds())))
+        try await store.close()
+    }
+}

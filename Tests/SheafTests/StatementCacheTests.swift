@@ -1,0 +1,56 @@
+import Sheaf
+import SheafQuery
+import SheafTestSupport
+import Testing
+
+@Suite struct StatementCacheTests {
+    private static func statement(_ text: String) throws -> Statement { try Parser.parse(text) }
+
+    @Test(arguments: [0, 1, 7, .max] as [UInt64])
+    func `each text finds its own statement, whatever its hash`(_ hashBits: UInt64) throws {
+        var random = SeededRandom(seed: 11, "texts")
+        var cache = StatementCache(maximumCount: 40, hashBits: hashBits)
+        var newest: [String: Int] = [:]
+        var (hits, use) = (0, 0)
+        for _ in 0..<4_000 {
+            let text = "SELECT a\(random.below(80)) FROM t"
+            use += 1
+            if let found = cache.find(text) {
+                #expect(found.text == text)
+                hits += 1
+            } else {
+                // Of those that were used last, none is forgotten.
+                let later = newest.values.filter { $0 > newest[text] ?? 0 }.count
+                #expect(newest[text] == nil || later >= 19, "\(text), \(hashBits)")
+                cache.insert(try Self.statement(text))
+            }
+            newest[text] = use
+        }
+        #expect(hits > 800 && hits < 3_000)
+    }
+
+    @Test func `texts that only look the same are two`() throws {
+        var cache = StatementCache(hashBits: 0)
+        let (composed, decomposed) = ("SELECT '\u{E9}' FROM t", "SELECT 'e\u{301}' FROM t")
+        cache.insert(try Self.statement(composed))
+        #expect(cache.find(decomposed) == nil)
+        cache.insert(try Self.statement(decomposed))
+        for text in [composed, decomposed] {
+            #expect(cache.find(text).map { Array($0.text.utf8) } == Array(text.utf8))
+        }
+    }
+
+    @Test func `a text that comes again takes no second place, and a long one none`() throws {
+        var cache = StatementCache(maximumCount: 4)
+        for text in ["SELECT 1 FROM t", "SELECT 2 FROM t", "SELECT 3 FROM t"] {
+            cache.insert(try Self.statement(text))
+        }
+        let again = try Self.statement("SELECT 3 FROM t")
+        for _ in 0..<10 { cache.insert(again) }
+        #expect(cache.find("SELECT 3 FROM t") === again)
+        #expect(cache.find("SELECT 1 FROM t") != nil && cache.find("SELECT 2 FROM t") != nil)
+        let long = "SELECT '\(String(repeating: "x", count: 5_000))' FROM t"
+        cache.insert(try Self.statement(long))
+        #expect(cache.find(long) == nil)
+    }
+}
