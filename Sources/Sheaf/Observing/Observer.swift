@@ -148,7 +148,7 @@ public final class Observer: Sendable {
             state.hasToSignal = false
             return state.schedule()
         }
-        if isToBeCalled { hub.hub?.courier.deliver([self]) }
+        if isToBeCalled { hub.hub?.deliver(self) }
     }
 
     /// What somebody hears who asks for a result while somebody else waits for it.

@@ -3,40 +3,18 @@ import SheafQuery
 import SheafStorage
 import Synchronization
 
-/// The thread that works out what observers hear, from the first observer on.
+/// The observers of a store, and what they hear.
 final class ObserverHub: Sendable {
-    private struct Wishes: Sendable {
-        /// Whether readers see more than before.
-        var hasPublished = false
-        var isStopping = false
-        var hasThread = false
-        var arrivals: [Newcomer] = []
-        var departures: [UInt64] = []
-
-        var isIdle: Bool {
-            !hasPublished && !isStopping && arrivals.isEmpty && departures.isEmpty
-        }
-
-        /// Hands over everything.
-        mutating func taken() -> Wishes {
-            defer {
-                hasPublished = false
-                arrivals = []
-                departures = []
-            }
-            return self
-        }
-    }
-
-    let courier = Courier()
+    private let crew = ObserverCrew()
+    /// Who hears what; the thread that looks has it.
+    private let schedule: Mutex<ObserverSchedule>
     private let queries: QueryEngine
-    private let wishes = Monitor(Wishes())
     private let observers = Mutex<[UInt64: Observer]>([:])
-    private let thread = Mutex<Thread?>(nil)
     private let numbers = Atomic<UInt64>(0)
 
     init(_ queries: QueryEngine) {
         self.queries = queries
+        schedule = Mutex(ObserverSchedule(queries))
     }
 
     /// All observers, in the order in which they came.
@@ -82,29 +60,18 @@ final class ObserverHub: Sendable {
         observers.withLock { $0[number] = observer }
         let arrival = Newcomer(
             observer, statement, values, missedThrough: try documents.wantFeed())
-        let needsThread = try wishes.withLock { wishes throws(StoreError) in
-            guard !wishes.isStopping else {
-                observers.withLock { $0[number] = nil }
-                throw .closed
-            }
-            wishes.arrivals.append(arrival)
-            defer { wishes.hasThread = true }
-            return !wishes.hasThread
-        }
-        guard needsThread else {
-            wishes.signal()
-            return observer
-        }
+        // Before anybody looks, so that no commit is published between the two without a word.
         try documents.store.onPublishing { [weak self] in self?.ring() }
-        do throws(ThreadRefused) {
-            let started = try Thread(name: "sheaf-pump") { self.run() }
-            thread.withLock { $0 = started }
-        } catch {
-            wishes.withLock { $0.hasThread = false }
+        let isIn: Bool
+        do throws(ThreadRefused) { isIn = try crew.add(arrival, { self.look($0) }) } catch {
             observer.cancel()
             throw StoreError(
                 .failed, "the system has no room for a thread (error \(error.code))",
                 hint: "end some threads, and try again")
+        }
+        guard isIn else {
+            observers.withLock { $0[number] = nil }
+            throw .closed
         }
         return observer
     }
@@ -112,57 +79,45 @@ final class ObserverHub: Sendable {
     /// Forgets an observer that was cancelled.
     func remove(_ observer: Observer) {
         observers.withLock { $0[observer.number] = nil }
-        wishes.withLock { $0.departures.append(observer.number) }
-        wishes.signal()
+        crew.remove(observer)
+    }
+
+    /// Has an observer called, once the calls before it are done.
+    func deliver(_ observer: Observer) {
+        crew.deliver(observer)
     }
 
     /// Ends everything: observers hear nothing more.
     func stop() {
-        wishes.withLock { $0.isStopping = true }
-        wishes.broadcast()
-        courier.stop()
         for observer in all { _ = observer.end() }
         observers.withLock { $0 = [:] }
         let documents = try? documents
         documents?.store.onPublishing(nil)
-        thread.withLock { thread in
-            defer { thread = nil }
-            return thread
-        }?.join()
+        crew.stop()
         documents?.feed.want(false)
     }
 
-    // MARK: The thread
+    // MARK: Looking
 
-    /// Has the thread look, if there is one: at what was published, or at parameters that were set.
+    /// Has somebody look, if there is anybody: at what was published, or at parameters that were set.
     func ring() {
-        let isFirst = wishes.withLock { wishes in
-            defer { wishes.hasPublished = true }
-            return !wishes.hasPublished
-        }
-        if isFirst { wishes.signal() }
+        crew.ring()
     }
 
-    private func run() {
-        var schedule = ObserverSchedule(queries)
-        var standstill = Standstill()
-        while true {
-            let progress = courier.progress
-            let now = Clock.system.monotonicNanoseconds()
-            let deadlines = [schedule.deadline, standstill.deadline(progress, at: now)]
-            let wishes = wishes.wait(
-                until: deadlines.compactMap { $0 }.min(), while: { $0.isIdle },
-                then: { $0.taken() })
-            guard !wishes.isStopping else { return }
-            if let progress, standstill.isReached(at: Clock.system.monotonicNanoseconds()) {
-                courier.help(progress)
-            }
-            deliver(step(&schedule, wishes))
+    /// Works out who hears what, and puts it where they find it.
+    private func look(_ wishes: CrewRoster.Wishes) -> (called: [Observer], next: UInt64?) {
+        let (deliveries, next) = schedule.withLock { schedule in
+            (step(&schedule, wishes), schedule.deadline)
         }
+        var called: [Observer] = []
+        for delivery in deliveries where delivery.observer.put(delivery.outcome) {
+            called.append(delivery.observer)
+        }
+        return (called, next)
     }
 
     private func step(
-        _ schedule: inout ObserverSchedule, _ wishes: Wishes
+        _ schedule: inout ObserverSchedule, _ wishes: CrewRoster.Wishes
     ) -> [ObserverSchedule.Delivery] {
         schedule.remove(wishes.departures)
         let hasNews = wishes.hasPublished || !wishes.arrivals.isEmpty
@@ -172,13 +127,5 @@ final class ObserverHub: Sendable {
         }
         if !ticks.isEmpty { deliveries += ticks }
         return deliveries
-    }
-
-    private func deliver(_ deliveries: [ObserverSchedule.Delivery]) {
-        var called: [Observer] = []
-        for delivery in deliveries where delivery.observer.put(delivery.outcome) {
-            called.append(delivery.observer)
-        }
-        courier.deliver(called)
     }
 }

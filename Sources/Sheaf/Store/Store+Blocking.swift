@@ -32,7 +32,7 @@ extension Store {
     private func finishBlocking(
         _ transaction: Transaction, _ body: (Transaction) throws -> TransactionCompletion
     ) throws -> CommitID? {
-        defer { leave(.transaction) }
+        defer { leave() }
         do {
             let completion = try Transaction.$current.withValue(transaction) {
                 try body(transaction)
@@ -47,10 +47,10 @@ extension Store {
     }
 
     private func enterBlocking() throws(StoreError) {
-        if gate.withLock({ $0.enter(.transaction) }) { return }
+        if gate.withLock({ $0.enter() }) { return }
         let answer = Monitor<WriteGate.Outcome?>(nil)
         let number = numbers.add(1, ordering: .relaxed).newValue
-        let waiter = WriteGate.Waiter(number: number, kind: .transaction) { outcome in
+        let waiter = WriteGate.Waiter(number: number) { outcome in
             answer.withLock { $0 = outcome }
             answer.broadcast()
         }

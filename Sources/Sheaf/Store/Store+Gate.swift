@@ -1,3 +1,4 @@
+import SheafQuery
 import Synchronization
 
 /// How writers wait for each other.
@@ -27,51 +28,92 @@ extension Store {
     }
 
     /// Returns when the caller may write; who does calls `leave` then.
-    nonisolated(nonsending) func enter(_ kind: WriteGate.Kind) async throws {
+    nonisolated(nonsending) func enter() async throws {
+        try await checkEntry()
+        if gate.withLock({ $0.enter() }) { return }
+        let turn = try await wait { (number, end) in
+            WriteGate.Waiter(number: number) { end(.ended($0)) }
+        }
+        precondition(turn == nil, "Nobody serves who has not said how.")
+    }
+
+    /// Returns when the caller may write, or when his statement was run in his place and its commit has
+    /// reached the store's durability, with what came of it.
+    ///
+    /// A statement takes some microseconds, and to wake a task some tens of them: where many write, whoever
+    /// is awake does what the others wait for.
+    nonisolated(nonsending) func enter(
+        orServe statement: Statement, _ values: ArgumentValues
+    ) async throws -> QueryResult? {
+        try await checkEntry()
+        if gate.withLock({ $0.enter() }) { return nil }
+        return try await wait { (number, end) in
+            WriteGate.Waiter(
+                number: number,
+                serve: { [self] in serve(statement, values) { end(.served($0)) } },
+                wake: { end(.ended($0)) })
+        }?.get()
+    }
+
+    private nonisolated(nonsending) func checkEntry() async throws {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
         _ = try log
         // Also where nobody stands in the way: what a cancelled task writes must not depend on that.
         try Task.checkCancellation()
-        if gate.withLock({ $0.enter(kind) }) { return }
-        try await wait(kind)
     }
 
-    private nonisolated(nonsending) func wait(_ kind: WriteGate.Kind) async throws {
+    /// How waiting for a turn has ended.
+    private enum Turn: Sendable {
+        case ended(WriteGate.Outcome)
+        case served(Result<QueryResult, StoreError>)
+    }
+
+    /// Waits for a turn; returns what came of it, where somebody else has taken it.
+    private nonisolated(nonsending) func wait(
+        _ makeWaiter: (UInt64, @escaping @Sendable (Turn) -> Void) -> WriteGate.Waiter
+    ) async throws -> Result<QueryResult, StoreError>? {
         let number = numbers.add(1, ordering: .relaxed).newValue
-        let outcome = await withTaskCancellationHandler {
-            await withUnsafeContinuation {
-                (continuation: UnsafeContinuation<WriteGate.Outcome, Never>) in
-                let waiter = WriteGate.Waiter(number: number, kind: kind) {
-                    continuation.resume(returning: $0)
-                }
+        let turn = await withTaskCancellationHandler {
+            await withUnsafeContinuation { (continuation: UnsafeContinuation<Turn, Never>) in
+                let waiter = makeWaiter(number) { continuation.resume(returning: $0) }
                 if let outcome = gate.withLock({ $0.wait(waiter) }) {
-                    continuation.resume(returning: outcome)
+                    continuation.resume(returning: .ended(outcome))
                 }
             }
         } onCancel: {
-            let (cancelled, admitted) = gate.withLock { $0.cancel(number) }
-            cancelled?.wake(.cancelled)
-            for waiter in admitted { waiter.wake(.entered) }
+            gate.withLock { $0.cancel(number) }?.wake(.cancelled)
         }
-        gate.withLock { $0.forget(number) }
-        switch outcome {
-        case .entered: return
-        case .cancelled: throw CancellationError()
-        case .closed: throw StoreError.closed
+        // Whoever was not cancelled by now has not given up: this lock is one that others wait for.
+        if Task.isCancelled { gate.withLock { $0.forget(number) } }
+        switch turn {
+        case .ended(.entered): return nil
+        case .ended(.cancelled): throw CancellationError()
+        case .ended(.closed): throw StoreError.closed
+        case .served(let result): return result
         }
     }
 
-    /// Lets those in who waited for the caller.
-    func leave(_ kind: WriteGate.Kind) {
-        let (admitted, idle) = gate.withLock { gate in
-            let admitted = gate.leave(kind)
-            return (admitted, gate.takeIdleWaiter())
+    /// So many statements are run for others before somebody else has to go on.
+    private static var maximumServings: Int { 64 }
+
+    /// Lets the next one in who waited for the caller, or does what he wanted, and so on.
+    func leave() {
+        var servings = Self.maximumServings
+        while true {
+            let (next, idle) = gate.withLock { gate in (gate.leave(), gate.takeIdleWaiter()) }
+            guard let next else {
+                idle?()
+                return
+            }
+            guard servings > 0, let serve = next.serve, serve() else {
+                next.wake(.entered)
+                return
+            }
+            servings -= 1
         }
-        for waiter in admitted { waiter.wake(.entered) }
-        idle?()
     }
 
-    /// Refuses who comes from now on, and returns when nobody writes and nobody waits.
+    /// Refuses who comes from now on, and returns when nobody writes.
     nonisolated(nonsending) func waitUntilIdle() async {
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             let isIdle = gate.withLock { $0.close { continuation.resume() } }

@@ -56,7 +56,7 @@ extension Store {
             let age = parameters.tombstoneMilliseconds
             let now = queries.options.clock.wallMilliseconds()
             guard now > age else { return total }
-            try await enter(.statement)
+            try await enter()
             let report = try reapSome(before: now - age, limit: parameters.reapingBatch)
             if let commit = report.commit { try await reachDurability(of: commit) }
             total += report.count
@@ -70,7 +70,7 @@ extension Store {
     }
 
     private func reapSome(before time: UInt64, limit: Int) throws(StoreError) -> ReapingReport {
-        defer { leave(.statement) }
+        defer { leave() }
         let log = try log
         do throws(EngineError) {
             return try queries.documents.reap(before: time, limit: limit) {

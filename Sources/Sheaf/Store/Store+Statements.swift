@@ -59,20 +59,58 @@ extension Store {
         _ statement: Statement, _ values: ArgumentValues
     ) async throws -> QueryResult {
         try checkNesting { "the statement \"\(statement.text.shortened)\"" }
-        try await enter(.statement)
+        if !statement.isBrief {
+            try await enter()
+        } else if let served = try await enter(orServe: statement, values) {
+            reapIfDue()
+            return served
+        }
         let outcome = try writeInTurn(statement, values)
-        return try await result(of: outcome)
+        if let commit = outcome.commit { try await reachDurability(of: commit) }
+        reapIfDue()
+        return QueryResult(outcome, commit: .known(outcome.commit))
     }
 
     /// Runs a statement that writes, whose turn it is.
     private func writeInTurn(
         _ statement: Statement, _ values: ArgumentValues
     ) throws(StoreError) -> QueryOutcome {
-        defer { leave(.statement) }
+        defer { leave() }
+        return try change(statement, values)
+    }
+
+    private func change(
+        _ statement: Statement, _ values: ArgumentValues
+    ) throws(StoreError) -> QueryOutcome {
         let sink = try sink
         return try onStore { () throws(QueryError) in
             try queries.execute(statement, values, sink)
         }
+    }
+
+    /// Runs a statement of somebody who waits, whose turn it is; `end` is told when its commit has reached
+    /// the store's durability. False where he has to run it himself.
+    func serve(
+        _ statement: Statement, _ values: ArgumentValues,
+        _ end: @escaping @Sendable (Result<QueryResult, StoreError>) -> Void
+    ) -> Bool {
+        do throws(StoreError) {
+            let log = try log
+            let outcome = try change(statement, values)
+            let result = QueryResult(outcome, commit: .known(outcome.commit))
+            guard let commit = outcome.commit else {
+                end(.success(result))
+                return true
+            }
+            log.whenDurable(commit) { durable in
+                end(durable.map { _ in result }.mapError { StoreError($0) })
+            }
+        } catch {
+            // The task that runs it may be cancelled, which is not his.
+            guard error.reason != .cancelled else { return false }
+            end(.failure(error))
+        }
+        return true
     }
 
     /// Indexes are made of what is durable, so this waits for the disk.
@@ -80,7 +118,7 @@ extension Store {
         _ statement: Statement, _ values: ArgumentValues
     ) async throws -> QueryResult {
         try checkNesting { "the statement \"\(statement.text.shortened)\"" }
-        try await enter(.statement)
+        try await enter()
         let written = try await Self.onThread("sheaf-index") { () throws(StoreError) in
             let outcome = try self.writeInTurn(statement, values)
             return QueryResult(outcome, commit: .known(outcome.commit))
@@ -88,14 +126,6 @@ extension Store {
         guard let commit = written.commitID else { return written }
         try await reachDurability(of: CommitID(commit))
         return written
-    }
-
-    private nonisolated(nonsending) func result(
-        of outcome: QueryOutcome
-    ) async throws -> QueryResult {
-        if let commit = outcome.commit { try await reachDurability(of: commit) }
-        reapIfDue()
-        return QueryResult(outcome, commit: .known(outcome.commit))
     }
 
     /// Returns when a commit has reached the store's durability.

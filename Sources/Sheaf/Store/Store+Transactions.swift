@@ -68,7 +68,7 @@ extension Store {
         try checkNesting {
             hint.map { "another transaction \"\($0)\"" } ?? "another transaction"
         }
-        try await enter(.transaction)
+        try await enter()
         let transaction = Transaction(writing: self, info)
         let (result, commit) = try await finish(transaction, body, completion)
         if let commit {
@@ -88,7 +88,7 @@ extension Store {
         watchman?.begin(transaction.info)
         defer {
             watchman?.end(transaction.info)
-            leave(.transaction)
+            leave()
         }
         do {
             let result = try await Transaction.$current.withValue(transaction) {

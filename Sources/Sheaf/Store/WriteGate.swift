@@ -1,13 +1,8 @@
-/// Decides who may write: statements one after the other, or one transaction of several.
+/// Decides who may write: one at a time, be it a statement or a transaction of several.
 ///
-/// First come, first served: who comes while somebody waits waits behind him. Statements that run by
-/// themselves are let in together, since each of them holds the engine's lock for its moment; a
-/// transaction is alone. A machine: it returns whom to wake, and wakes nobody.
+/// First come, first served: who comes while somebody waits waits behind him. A machine: it returns whom
+/// to wake, and wakes nobody.
 package struct WriteGate: Sendable {
-    package enum Kind: Sendable {
-        case statement, transaction
-    }
-
     /// How waiting ends.
     package enum Outcome: Sendable {
         case entered, cancelled, closed
@@ -16,18 +11,22 @@ package struct WriteGate: Sendable {
     /// Somebody who waits.
     package struct Waiter: Sendable {
         package let number: UInt64
-        let kind: Kind
         let wake: @Sendable (Outcome) -> Void
+        /// Does what he waits for in his place, on the thread of whoever had his turn before; false where
+        /// he has to do it himself after all. None where that would take long.
+        let serve: (@Sendable () -> Bool)?
 
-        package init(number: UInt64, kind: Kind, wake: @escaping @Sendable (Outcome) -> Void) {
+        package init(
+            number: UInt64, serve: (@Sendable () -> Bool)? = nil,
+            wake: @escaping @Sendable (Outcome) -> Void
+        ) {
             self.number = number
-            self.kind = kind
+            self.serve = serve
             self.wake = wake
         }
     }
 
-    private var statements = 0
-    private var hasTransaction = false
+    private var isTaken = false
     /// The first of them came first; those before `first` are gone.
     private var waiting: [Waiter] = []
     private var first = 0
@@ -38,27 +37,16 @@ package struct WriteGate: Sendable {
 
     package init() {}
 
-    /// Whether nobody writes and nobody waits.
-    package var isIdle: Bool { statements == 0 && !hasTransaction && first == waiting.count }
+    /// Whether nobody writes; nobody waits then.
+    package var isIdle: Bool { !isTaken }
 
     /// How many wait.
     var waitingCount: Int { waiting.count - first }
 
     /// Lets somebody in who does not have to wait.
-    package mutating func enter(_ kind: Kind) -> Bool {
-        guard first == waiting.count, !isClosing else { return false }
-        return admit(kind)
-    }
-
-    private mutating func admit(_ kind: Kind) -> Bool {
-        switch kind {
-        case .statement:
-            guard !hasTransaction else { return false }
-            statements += 1
-        case .transaction:
-            guard !hasTransaction, statements == 0 else { return false }
-            hasTransaction = true
-        }
+    package mutating func enter() -> Bool {
+        guard !isTaken, !isClosing else { return false }
+        isTaken = true
         return true
     }
 
@@ -66,41 +54,34 @@ package struct WriteGate: Sendable {
     package mutating func wait(_ waiter: Waiter) -> Outcome? {
         if cancelled.remove(waiter.number) != nil { return .cancelled }
         if isClosing { return .closed }
-        if enter(waiter.kind) { return .entered }
+        if enter() { return .entered }
         waiting.append(waiter)
         return nil
     }
 
     /// Lets somebody out; returns who is in now.
-    package mutating func leave(_ kind: Kind) -> [Waiter] {
-        switch kind {
-        case .statement: statements -= 1
-        case .transaction: hasTransaction = false
+    package mutating func leave() -> Waiter? {
+        guard first < waiting.count else {
+            isTaken = false
+            return nil
         }
-        return admitWaiting()
-    }
-
-    private mutating func admitWaiting() -> [Waiter] {
-        var admitted: [Waiter] = []
-        while first < waiting.count, admit(waiting[first].kind) {
-            admitted.append(waiting[first])
-            first += 1
-        }
+        let next = waiting[first]
+        first += 1
         // What is gone is dropped some at a time: each drop moves what is left.
         if first == waiting.count || first > 64 {
             waiting.removeFirst(first)
             first = 0
         }
-        return admitted
+        return next
     }
 
-    /// Takes away somebody who gives up; returns him, if he waited, and who is in now.
-    package mutating func cancel(_ number: UInt64) -> (cancelled: Waiter?, admitted: [Waiter]) {
+    /// Takes away somebody who gives up; returns him, if he waited.
+    package mutating func cancel(_ number: UInt64) -> Waiter? {
         guard let index = waiting[first...].firstIndex(where: { $0.number == number }) else {
             cancelled.insert(number)
-            return (nil, [])
+            return nil
         }
-        return (waiting.remove(at: index), admitWaiting())
+        return waiting.remove(at: index)
     }
 
     /// Forgets that somebody gave up, who has his answer.
@@ -108,8 +89,8 @@ package struct WriteGate: Sendable {
         cancelled.remove(number)
     }
 
-    /// Refuses all who come from now on; true where nobody writes and nobody waits, and otherwise
-    /// `whenIdle` is kept for that moment.
+    /// Refuses all who come from now on; true where nobody writes, and otherwise `whenIdle` is kept for
+    /// that moment.
     package mutating func close(_ whenIdle: @escaping @Sendable () -> Void) -> Bool {
         isClosing = true
         if isIdle { return true }
@@ -117,7 +98,7 @@ package struct WriteGate: Sendable {
         return false
     }
 
-    /// Whom to tell that nobody writes and nobody waits any more; once.
+    /// Whom to tell that nobody writes any more; once.
     package mutating func takeIdleWaiter() -> (@Sendable () -> Void)? {
         guard isIdle else { return nil }
         defer { whenIdle = nil }

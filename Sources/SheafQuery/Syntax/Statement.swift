@@ -43,6 +43,15 @@ package final class Statement: Sendable {
         selection = shortcut?.selection
     }
 
+    /// Whether it is about so few documents, known beforehand, that it takes no time worth a word.
+    package var isBrief: Bool {
+        switch shortcut {
+        case .lookup: true
+        case .insertion(let insertion): insertion.documents.count <= 16
+        case nil: false
+        }
+    }
+
     package indirect enum Body: Sendable {
         case select(Select)
         case insert(Insert)

@@ -30,7 +30,7 @@ package final class Thread: Sendable {
     }
 
     /// What tells the thread of the caller from all others, for as long as it lives; never zero.
-    static var currentIdentifier: UInt {
+    package static var currentIdentifier: UInt {
         #if canImport(Darwin)
             UInt(bitPattern: pthread_self())
         #else

@@ -25,6 +25,8 @@ final class Flusher: Sendable {
     /// Of the thread, while it runs; it may still call others when `stop` waits for it.
     private let identifier = Atomic<UInt>(0)
     private let thread = Mutex<Thread?>(nil)
+    /// The segment in use at the last look.
+    private let segment = Atomic<UInt32>(0)
 
     init(engine: StoreEngine, onNewSegment: @escaping @Sendable () -> Void) {
         self.engine = engine
@@ -89,17 +91,11 @@ final class Flusher: Sendable {
         identifier.store(Thread.currentIdentifier, ordering: .relaxed)
         // The system may give the number to another thread when this one has ended.
         defer { identifier.store(0, ordering: .relaxed) }
-        var segment: UInt32 = 0
         while sleep() {
             isAwake.store(true, ordering: .sequentiallyConsistent)
             repeat {
-                while flush() {
-                    // Not after all flushes: under load there is no last one.
-                    let current = engine.tailSegment
-                    guard current != segment else { continue }
-                    segment = current
-                    onNewSegment()
-                }
+                // Not after all flushes: under load there is no last one.
+                while flush() { noteSegment() }
             } while spin()
             isAwake.store(false, ordering: .sequentiallyConsistent)
             // A commit that came while the thread was still awake did not wake it.
@@ -107,6 +103,19 @@ final class Flusher: Sendable {
         }
         // Those who committed are told, also when nobody is left who could close the store.
         while flush() {}
+    }
+
+    /// Flushes on the thread of a writer, where there is no disk to wait for; false where that is not so.
+    func flushHere() throws(StorageError) -> Bool {
+        guard engine.volume.isInstant, engine.writerDelay == 0 else { return false }
+        if try engine.flush() { noteSegment() }
+        return true
+    }
+
+    private func noteSegment() {
+        let current = engine.tailSegment
+        guard segment.exchange(current, ordering: .relaxed) != current else { return }
+        onNewSegment()
     }
 
     /// Writes what is pending; false when there was nothing.

@@ -84,10 +84,29 @@ package final class LogStore: Sendable {
             flusher.flush(within: milliseconds)
             return
         }
+        if try flusher.flushHere(), engine.durableCommit >= commit { return }
         let isServedAtOnce = flusher.servesAtOnce
         flusher.flushNow()
         if isServedAtOnce, flusher.stayAwake(for: commit) { return }
         try await becomeDurable(commit)
+    }
+
+    /// Calls `body` when a commit that has its place has reached the store's durability, or never will.
+    ///
+    /// It must return at once: other commits may wait for it.
+    package func whenDurable(
+        _ commit: CommitID,
+        _ body: @escaping @Sendable (Result<CommitID, StorageError>) -> Void
+    ) {
+        if case .relaxed(let milliseconds) = engine.options.durability,
+            engine.pendingLength < Limits.maximumPendingLength
+        {
+            flusher.flush(within: milliseconds)
+            body(.success(commit))
+            return
+        }
+        engine.whenDurable(commit, body)
+        flusher.flushNow()
     }
 
     /// Makes durable what was appended so far, and waits for that on this thread.

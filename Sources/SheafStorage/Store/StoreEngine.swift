@@ -13,7 +13,7 @@ package final class StoreEngine: Sendable {
     let state: Mutex<EngineState>
     /// What readers see, apart from the state: a writer with a large batch holds that for long.
     private let published: Mutex<LogSnapshot>
-    /// Held while a batch is written: only the flushing thread takes it, so nobody waits for it.
+    /// Held by whoever flushes, from taking what is pending to showing it to readers.
     private let writer: Mutex<SegmentWriter>
     let preparation: SegmentPreparation
     /// Whether anything was appended since the last flush began: a hint that costs no lock.
@@ -181,41 +181,54 @@ package final class StoreEngine: Sendable {
     /// After an error the store takes no more writes: nobody knows what the disk kept.
     @discardableResult
     package func flush() throws(StorageError) -> Bool {
-        pendingHint.store(false, ordering: .sequentiallyConsistent)
-        guard let flush = state.withLock({ $0.poison == nil ? $0.cut() : nil }) else {
-            return false
-        }
-        do throws(StorageError) {
-            let written = try writer.withLock { writer throws(StorageError) in
-                try writer.write(flush.batch, synced: flush.synced)
+        guard let flushed = writer.withLock({ flush(&$0) }) else { return false }
+        // Not under the lock: nobody knows what a callback does.
+        if let error = flushed.error {
+            for waiter in flushed.waiters {
+                waiter.resume(
+                    .failure(
+                        waiter.commit <= flushed.commit
+                            ? error : .poisoned(cause: error.description)))
             }
+            throw error
+        }
+        for waiter in flushed.waiters { waiter.resume(.success(waiter.commit)) }
+        publishHook.withLock { $0 }?()
+        return true
+    }
+
+    /// What became of a flush.
+    private struct Flushed {
+        let waiters: ArraySlice<CommitWaiter>
+        /// The last commit that was written, or should have been.
+        let commit: CommitID
+        var error: StorageError?
+    }
+
+    private func flush(_ writer: inout SegmentWriter) -> Flushed? {
+        pendingHint.store(false, ordering: .sequentiallyConsistent)
+        guard let flush = state.withLock({ $0.poison == nil ? $0.cut() : nil }) else { return nil }
+        do throws(StorageError) {
+            let written = try writer.write(flush.batch, synced: flush.synced)
             let waiters = state.withLock { state in
                 knownWriters.store(state.waiters.count, ordering: .relaxed)
                 defer { publish(state.published) }
                 return state.finish(flush, written)
             }
             durableHint.store(flush.commit, ordering: .releasing)
-            for waiter in waiters { waiter.resume(.success(waiter.commit)) }
-            publishHook.withLock { $0 }?()
-            return true
+            return Flushed(waiters: waiters, commit: flush.commit)
         } catch {
-            poison(error, failing: flush.commit)
-            throw error
+            return Flushed(waiters: poison(error), commit: flush.commit, error: error)
         }
     }
 
-    /// Refuses all writes from now on, and tells those who wait.
-    private func poison(_ error: StorageError, failing commit: CommitID) {
-        let waiters = state.withLock { state in
+    /// Refuses all writes from now on; returns those who wait.
+    private func poison(_ error: StorageError) -> ArraySlice<CommitWaiter> {
+        state.withLock { state in
             state.poison = error
             state.pending.reset()
             defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters {
-            waiter.resume(
-                .failure(
-                    waiter.commit <= commit ? error : .poisoned(cause: error.description)))
+            return state.waiters[...]
         }
     }
 

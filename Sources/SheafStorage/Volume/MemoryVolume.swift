@@ -9,6 +9,7 @@ package final class MemoryVolume: Volume {
 
     private let state = Mutex(State())
     package let path = "(memory)"
+    package let isInstant = true
 
     package init() {}
 

@@ -23,6 +23,13 @@ package protocol Volume: Sendable {
 
     /// Takes the lock of the directory without waiting for it.
     func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome
+
+    /// Whether no call ever waits, for there is no disk: nobody needs a thread to wait for one.
+    var isInstant: Bool { get }
+}
+
+extension Volume {
+    package var isInstant: Bool { false }
 }
 
 /// What an opened file is wanted for.

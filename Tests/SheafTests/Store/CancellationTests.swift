@@ -82,6 +82,34 @@ struct CancellationTests {
         try await store.close()
     }
 
+    @Test func `a statement does not end with the task that runs it in its place`() async throws {
+        let store = try await Store.inMemory()
+        try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 0, 'n': 0})")
+        let (holder, release) = await holding(store)
+        var tasks: [Task<QueryResult, any Error>] = []
+        // A loop that is long enough to ask whether its task was cancelled.
+        let list = Value.array((0..<5_000).map { .integer($0) })
+        for _ in 0..<100 {
+            tasks.append(
+                Task {
+                    try await store.execute(
+                        """
+                        UPDATE t SET n = n + 1, found = (ANY x IN :list SATISFIES x < 0 END)
+                        WHERE _id = 0
+                        """, ["list": list])
+                })
+        }
+        await store.whenWaiting(100)
+        // Whoever leaves now runs statements for those who wait.
+        holder.cancel()
+        release()
+        await #expect(throws: CancellationError.self) { try await holder.value }
+        for task in tasks { _ = try await task.value }
+        let rows = try await store.execute("SELECT n FROM t WHERE _id = 0").items
+        #expect(try rows[0]["n"] == .integer(100))
+        try await store.close()
+    }
+
     @Test func `who waits is served in the order of coming`() async throws {
         let store = try await Store.inMemory()
         let (holder, release) = await holding(store)
