@@ -88,8 +88,9 @@ extension Store {
         }
     }
 
-    /// Runs a statement of somebody who waits, whose turn it is; `end` is told when its commit has reached
-    /// the store's durability. False where he has to run it himself.
+    /// Runs a statement of somebody who waits, whose turn it is; false where he has to run it himself.
+    ///
+    /// `end` is told when its commit has reached the store's durability.
     func serve(
         _ statement: Statement, _ values: ArgumentValues,
         _ end: @escaping @Sendable (Result<QueryResult, StoreError>) -> Void

@@ -12,8 +12,9 @@ package struct WriteGate: Sendable {
     package struct Waiter: Sendable {
         package let number: UInt64
         let wake: @Sendable (Outcome) -> Void
-        /// Does what he waits for in his place, on the thread of whoever had his turn before; false where
-        /// he has to do it himself after all. None where that would take long.
+        /// Does what he waits for in his place, on the thread of whoever had his turn before.
+        ///
+        /// False where he has to do it himself after all; none where it would take long.
         let serve: (@Sendable () -> Bool)?
 
         package init(
