@@ -138,10 +138,11 @@ final class LiveResult {
         _ reader: SnapshotReader, always: Bool, _ run: () -> QueryRun
     ) throws(QueryError) -> QueryResult? {
         let table = reader.snapshot.log.segments
-        if let rows, !isStale, olderTables.count < Self.mostTables {
+        if rows != nil, !isStale, olderTables.count < Self.mostTables {
             keep(table)
             guard always || isChanged else { return nil }
-            return result(rows, reader, edits: self.rows?.takeEdits())
+            let edits = rows?.takeEdits()
+            return rows.map { result($0, reader, edits: edits) }
         }
         let run = run()
         let old = isChanged ? nil : rows
@@ -188,12 +189,14 @@ final class LiveResult {
         fingerprint = nil
         isChanged = false
         let kept = ResultStorage.Kept.files(table, older: olderTables)
-        let rows = QueryRows(items: rows.rows.map(\.item), columns: watched?.columns)
-        return QueryResult(ResultStorage(rows, of: reader, kept), edits: edits)
+        return QueryResult(
+            ResultStorage(rows, columns: watched?.columns, of: reader, kept), edits: edits)
     }
 
     private func result(_ rows: QueryRows, _ reader: SnapshotReader) -> QueryResult {
-        QueryResult(ResultStorage(rows, of: reader, .state(reader.snapshot)))
+        QueryResult(
+            QueryOutcome(rows: rows, reader: reader, mutatedIDs: [], commit: nil),
+            commit: .known(reader.snapshot.log.commit))
     }
 
     private func keep(_ table: SegmentTable) {

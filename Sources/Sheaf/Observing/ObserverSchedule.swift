@@ -160,6 +160,8 @@ package struct ObserverSchedule {
             let collection = directory.collectionName(number), !index.isEmpty(collection)
         else { return }
         let id = change.key.bytes[StoreKey.documentPrefixLength...]
+        // Not the whole schedule: a closure would copy it for each of those concerned.
+        let (queries, parameters) = (queries, parameters)
         let isReadable = reader.withImages(of: change) { (images) throws(Malformed) in
             try index.forEachCandidate(collection, images, id: id, reader.names) { live in
                 live.knownNames = reader.names.count
@@ -212,6 +214,7 @@ package struct ObserverSchedule {
     ) -> [Delivery] {
         var deliveries: [Delivery] = []
         deliveries.reserveCapacity(lives.count)
+        let (queries, parameters) = (queries, parameters)
         for live in lives {
             live.isListed = false
             let hadFailed = live.failure != nil

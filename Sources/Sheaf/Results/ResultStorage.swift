@@ -43,9 +43,10 @@ package final class ResultStorage: Sendable {
     }
 
     /// A result of somebody who keeps rows from state to state.
-    init(_ rows: QueryRows, of reader: SnapshotReader, _ kept: Kept) {
-        self.rows = .any(rows.items)
-        columns = rows.columns
+    init(_ rows: LiveRows, columns: [String]?, of reader: SnapshotReader, _ kept: Kept) {
+        let rows = rows.rows
+        self.rows = rows.count == 1 ? .one(rows[0].item) : .any(rows.map(\.item))
+        self.columns = columns
         mutatedIDs = []
         self.kept = kept
         names = reader.names
