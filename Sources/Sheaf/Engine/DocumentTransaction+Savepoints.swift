@@ -29,9 +29,11 @@ struct Savepoint: Sendable {
         self.writer = writer
     }
 
-    /// Keeps a document that is about to be changed, unless that was done.
+    /// Whether a document that is about to be changed has to be kept, which was not done yet.
+    func needs(_ position: Int) -> Bool { position < count && kept[position] == nil }
+
+    /// Keeps a document that is about to be changed.
     mutating func keep(_ document: WorkingDocument, at position: Int) {
-        guard position < count, kept[position] == nil else { return }
         kept[position] = document
     }
 }
@@ -76,10 +78,10 @@ extension DocumentTransaction {
 
     /// Lets statements see a document as it is now.
     mutating func notePending(_ position: Int) {
-        let document = working[position]
-        let entry = pending.note(document.current, at: document.key)
+        let key = working[position].key
+        let entry = pending.note(working[position].current, at: key)
         guard entry?.commit != PendingDocuments.uncommitted else { return }
-        replaced.append((document.key, entry))
+        replaced.append((key, entry))
     }
 }
 

@@ -62,7 +62,7 @@ package struct DocumentTransaction: Sendable {
             return DocumentReceipt.Outcome(isChanged: false, stamp: nil)
         }
         let position = try open(key)
-        savepoint.keep(working[position], at: position)
+        if savepoint.needs(position) { savepoint.keep(working[position], at: position) }
         let length = working[position].changedLength
         usedStamp = nil
         do throws(EngineError) {
@@ -288,13 +288,16 @@ package struct DocumentTransaction: Sendable {
         }
         batch.keepsLinks = true
         var links = DocumentLinks(directory.indexes, directory.names)
-        for document in working where document.isChanged {
-            let before = try links.keys(of: document.original, document.key.bytes)
-            let written = try document.write(into: &batch)
-            let after = try links.keys(of: written, document.key.bytes)
+        stored.reserveCapacity(working.count)
+        // By their places: a copy of each would count a dozen references.
+        for position in working.indices where working[position].isChanged {
+            let key = working[position].key
+            let before = try links.keys(of: working[position].original, key.bytes)
+            let written = try working[position].write(into: &batch)
+            let after = try links.keys(of: written, key.bytes)
             try Self.replace(before, with: after, in: &batch)
-            stored.append((document.key, written))
-            try noteSpellings(of: document)
+            stored.append((key, written))
+            try noteSpellings(at: position)
         }
         return batch
     }
@@ -313,11 +316,13 @@ package struct DocumentTransaction: Sendable {
         }
     }
 
-    private mutating func noteSpellings(of document: WorkingDocument) throws(EngineError) {
+    private mutating func noteSpellings(at position: Int) throws(EngineError) {
         // A delta does not tell whether its names are those of a large map, which are data.
-        guard try document.spellsNames(), let bytes = document.smallState else { return }
+        guard try working[position].spellsNames(), let bytes = working[position].smallState else {
+            return
+        }
         var found: [[UInt8]] = []
-        try onDocument(document.key.bytes) { () throws(Malformed) in
+        try onDocument(working[position].key.bytes) { () throws(Malformed) in
             try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).forEachSpelledName { found.append(Array($0)) }
             }

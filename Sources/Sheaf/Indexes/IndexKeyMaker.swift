@@ -4,9 +4,11 @@ import SheafQuery
 import SheafStorage
 
 /// Makes the keys of an index from documents in their bytes, over names that were looked up once.
-struct IndexKeyMaker {
+///
+/// An object, as it is handed around with each document.
+final class IndexKeyMaker: Sendable {
     /// Where the value of a field comes from.
-    private enum Source {
+    private enum Source: Sendable {
         case fields([FieldName])
         /// A path into the id, which a document does not repeat.
         case id([String])
@@ -35,9 +37,9 @@ struct IndexKeyMaker {
         of document: EncodedDocument, id: UnsafeRawBufferPointer, _ names: NameTable
     ) throws(Malformed) -> [UInt8] {
         var writer = SortKeyWriter(behind: prefix)
-        for (index, source) in sources.enumerated() {
+        for index in sources.indices {
             let value =
-                switch source {
+                switch sources[index] {
                 case .fields(let path): try document.value(at: path, names)
                 case .id(let path): try DocumentID.id(of: id).value(at: path)
                 }

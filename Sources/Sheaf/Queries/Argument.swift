@@ -44,16 +44,5 @@ enum Argument: Sendable {
 
 extension Value {
     /// Whether it is nested no deeper than any value may be.
-    var canBeArgument: Bool { isNested(within: Self.maximumDepth) }
-
-    /// Whether no more arrays and objects than this lie in one another.
-    private func isNested(within depth: Int) -> Bool {
-        switch self {
-        case .null, .bool, .integer, .float, .string, .bytes: true
-        case .array(let values):
-            depth > 0 && values.allSatisfy { $0.isNested(within: depth - 1) }
-        case .object(let object):
-            depth > 0 && object.allSatisfy { $0.value.isNested(within: depth - 1) }
-        }
-    }
+    var canBeArgument: Bool { !isDeeper(than: Self.maximumDepth) }
 }

@@ -152,10 +152,37 @@ extension Value {
     /// look.
     package func isDeeper(than limit: Int) -> Bool {
         switch self {
-        case .array(let values): limit < 1 || values.contains { $0.isDeeper(than: limit - 1) }
-        case .object(let object):
-            limit < 1 || object.contains { $0.value.isDeeper(than: limit - 1) }
+        case .array(let values):
+            limit < 1
+                || values.withUnsafeBufferPointer { values in
+                    values.indices.contains {
+                        values[$0].isNesting && values[$0].isDeeper(than: limit - 1)
+                    }
+                }
+        case .object(let object): object.isDeeper(than: limit)
         default: limit < 0
         }
+    }
+
+    /// Whether it has other values in it.
+    ///
+    /// What has none is not looked at any further: to hand it around would count references.
+    fileprivate var isNesting: Bool {
+        switch self {
+        case .array, .object: true
+        default: false
+        }
+    }
+}
+
+extension Object {
+    /// The same for the value that the object is.
+    func isDeeper(than limit: Int) -> Bool {
+        limit < 1
+            || withFields { fields in
+                fields.indices.contains {
+                    fields[$0].value.isNesting && fields[$0].value.isDeeper(than: limit - 1)
+                }
+            }
     }
 }

@@ -95,7 +95,7 @@ package enum Insertion {
     }
 
     private static func checkDepth(of object: Object) throws(EditError) {
-        guard !Value.object(object).isDeeper(than: Value.maximumDepth) else {
+        guard !object.isDeeper(than: Value.maximumDepth) else {
             throw .tooDeep(limit: Value.maximumDepth)
         }
     }
@@ -133,16 +133,18 @@ extension EntryWriter {
         _ object: Object, without omitted: String? = nil, at stamp: Stamp, _ names: NameTable
     ) {
         let frame = beginObject()
-        for field in object {
-            if let omitted, UTF8Order.compare(field.name, omitted) == 0 { continue }
-            beginField(field.name, names)
-            if case .object(let object) = field.value {
-                write(.map, at: stamp)
-                writeFields(object, at: stamp, names)
-            } else {
-                write(field.value, at: stamp, names)
+        let omitted = omitted.flatMap { object.place(of: $0) }
+        object.withFields { fields in
+            for index in fields.indices where index != omitted {
+                beginField(fields[index].name, names)
+                if case .object(let object) = fields[index].value {
+                    write(.map, at: stamp)
+                    writeFields(object, at: stamp, names)
+                } else {
+                    write(fields[index].value, at: stamp, names)
+                }
+                endField()
             }
-            endField()
         }
         _ = endObject(frame)
     }

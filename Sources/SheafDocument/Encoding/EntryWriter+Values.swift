@@ -20,9 +20,9 @@ extension EntryWriter {
         case .bool(let value): tag(&self, value ? .yes : .no)
         case .integer(let value): write(value, tag: tag)
         case .float(let value): write(value, tag: tag)
-        case .string(var value):
+        case .string(let value):
             tag(&self, .string)
-            value.withUTF8 { write(UnsafeRawBufferPointer($0)) }
+            value.withRawUTF8 { write($0) }
         case .bytes(let value):
             tag(&self, .bytes)
             value.withUnsafeBytes { write($0) }
@@ -31,18 +31,22 @@ extension EntryWriter {
             let start = count
             var ends: [Int] = []
             ends.reserveCapacity(values.count)
-            for value in values {
-                write(value, names)
-                ends.append(count - start)
+            values.withUnsafeBufferPointer { values in
+                for index in values.indices {
+                    write(values[index], names)
+                    ends.append(count - start)
+                }
             }
             endArray(ends)
         case .object(let object):
             tag(&self, .object)
             let frame = beginObject()
-            for field in object {
-                beginField(field.name, names)
-                write(field.value, names)
-                endField()
+            object.withFields { fields in
+                for index in fields.indices {
+                    beginField(fields[index].name, names)
+                    write(fields[index].value, names)
+                    endField()
+                }
             }
             _ = endObject(frame)
         }
@@ -70,8 +74,7 @@ extension EntryWriter {
 
     /// Begins a field by its name, which is written as a number if it has one.
     mutating func beginField(_ name: String, _ names: NameTable) {
-        var name = name
-        name.withUTF8 { beginField(UnsafeRawBufferPointer($0), names) }
+        name.withRawUTF8 { beginField($0, names) }
     }
 
     /// Begins a field by its name, which is written as a number if it has one.

@@ -40,17 +40,20 @@ package struct NameTable: Sendable {
     /// The number of a name.
     package func number(of spelling: UnsafeRawBufferPointer) -> UInt16? {
         guard !contents.isEmpty, spelling.count <= Self.maximumNameLength else { return nil }
-        let found = contents[0].slots[contents[0].slot(of: spelling, seed: Self.seed)]
+        // Lent, or each look would count references.
+        let found = contents.withUnsafeBufferPointer {
+            $0[0].number(of: spelling, seed: Self.seed)
+        }
         return found == 0 ? nil : UInt16(found - 1)
     }
 
     /// The number of a name that may be this one.
     @inline(__always)
     func number(of spelling: UnsafeRawBufferPointer, guess: Int) -> UInt16? {
-        guard guess < count, contents[0].isSpelled(guess, spelling) else {
-            return number(of: spelling)
+        let isGuessed = contents.withUnsafeBufferPointer {
+            $0.count == 1 && $0[0].isSpelled(guess, spelling)
         }
-        return UInt16(guess)
+        return isGuessed ? UInt16(guess) : number(of: spelling)
     }
 
     /// Gives a name the next number; nil where it has one, is too long, or there are none left.
@@ -71,7 +74,7 @@ private struct NameContents {
     private var spellings: [UInt8] = []
     private var ends: [Int] = []
     /// Numbers plus one, by the hashes of their names; zero where there is none.
-    private(set) var slots: [UInt32] = Array(repeating: 0, count: 64)
+    private var slots: [UInt32] = Array(repeating: 0, count: 64)
 
     mutating func append(_ spelling: [UInt8], seed: UInt64) {
         names.append(String(decoding: spelling, as: UTF8.self))
@@ -98,18 +101,26 @@ private struct NameContents {
         (number == 0 ? 0 : ends[number - 1])..<ends[number]
     }
 
+    /// The number of a name plus one; zero where it has none.
+    func number(of spelling: UnsafeRawBufferPointer, seed: UInt64) -> UInt32 {
+        slots[slot(of: spelling, seed: seed)]
+    }
+
     /// Where a name is in the table, or would be.
-    func slot(of spelling: UnsafeRawBufferPointer, seed: UInt64) -> Int {
-        let mask = slots.count - 1
-        var slot = Int(truncatingIfNeeded: XXH3.hash64(spelling, seed: seed)) & mask
-        while slots[slot] != 0, !isSpelled(Int(slots[slot]) - 1, spelling) {
-            slot = (slot + 1) & mask
+    private func slot(of spelling: UnsafeRawBufferPointer, seed: UInt64) -> Int {
+        slots.withUnsafeBufferPointer { slots in
+            let mask = slots.count - 1
+            var slot = Int(truncatingIfNeeded: XXH3.hash64(spelling, seed: seed)) & mask
+            while slots[slot] != 0, !isSpelled(Int(slots[slot]) - 1, spelling) {
+                slot = (slot + 1) & mask
+            }
+            return slot
         }
-        return slot
     }
 
     @inline(__always)
     func isSpelled(_ number: Int, _ spelling: UnsafeRawBufferPointer) -> Bool {
+        guard number < ends.count else { return false }
         let range = range(of: number)
         guard range.count == spelling.count, let other = spelling.baseAddress else {
             return range.isEmpty && spelling.isEmpty

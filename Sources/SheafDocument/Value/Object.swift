@@ -56,9 +56,7 @@ public struct Object: Sendable {
     /// The value of a field; to set nil removes the field.
     public subscript(name: String) -> Value? {
         get {
-            let index = position(of: name)
-            return index < fields.count && UTF8Order.compare(fields[index].name, name) == 0
-                ? fields[index].value : nil
+            place(of: name).map { fields[$0].value }
         }
         set {
             let index = position(of: name)
@@ -70,6 +68,23 @@ public struct Object: Sendable {
             case (nil, false): break
             }
         }
+    }
+
+    /// Lends the fields in their order: to go over them by themselves would count references of each.
+    @inline(__always)
+    func withFields<Result, Failure: Error>(
+        _ body: (UnsafeBufferPointer<Field>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try fields.withUnsafeBufferPointer(body)
+    }
+
+    /// Where a field is; nil where there is none of this name.
+    func place(of name: String) -> Int? {
+        let index = position(of: name)
+        guard index < fields.count, UTF8Order.compare(fields[index].name, name) == 0 else {
+            return nil
+        }
+        return index
     }
 
     /// Where the first field is whose name does not come before `name`.
@@ -136,5 +151,17 @@ package enum UTF8Order {
             index += 1
         }
         return left.count - right.count
+    }
+}
+
+extension String {
+    /// Lends the bytes of the text, which lie in one piece but for bridged ones.
+    @inline(__always)
+    func withRawUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        if let result = utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) })
+        {
+            return result
+        }
+        return Array(utf8).withUnsafeBytes(body)
     }
 }
