@@ -51,30 +51,46 @@ public struct StoreError: Error, Equatable, Sendable {
         public let column: Int
     }
 
-    public let reason: Reason
+    private struct Details: Equatable, Sendable {
+        let reason: Reason
+        let message: String
+        let hint: String?
+        var place: Place?
+        let text: String
+    }
+
+    /// A reference: whatever may be one of these has room for it, results of observers among them.
+    private indirect enum Box: Equatable, Sendable {
+        case details(Details)
+    }
+
+    private let box: Box
+
+    private var details: Details {
+        switch box {
+        case .details(let details): details
+        }
+    }
+
+    public var reason: Reason { details.reason }
     /// What was wrong, and where.
-    public let message: String
+    public var message: String { details.message }
     /// What would be right, where that can be said.
-    public let hint: String?
+    public var hint: String? { details.hint }
     /// Where in the statement it was wrong, if it was there.
-    public let place: Place?
-    /// The message, the line of the statement with a mark below it, and the hint.
-    private let text: String
+    public var place: Place? { details.place }
 
     init(_ reason: Reason, _ message: String, hint: String? = nil) {
-        self.reason = reason
-        self.message = message
-        self.hint = hint
-        place = nil
-        text = hint.map { "\(message)\n\($0)" } ?? message
+        let text = hint.map { "\(message)\n\($0)" } ?? message
+        box = .details(Details(reason: reason, message: message, hint: hint, text: text))
     }
 
     init(_ error: QueryError) {
-        reason = Reason(error.reason)
-        message = error.message
-        hint = error.hint
-        place = error.excerpt.map { Place(line: $0.line, column: $0.column) }
-        text = error.description
+        let place = error.excerpt.map { Place(line: $0.line, column: $0.column) }
+        box = .details(
+            Details(
+                reason: Reason(error.reason), message: error.message, hint: error.hint,
+                place: place, text: error.description))
     }
 
     init(_ error: EngineError) {
@@ -99,7 +115,8 @@ public struct StoreError: Error, Equatable, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
-    public var description: String { text }
+    /// The message, the line of the statement with a mark below it, and the hint.
+    public var description: String { details.text }
 }
 
 extension StoreError.Reason {
