@@ -44,6 +44,10 @@ import Testing
         try run("power", "20")
     }
 
+    @Test func `a process that runs out of memory loses no acknowledged commit`() throws {
+        try run("memory", "12")
+    }
+
     @Test func `a second process is told who has the store, and gets it when that one dies`() throws
     {
         try run("lock")

@@ -14,17 +14,7 @@ enum Child {
     static func load(_ path: String) async throws {
         let store = try LogStore.open(at: path, options: CrashLoad.options)
         print("open", to: 1)
-        await withTaskGroup(of: Void.self) { group in
-            for writer in 0..<CrashLoad.writerCount {
-                group.addTask {
-                    do {
-                        try await write(writer, to: store)
-                    } catch {
-                        print("writer \(writer) failed: \(error)", to: 1)
-                    }
-                }
-            }
-        }
+        await load(store, commits: .max) { _ in }
     }
 
     /// Keeps a store open until the process is killed.
@@ -34,12 +24,62 @@ enum Child {
         while true { _ = withExtendedLifetime(store) { pause() } }
     }
 
-    private static func write(_ writer: Int, to store: LogStore) async throws {
+    /// Opens a store with little memory, and closes it.
+    static func open(_ path: String, withOnly room: Int) throws {
+        try AddressSpace.limit(toMore: room)
+        do {
+            let store = try LogStore.open(at: path, options: CrashLoad.options)
+            print("open", to: 1)
+            try store.close()
+        } catch {
+            print("the opening failed: \(error)", to: 1)
+            exit(1)
+        }
+    }
+
+    /// Commits until there is no more memory; exits with 1 where it was told so.
+    static func starve(_ path: String, room: Int, _ hoard: Hoard) async throws {
+        let store = try LogStore.open(at: path, options: CrashLoad.options)
+        print("open", to: 1)
+        // The threads that tasks run on come with the first tasks: without any there is only waiting.
+        await load(store, commits: 10) { _ in }
+        try AddressSpace.limit(toMore: room)
+        await load(store, commits: .max) { hoarded in
+            switch hoard {
+            // Of all sizes, so that anybody may be the one who is refused.
+            case .bytes: hoarded += (8..<16).map { [UInt8](repeating: 1, count: 1 << $0) }
+            case .snapshots: hoarded.append(store.snapshot())
+            }
+        }
+        exit(1)
+    }
+
+    private static func load(
+        _ store: LogStore, commits: Int, _ keep: @escaping @Sendable (inout [any Sendable]) -> Void
+    ) async {
+        await withTaskGroup(of: Void.self) { group in
+            for writer in 0..<CrashLoad.writerCount {
+                group.addTask {
+                    do {
+                        try await write(writer, to: store, commits: commits, keep)
+                    } catch {
+                        print("writer \(writer) failed: \(error)", to: 1)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func write(
+        _ writer: Int, to store: LogStore, commits: Int, _ keep: (inout [any Sendable]) -> Void
+    ) async throws {
+        var hoarded: [any Sendable] = []
         var count = try CrashLoad.count(of: writer, in: store.snapshot())
-        while true {
+        for _ in 0..<commits {
             count += 1
             _ = try await store.commit(CrashLoad.batch(writer, count))
             print("\(writer) \(count)", to: 1)
+            keep(&hoarded)
         }
     }
 

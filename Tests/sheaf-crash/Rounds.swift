@@ -11,8 +11,8 @@ struct Rounds {
     private var unheard = [Int](repeating: 0, count: CrashLoad.writerCount)
 
     /// Starts a child on the store at `path`.
-    static func start(_ kind: String, _ path: String) throws -> ChildProcess {
-        try ChildProcess(try OwnProgram.path(), ["child", kind, path])
+    static func start(_ kind: String, _ path: String, _ more: String...) throws -> ChildProcess {
+        try ChildProcess(try OwnProgram.path(), ["child", kind, path] + more)
     }
 
     /// Notes what a child has printed; true once it has opened the store.

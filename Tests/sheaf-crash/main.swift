@@ -11,6 +11,7 @@ import SheafStorage
 let usage = """
     usage: sheaf-crash kill [ROUNDS [SEED]]
            sheaf-crash power [ROUNDS [SEED]]
+           sheaf-crash memory [ROUNDS [SEED]]
            sheaf-crash lock
            sheaf-crash leaks [ROUNDS]
            sheaf-crash stores [ROUNDS]
@@ -32,6 +33,12 @@ do {
         } else {
             Child.print("\(try PowerCut.run(rounds: rounds ?? 20, seed: seed))", to: 1)
         }
+    case "memory":
+        if let obstacle = Starvation.obstacle {
+            Child.print("skipped: \(obstacle)", to: 1)
+        } else {
+            Child.print("\(try Starvation.run(rounds: rounds ?? 200, seed: seed))", to: 1)
+        }
     case "lock":
         Child.print(try Kill.lock(), to: 1)
     case "leaks":
@@ -42,6 +49,11 @@ do {
         try await Child.load(arguments[2])
     case "child" where arguments.count == 3 && arguments[1] == "hold":
         try Child.hold(arguments[2])
+    case "child" where arguments.count == 4 && arguments[1] == "open":
+        try Child.open(arguments[2], withOnly: Int(arguments[3]) ?? 0)
+    case "child" where arguments.count == 5 && arguments[1] == "starve":
+        try await Child.starve(
+            arguments[2], room: Int(arguments[3]) ?? 0, Hoard(rawValue: arguments[4]) ?? .bytes)
     default:
         Child.print(usage, to: 2)
         exit(64)

@@ -216,14 +216,31 @@ package struct DocumentProbe {
         guard !document.isPartial, seen.latest.rawValue < .max else { return nil }
         let stamp = Self.stamp(
             seen.latest.rawValue + 1, seen.entries.first?.site.rawValue ?? 9)
-        guard let delta = try delta(document, edits, stamp) else { return nil }
-        return try delta.withUnsafeBytes { bytes -> String? in
+        let delta = try delta(document, edits, stamp)
+        guard try delta?.bytes == drafted(document, edits, stamp) else {
+            return "drafts make another delta of \(edits)"
+        }
+        guard let delta else { return nil }
+        return try delta.bytes.withUnsafeBytes { bytes -> String? in
             let change = try EncodedDocument(bytes)
             do { try change.validate(names) } catch {
                 return "the delta of \(edits) is not valid: \(error)"
             }
+            if let breach = try checkClaims(delta, change, seen) { return breach }
             return try checkDelta(change, on: document, seen)
         }
+    }
+
+    /// What was said of a delta without looking at it.
+    private func checkClaims(
+        _ delta: ChangedBytes, _ change: EncodedDocument, _ seen: VersionVector
+    ) throws -> String? {
+        if delta.isTold, try !Changes.isTold(change, since: seen) {
+            return "a delta is said to be told that is not"
+        }
+        var spellsNames = false
+        try change.forEachSpelledName { _ in spellsNames = true }
+        return delta.spellsNames || !spellsNames ? nil : "a delta spells names that it denies"
     }
 
     private func checkDelta(
@@ -249,6 +266,12 @@ package struct DocumentProbe {
 
     private func delta(
         _ document: EncodedDocument, _ edits: [Edit], _ stamp: Stamp
+    ) throws(EditError) -> ChangedBytes? {
+        try DocumentEditor.delta(of: edits, in: document, at: stamp, names)
+    }
+
+    private func drafted(
+        _ document: EncodedDocument, _ edits: [Edit], _ stamp: Stamp
     ) throws(EditError) -> [UInt8]? {
         let editor = try DocumentEditor(document, at: stamp, names)
         for edit in edits { try editor.apply(edit) }
@@ -265,4 +288,8 @@ private let edits: [[Edit]] = [
     [.increment(path: ["a"], by: .integer(1)), .increment(path: ["k", "x"], by: .float(0.5))],
     [.incrementOlder(path: ["a"], by: .integer(.max)), .restart(path: ["b"], with: .integer(2))],
     [.unset(path: ["a"]), .set(path: ["a", "y"], to: 1), .unset(path: ["a", "y"])],
+    // These take no drafts where the fields have one value or none.
+    [.set(path: ["b"], to: 1)],
+    [.set(path: ["n6"], to: "text"), .set(path: ["a"], to: ["q": 1], as: .register)],
+    [.set(path: [""], to: 1), .set(path: ["new"], to: [["n7": 2]]), .set(path: ["c"], to: .null)],
 ]

@@ -33,7 +33,19 @@ struct NestedWriteTests {
         try await store.execute(Self.insertion)
     }
 
-    @Test func `a nested write is refused in every form`() async throws {
+    /// Runs something in a task of its own, which is cancelled with the one that waits for it.
+    private func unstructured(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        let task = Task { try await body() }
+        try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    // A write that is let through waits for ever.
+    @Test(.timeLimit(.minutes(1)))
+    func `a nested write is refused in every form`() async throws {
         let store = try await Store.inMemory()
         let other = try await Store.inMemory()
         let writer = Writer(store)
@@ -46,7 +58,7 @@ struct NestedWriteTests {
             refusals.append(await refusal { try await store.close() })
             refusals.append(await refusal { try await writer.write() })
             refusals.append(
-                await refusal { try await Task { try await write(store) }.value })
+                await refusal { try await unstructured { try await write(store) } })
             refusals.append(
                 await refusal {
                     async let written: Void = write(store)
@@ -78,7 +90,7 @@ struct NestedWriteTests {
             refusals.append(
                 await refusal {
                     try await other.transaction(isReadOnly: true) { _ in
-                        try await Task { try await writer.write() }.value
+                        try await unstructured { try await writer.write() }
                         return .commit
                     }
                 })

@@ -142,6 +142,24 @@ struct ObserverFaultTests {
         try await store.close()
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `who throws before it asks for more is told of the next change`() async throws {
+        let store = try await Store.inMemory()
+        let told = Told()
+        try store.observe("SELECT * FROM t") { result, next in
+            told.teller.yield(result.items.count)
+            if result.items.count < 2 { throw Mishap() }
+            next()
+        }
+        var counts = told.counts.makeAsyncIterator()
+        #expect(await counts.next() == 0)
+        for id in 1...3 {
+            try await insert(id, into: store)
+            #expect(await counts.next() == id)
+        }
+        try await store.close()
+    }
+
     @Test func `an observer can be cancelled in its callback, and again`() async throws {
         let store = try await Store.inMemory()
         let told = Told()

@@ -122,9 +122,11 @@ struct TransactionTests {
             #expect(transaction.info.hint == "look")
             try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 2})")
             #expect(try await transaction.execute("SELECT * FROM t").items.count == 1)
-            await #expect(throws: StoreError.self) {
+            let error = await #expect(throws: StoreError.self) {
                 try await transaction.execute("DELETE FROM t")
             }
+            #expect(error?.reason == .readOnly)
+            #expect(error?.message.contains(#"the transaction "look""#) == true)
             return .commit
         }
         #expect(try await ids(store) == ["1", "2"])
@@ -204,10 +206,12 @@ struct TransactionTests {
                 }
                 counts.append(try await transaction.execute("SELECT * FROM t").items.count)
             }
+            // What was refused takes no room.
+            try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 9, 'text': 'short'})")
             return counts
         }
         #expect(counts == [1, 2, 2, 2, 2])
-        #expect(try await ids(store) == ["0", "1"])
+        #expect(try await ids(store) == ["0", "1", "9"])
         try await store.close()
     }
 }

@@ -78,9 +78,10 @@ enum SheafDocuments {
         to document: [UInt8], _ index: Int, at stamp: Stamp
     ) throws -> [UInt8] {
         try document.withUnsafeBytes { bytes in
-            let editor = try DocumentEditor(EncodedDocument(bytes), at: stamp, Cars.names)
-            try editor.apply(.set(path: ["mileage"], to: .integer(Int64(index))))
-            return try editor.finish() ?? []
+            let delta = try DocumentEditor.delta(
+                of: [.set(path: ["mileage"], to: .integer(Int64(index)))],
+                in: EncodedDocument(bytes), at: stamp, Cars.names)
+            return delta?.bytes ?? []
         }
     }
 

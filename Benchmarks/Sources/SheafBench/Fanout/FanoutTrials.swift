@@ -19,7 +19,7 @@ final class FanoutTrial: Trial {
 
     /// Observers of one document each, all of other ones.
     static func points(_ stage: Stage, observers: Int) async throws -> FanoutTrial {
-        let store = try await FanoutStore(documents: 10_000)
+        let store = try await FanoutStore(documents: max(observers, 10_000))
         try await store.observe(
             (0..<observers).map { ("SELECT * FROM cars WHERE _id = :id", ["id": $0]) })
         return FanoutTrial(

@@ -6,7 +6,7 @@ enum FanoutWorkload {
         Workload(
             "fanout", "observers of a store in memory",
             cases: [
-                points(1), points(1_000), points(10_000),
+                points(1), points(1_000), points(10_000), points(100_000),
                 Case(
                     "fanout-all-1000", "what each of 1,000 adds that a commit concerns", unit: "µs",
                     .lower, systems: [System("sheaf") { try await FanoutAllTrial($0) }]),
