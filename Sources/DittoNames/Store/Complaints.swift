@@ -5,11 +5,16 @@ import Synchronization
 final class Complaints: Sendable {
     typealias Handler = @Sendable (any Error) -> Void
 
-    private let current = Mutex<Handler>(Complaints.printToStandardError)
+    /// A closure that is in no type of its own would be wrapped once more with each look at it.
+    private struct Current: Sendable {
+        var handler: Handler
+    }
+
+    private let current = Mutex(Current(handler: Complaints.printToStandardError))
 
     var handler: Handler {
-        get { current.withLock { $0 } }
-        set { current.withLock { $0 = newValue } }
+        get { current.withLock { $0.handler } }
+        set { current.withLock { $0.handler = newValue } }
     }
 
     /// Hands over an error.

@@ -32,9 +32,15 @@ package final class StoreEngine: Sendable {
     /// What was found when the store was opened.
     package let recovery: RecoveryReport
     /// Called on the flushing thread when readers see more than before.
-    private let publishHook = Mutex<(@Sendable () -> Void)?>(nil)
+    private let publishHook = Mutex(PublishHook())
     /// Whether somebody gives keys and payloads their meaning, which only one can.
     private let isInterpreted = Atomic(false)
+
+    /// What is in no type of its own is wrapped once more with each look at it, and each call would go
+    /// through all the wrappers.
+    private struct PublishHook: Sendable {
+        var body: (@Sendable () -> Void)?
+    }
 
     /// Opens the store in `volume`, or makes one where there is none.
     package init(
@@ -83,7 +89,7 @@ package final class StoreEngine: Sendable {
 
     /// Calls `body` each time that readers see more than before; it must return at once.
     package func onPublishing(_ body: (@Sendable () -> Void)?) {
-        publishHook.withLock { $0 = body }
+        publishHook.withLock { $0.body = body }
     }
 
     /// Lends the store to who gives keys and payloads their meaning; false while another has it.
@@ -193,7 +199,7 @@ package final class StoreEngine: Sendable {
             throw error
         }
         for waiter in flushed.waiters { waiter.resume(.success(waiter.commit)) }
-        publishHook.withLock { $0 }?()
+        publishHook.withLock { $0.body }?()
         return true
     }
 

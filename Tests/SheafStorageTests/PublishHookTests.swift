@@ -1,0 +1,34 @@
+import SheafStorage
+import Synchronization
+import Testing
+
+struct PublishHookTests {
+    /// Where the stack is at each call.
+    private final class Depths: Sendable {
+        let addresses = Mutex<[Int]>([])
+
+        func note() {
+            var here = 0
+            withUnsafePointer(to: &here) { pointer in
+                let address = Int(bitPattern: pointer)
+                addresses.withLock { $0.append(address) }
+            }
+        }
+    }
+
+    @Test func `whoever is told of commits is called as directly as at first`() throws {
+        let engine = try StoreEngine(opening: MemoryVolume())
+        let depths = Depths()
+        engine.onPublishing { depths.note() }
+        for number in 0..<2_000 {
+            var batch = WriteBatch()
+            try batch.put([0x10, UInt8(number % 256)], [1])
+            _ = try engine.append(batch)
+            #expect(try engine.flush())
+        }
+        let addresses = depths.addresses.withLock { $0 }
+        #expect(addresses.count == 2_000)
+        #expect(Set(addresses).count == 1, "each call lies deeper in the stack than the one before")
+        try engine.close()
+    }
+}
