@@ -47,6 +47,11 @@ let package = Package(
             name: "SheafQuery", dependencies: ["SheafBytes", "SheafDocument"],
             swiftSettings: settings),
 
+        // Floor 3: what peers say to each other.
+        .target(
+            name: "SheafSync", dependencies: ["SheafBytes", "SheafDocument"],
+            swiftSettings: settings),
+
         // Floor 4: documents in a store.
         .target(
             name: "Sheaf",
@@ -132,6 +137,10 @@ let package = Package(
         .testTarget(
             name: "SheafQueryTests",
             dependencies: ["SheafQuery", "SheafBytes", "SheafDocument", "SheafTestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "SheafSyncTests",
+            dependencies: ["SheafSync", "SheafBytes", "SheafDocument", "SheafTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "SheafTests",
