@@ -1,0 +1,140 @@
+import SheafBytes
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// The vectors of `format-spec/sync.md`, which an encoder in another language has made.
+struct SyncVectorTests {
+    private let vectors: FormatVectors
+
+    init() throws {
+        vectors = try FormatVectors("sync.txt")
+    }
+
+    /// The bytes called `case.name`, for each case that has them.
+    private func forEach(_ name: String, _ body: (_ case: String, [UInt8]) throws -> Void) throws {
+        var count = 0
+        for known in vectors.cases where vectors.has("\(known).\(name)") {
+            try body(known, vectors.bytes("\(known).\(name)"))
+            count += 1
+        }
+        #expect(count > 0, "there is no \(name)")
+    }
+
+    private func frames(_ bytes: [UInt8]) throws -> [Frame] {
+        var reader = FrameReader()
+        bytes.withUnsafeBytes { reader.append($0) }
+        var frames: [Frame] = []
+        while let frame = try reader.next() { frames.append(frame) }
+        return frames
+    }
+
+    @Test func `frames are those of the vectors, and others are refused`() throws {
+        try forEach("frames") { name, bytes in
+            let frames = try frames(bytes)
+            var writer = FrameWriter()
+            #expect(frames.flatMap { writer.bytes(of: $0) } == bytes)
+            for (index, frame) in frames.enumerated() {
+                let type = try vectors.number("\(name).type\(index + 1)")
+                #expect(UInt64(frame.type.rawValue) == type)
+                let body = try vectors.bytes("\(name).body\(index + 1)")
+                #expect(frame.body == body)
+            }
+            #expect(!vectors.has("\(name).type\(frames.count + 1)"))
+        }
+        try forEach("refused") { name, bytes in
+            #expect(throws: WireError.self, "\(name)") { try frames(bytes) }
+        }
+    }
+
+    @Test func `segments are expanded with what was said before`() throws {
+        try forEach("segments") { name, bytes in
+            var segments = SegmentReader()
+            var number = 0
+            try bytes.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                while reader.remaining > 0 {
+                    number += 1
+                    let segment = try reader.readLengthPrefixed(limit: 1_024)
+                    let raw = try segments.raw(of: segment)
+                    let expected = try vectors.bytes("\(name).raw\(number)")
+                    #expect(raw == expected)
+                }
+            }
+            #expect(!vectors.has("\(name).raw\(number + 1)"))
+        }
+    }
+
+    @Test func `lists have the fingerprints of the vectors`() throws {
+        try forEach("list") { name, bytes in
+            var documents: [DocumentVersion] = []
+            try bytes.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                while reader.remaining > 0 {
+                    let id = Array(try reader.readLengthPrefixed(limit: 1_024))
+                    documents.append(DocumentVersion(id: id, version: try reader.readUInt64()))
+                }
+            }
+            var teller = RangeTeller(VersionList(sorted: documents))
+            guard case .children(let children) = try teller.answer(RangeQuestion([])).parts.first
+            else {
+                Issue.record("the first answer has no child")
+                return
+            }
+            #expect(children.count == 1)
+            #expect(children[0].upper == nil)
+            let expected = try vectors.number("\(name).fingerprint")
+            #expect(children[0].fingerprint == expected)
+        }
+    }
+
+    @Test func `questions and answers are those of the vectors, and others are refused`() throws {
+        func question(_ bytes: [UInt8]) throws -> RangeQuestion {
+            try bytes.withUnsafeBytes { try RangeQuestion(decoding: $0) }
+        }
+        func answer(_ bytes: [UInt8]) throws -> RangeAnswer {
+            try bytes.withUnsafeBytes { try RangeAnswer(decoding: $0) }
+        }
+        try forEach("question") { _, bytes in
+            let written = try question(bytes).bytes
+            #expect(written == bytes)
+        }
+        try forEach("answer") { _, bytes in
+            let written = try answer(bytes).bytes
+            #expect(written == bytes)
+        }
+        #expect(try question(vectors.bytes("later.question")).ranges == [1, 2, 300])
+        try forEach("refusedQuestion") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try question(bytes) }
+        }
+        try forEach("refusedAnswer") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try answer(bytes) }
+        }
+    }
+
+    @Test func `no bytes make a reader of questions and answers do more than refuse`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("questions and answers, seed \(seed)")
+        var random = SeededRandom(seed: seed, "questions")
+        for base in ["first.question", "later.question", "first.answer", "later.answer"] {
+            for _ in 0..<2_000 {
+                var bytes = try vectors.bytes(base)
+                for _ in 0..<1 + random.below(3) {
+                    bytes[random.below(bytes.count)] = UInt8(random.below(256))
+                }
+                if random.chance(1, in: 4) { bytes.removeLast(random.below(bytes.count)) }
+                // What is read can be written, and says the same.
+                if let answer = try? bytes.withUnsafeBytes({ try RangeAnswer(decoding: $0) }) {
+                    let again = try answer.bytes.withUnsafeBytes { try RangeAnswer(decoding: $0) }
+                    #expect(again == answer)
+                }
+                if let question = try? bytes.withUnsafeBytes({ try RangeQuestion(decoding: $0) }) {
+                    let again = try question.bytes.withUnsafeBytes {
+                        try RangeQuestion(decoding: $0)
+                    }
+                    #expect(again == question)
+                }
+            }
+        }
+    }
+}
