@@ -35,7 +35,10 @@ struct RandomSelects {
             return select
         }
         if hasJoin { addJoins(to: &select) }
-        if expressions.chance(4, in: 5) { select.condition = expressions.condition(3) }
+        // Few rows of a join hold a condition, and those alone tell whether all were found.
+        if hasJoin ? expressions.coin() : expressions.chance(4, in: 5) {
+            select.condition = expressions.condition(3)
+        }
         if expressions.chance(1, in: 5) {
             addGroups(to: &select)
         } else {
@@ -130,11 +133,15 @@ struct RandomSelects {
             let alias = "j\(number)"
             let collection = expressions.pick(Self.collections)
             let before = expressions.sources
-            let inner = expressions.pick([["_id"], ["a"], ["s"], ["b"], ["o", "x"]])
+            // Partners by their ids are looked up all at once, which nothing else is.
+            let isByID = expressions.chance(1, in: 3)
+            let inner =
+                isByID ? ["_id"] : expressions.pick([["_id"], ["a"], ["s"], ["b"], ["o", "x"]])
             let source = Source(
                 name(collection), alias: name(alias),
                 index: expressions.coin() ? name("") : nil)
-            let outerPath = expressions.pick([["_id"], ["a"], ["s"], ["b"], ["d"]])
+            let outerPath = expressions.pick(
+                isByID ? [["_id"], ["a"], ["b"]] : [["_id"], ["a"], ["s"], ["b"], ["d"]])
             let outer = expressions.field(outerPath, of: expressions.pick(before))
             let qualified = Expression(.path([alias] + inner), at: RandomExpressions.nowhere)
             var condition = Expression(

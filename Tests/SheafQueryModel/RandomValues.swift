@@ -95,7 +95,7 @@ struct RandomValues {
                 }
         }
         // Changes of large documents are written as deltas.
-        if random.chance(1, in: 6) {
+        if random.chance(1, in: 3) {
             object["filler"] = .string(String(repeating: "filler ", count: 160 + random.below(60)))
         }
         return object
