@@ -72,6 +72,68 @@ def segments(output):
         output.text(f"segments.raw{number}", raw)
 
 
+def text(data):
+    return varint(len(data)) + data
+
+
+def hello(versions=(1, 1), site=0x0102030405060708, flags=1, name="Anna’s phone".encode()):
+    return (varint(versions[0]) + varint(versions[1]) + bytes(range(16)) + bytes(range(32))
+            + struct.pack("<Q", site) + bytes(range(100, 116)) + struct.pack("<Q", 7)
+            + bytes([flags]) + text(name))
+
+
+def greetings(output):
+    output.begin("hello", "what a peer says first")
+    output.bytes("hello.hello", hello())
+    output.lines += ["hello.lowest = 1", "hello.highest = 1", "hello.server = 1"]
+    output.lines.append(f"hello.site = {0x0102030405060708}")
+    output.bytes("hello.key", bytes(range(32)))
+    output.text("hello.name", "Anna’s phone".encode())
+    wrong = [
+        ("versions", "versions that are not in their order", hello(versions=(2, 1))),
+        ("version", "the version 0", hello(versions=(0, 1))),
+        ("site", "no site", hello(site=0)),
+        ("flags", "flags that there are not", hello(flags=2)),
+        ("name", "a name that is no text", hello(name=b"\xff")),
+        ("long", "a name that is too long", hello(name=b"a" * 257)),
+        ("more", "something behind the name", hello() + b"\0"),
+        ("end", "a name that is cut off", hello()[:-1]),
+    ]
+    for name, comment, data in wrong:
+        output.begin(f"hello-{name}", comment)
+        output.bytes(f"hello-{name}.refusedHello", data)
+    output.begin("close", "the end of a connection")
+    output.bytes("close.close", bytes([3]) + text(b"another database"))
+    output.lines.append("close.code = 3")
+    output.text("close.text", b"another database")
+    for name, comment, data in [("code", "a code that there is not", bytes([9]) + text(b"")),
+                                ("more", "something behind the text", bytes([0, 0, 0]))]:
+        output.begin(f"close-{name}", comment)
+        output.bytes(f"close-{name}.refusedClose", data)
+
+
+def commits(output):
+    first = (bytes([2]) + varint(300) + struct.pack("<QQ", 5, 6 << 16) + varint(2)
+             + bytes([2]) + text(b"cars") + text(b"\x40a\0") + text(b"a state")
+             + bytes([5]) + text(b"\x40b\0") + text(b"a delta"))
+    second = bytes([1]) + varint(301) + varint(0)
+    output.begin("commits", "a commit with two documents, and a part of one without any")
+    output.bytes("commits.commits", first + second)
+    wrong = [
+        ("flags", "flags that there are not", bytes([4]) + varint(1) + varint(0)),
+        ("kind", "a document of another kind",
+         bytes([0]) + varint(1) + varint(1) + bytes([6]) + text(b"c") + text(b"a") + text(b"")),
+        ("collection", "a first document without its collection",
+         bytes([0]) + varint(1) + varint(1) + bytes([3]) + text(b"a") + text(b"")),
+        ("id", "an id without bytes",
+         bytes([0]) + varint(1) + varint(1) + bytes([2]) + text(b"c") + text(b"") + text(b"")),
+        ("count", "more documents than there are bytes", bytes([0]) + varint(1) + varint(2**63)),
+    ]
+    for name, comment, data in wrong:
+        output.begin(f"commits-{name}", comment)
+        output.bytes(f"commits-{name}.refusedCommits", data)
+
+
 def fingerprint(documents):
     total = 0
     for identity, version in documents:
@@ -141,7 +203,9 @@ def main(is_check):
     output = Output()
     output.lines[:] = [HEAD.rstrip()]
     frames(output)
+    greetings(output)
     segments(output)
+    commits(output)
     lists(output)
     if is_check:
         with open(FILE, encoding="ascii") as file:

@@ -1,4 +1,5 @@
 import SheafBytes
+import SheafDocument
 import SheafSync
 import SheafTestSupport
 import Testing
@@ -63,6 +64,74 @@ struct SyncVectorTests {
             }
             #expect(!vectors.has("\(name).raw\(number + 1)"))
         }
+    }
+
+    @Test func `greetings and farewells are those of the vectors, and others are refused`() throws {
+        func hello(_ bytes: [UInt8]) throws -> Hello {
+            try bytes.withUnsafeBytes { try Hello(decoding: $0) }
+        }
+        func farewell(_ bytes: [UInt8]) throws -> Farewell {
+            try bytes.withUnsafeBytes { try Farewell(decoding: $0) }
+        }
+        let bytes = try vectors.bytes("hello.hello")
+        let said = try hello(bytes)
+        #expect(said.bytes == bytes)
+        #expect(said.versions.lowerBound == (try vectors.number("hello.lowest")))
+        #expect(said.versions.upperBound == (try vectors.number("hello.highest")))
+        #expect(said.isServer == (try vectors.number("hello.server") == 1))
+        #expect(said.site.rawValue == (try vectors.number("hello.site")))
+        #expect(said.peerKey == (try vectors.bytes("hello.key")))
+        #expect(said.name == (try vectors.text("hello.name")))
+        let end = try farewell(vectors.bytes("close.close"))
+        #expect(end.bytes == (try vectors.bytes("close.close")))
+        #expect(UInt64(end.code.rawValue) == (try vectors.number("close.code")))
+        #expect(end.text == (try vectors.text("close.text")))
+        try forEach("refusedHello") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try hello(bytes) }
+        }
+        try forEach("refusedClose") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try farewell(bytes) }
+        }
+    }
+
+    @Test func `commits on their way are those of the vectors, and others are refused`() throws {
+        func commits(_ bytes: [UInt8]) throws -> [ShippedCommit] {
+            try bytes.withUnsafeBytes { try ShippedCommit.all(in: $0) }
+        }
+        let expected = [
+            ShippedCommit(
+                commit: 300,
+                stamp: Stamp(HybridTime(rawValue: 6 << 16), Site(rawValue: 5)),
+                [
+                    ShippedDocument(
+                        collection: "cars", id: [0x40, 0x61, 0], .state, Array("a state".utf8)),
+                    ShippedDocument(
+                        collection: "cars", id: [0x40, 0x62, 0], .delta, Array("a delta".utf8)),
+                ]),
+            ShippedCommit(commit: 301, stamp: nil, [], isContinued: true),
+        ]
+        let bytes = try vectors.bytes("commits.commits")
+        #expect(try commits(bytes) == expected)
+        var writer = ByteWriter()
+        for commit in expected { commit.write(into: &writer) }
+        #expect(writer.bytes == bytes)
+        try forEach("refusedCommits") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try commits(bytes) }
+        }
+    }
+
+    @Test func `two peers speak the highest version that both know`() throws {
+        func hello(_ versions: ClosedRange<UInt64>) -> Hello {
+            Hello(
+                versions: versions, database: .init(low: 1, high: 2),
+                peerKey: Array(repeating: 7, count: 32), site: Site(rawValue: 1),
+                log: .init(low: 3, high: 4), nonce: 5, isServer: false, name: "")
+        }
+        #expect(hello(1...3).version(with: hello(2...9)) == 3)
+        #expect(hello(2...9).version(with: hello(1...3)) == 3)
+        #expect(hello(1...1).version(with: hello(1...4)) == 1)
+        #expect(hello(1...2).version(with: hello(3...4)) == nil)
+        #expect(hello(3...4).version(with: hello(1...2)) == nil)
     }
 
     @Test func `lists have the fingerprints of the vectors`() throws {

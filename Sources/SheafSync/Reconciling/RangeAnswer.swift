@@ -1,6 +1,6 @@
 package import SheafBytes
 
-/// What the sender of documents says of ranges that it was asked for (`format-spec/sync.md`, table 8).
+/// What the sender of documents says of ranges that it was asked for (`format-spec/sync.md`, table 9).
 package struct RangeAnswer: Equatable, Sendable {
     /// A part of a range.
     package struct Child: Equatable, Sendable {

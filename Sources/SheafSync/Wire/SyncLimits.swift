@@ -8,6 +8,8 @@ package enum SyncLimits {
     package static let segmentLength = 16 << 20
     /// How many ranges one answer may tell of.
     package static let answeredRanges = 1 << 16
+    /// How long the name of a collection may be.
+    package static let collectionLength = 1 << 10
     /// How long an id may be.
     package static let idLength = 4 << 10
 }
