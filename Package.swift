@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "DittoNames", targets: ["DittoNames"]),
         .library(name: "SheafDocumentModel", targets: ["SheafDocumentModel"]),
         .library(name: "SheafQueryModel", targets: ["SheafQueryModel"]),
+        .library(name: "SheafSyncModel", targets: ["SheafSyncModel"]),
         .library(name: "SheafTestSupport", targets: ["SheafTestSupport"]),
     ],
     targets: [
@@ -138,9 +139,14 @@ let package = Package(
             name: "SheafQueryTests",
             dependencies: ["SheafQuery", "SheafBytes", "SheafDocument", "SheafTestSupport"],
             swiftSettings: settings),
+        .target(
+            name: "SheafSyncModel", dependencies: ["SheafBytes", "SheafDocument", "SheafSync"],
+            path: "Tests/SheafSyncModel", swiftSettings: settings),
         .testTarget(
             name: "SheafSyncTests",
-            dependencies: ["SheafSync", "SheafBytes", "SheafDocument", "SheafTestSupport"],
+            dependencies: [
+                "SheafSync", "SheafBytes", "SheafDocument", "SheafSyncModel", "SheafTestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "SheafTests",
