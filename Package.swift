@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "DittoNames", targets: ["DittoNames"]),
         .library(name: "SheafDocumentModel", targets: ["SheafDocumentModel"]),
         .library(name: "SheafQueryModel", targets: ["SheafQueryModel"]),
+        .library(name: "SheafSyncModel", targets: ["SheafSyncModel"]),
         .library(name: "SheafTestSupport", targets: ["SheafTestSupport"]),
     ],
     targets: [
@@ -45,6 +46,11 @@ let package = Package(
         // Floor 3: the query language.
         .target(
             name: "SheafQuery", dependencies: ["SheafBytes", "SheafDocument"],
+            swiftSettings: settings),
+
+        // Floor 3: what peers say to each other.
+        .target(
+            name: "SheafSync", dependencies: ["SheafBytes", "SheafDocument"],
             swiftSettings: settings),
 
         // Floor 4: documents in a store.
@@ -132,6 +138,15 @@ let package = Package(
         .testTarget(
             name: "SheafQueryTests",
             dependencies: ["SheafQuery", "SheafBytes", "SheafDocument", "SheafTestSupport"],
+            swiftSettings: settings),
+        .target(
+            name: "SheafSyncModel", dependencies: ["SheafBytes", "SheafDocument", "SheafSync"],
+            path: "Tests/SheafSyncModel", swiftSettings: settings),
+        .testTarget(
+            name: "SheafSyncTests",
+            dependencies: [
+                "SheafSync", "SheafBytes", "SheafDocument", "SheafSyncModel", "SheafTestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "SheafTests",

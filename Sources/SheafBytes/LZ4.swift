@@ -23,15 +23,7 @@ package enum LZ4 {
     package static func decompress(
         _ block: UnsafeRawBufferPointer, rawLength: Int
     ) throws(Malformed) -> [UInt8] {
-        guard rawLength >= 0, rawLength <= maximumRawLength else {
-            throw .tooLong(
-                at: 0, length: UInt64(max(rawLength, 0)), limit: UInt64(maximumRawLength))
-        }
-        // A block expands by less than 255 times: a larger announcement is a lie, refused before
-        // its memory is taken.
-        guard block.count <= Int(Int32.max), rawLength / 255 <= block.count else {
-            throw .compressed(at: 0)
-        }
+        try check(block, rawLength: rawLength)
         var expanded = 0
         let raw = [UInt8](unsafeUninitializedCapacity: max(rawLength, 1)) { target, count in
             expanded = target.withMemoryRebound(to: CChar.self) { target in
@@ -44,5 +36,20 @@ package enum LZ4 {
         }
         guard expanded == rawLength else { throw .compressed(at: 0) }
         return raw
+    }
+
+    /// Refuses lengths that no block can have.
+    static func check(
+        _ block: UnsafeRawBufferPointer, rawLength: Int
+    ) throws(Malformed) {
+        guard rawLength >= 0, rawLength <= maximumRawLength else {
+            throw .tooLong(
+                at: 0, length: UInt64(max(rawLength, 0)), limit: UInt64(maximumRawLength))
+        }
+        // A block expands by less than 255 times: a larger announcement is a lie, refused before
+        // its memory is taken.
+        guard block.count <= Int(Int32.max), rawLength / 255 <= block.count else {
+            throw .compressed(at: 0)
+        }
     }
 }

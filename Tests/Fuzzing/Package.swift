@@ -28,6 +28,10 @@ let package = Package(
             dependencies: [.product(name: "SheafDocumentModel", package: "sheaf")],
             packageAccess: false, swiftSettings: settings),
         .executableTarget(
+            name: "FuzzFrames",
+            dependencies: [.product(name: "SheafSyncModel", package: "sheaf")],
+            packageAccess: false, swiftSettings: settings),
+        .executableTarget(
             name: "FuzzStatements",
             dependencies: [.product(name: "SheafQuery", package: "sheaf")],
             packageAccess: false, swiftSettings: settings),

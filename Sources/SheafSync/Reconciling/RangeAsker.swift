@@ -1,0 +1,104 @@
+/// The side that wants documents: it finds out which of them are others than its own.
+///
+/// A machine: it compares what it is told with its own list, and says what to ask next. Each question is
+/// about all ranges that differ, so that there are as few questions as the tree of ranges is deep.
+package struct RangeAsker: Sendable {
+    /// What was found out.
+    package struct Difference: Equatable, Sendable {
+        /// The ids of documents that the other side has in another version, or that it alone has.
+        package var wanted: [[UInt8]] = []
+        /// The ids of documents that only this side has.
+        package var own: [[UInt8]] = []
+
+        package init() {}
+    }
+
+    package enum Step: Equatable, Sendable {
+        case ask(RangeQuestion)
+        case done(Difference)
+    }
+
+    /// A range that was asked for: bounds, and where it lies in the list.
+    private struct Open {
+        let upper: [UInt8]?
+        let range: Range<Int>
+    }
+
+    private let list: VersionList
+    /// The ranges of the last question, in its order.
+    private var asked: [Open] = []
+    private var isFirst = true
+    private var difference = Difference()
+
+    package init(_ list: VersionList) {
+        self.list = list
+        asked = [Open(upper: nil, range: list.documents.indices)]
+    }
+
+    /// What to ask at first.
+    package var firstQuestion: RangeQuestion { RangeQuestion([]) }
+
+    /// Compares an answer; returns what comes next.
+    package mutating func take(_ answer: RangeAnswer) throws(WireError) -> Step {
+        guard answer.parts.count == asked.count else {
+            throw .outOfOrder("an answer of \(answer.parts.count) for \(asked.count) ranges")
+        }
+        var next: [Open] = []
+        var question: [Int] = []
+        var number = 0
+        for (open, part) in zip(asked, answer.parts) {
+            switch part {
+            case .documents(let documents):
+                guard !isFirst else { throw .outOfOrder("documents before their ranges") }
+                try compare(documents, open)
+            case .children(let children):
+                guard children.count == 1 ? isFirst : !isFirst else {
+                    throw .outOfOrder("a range in \(children.count) parts")
+                }
+                var lower = open.range.lowerBound
+                for child in children {
+                    let upper = child.upper ?? open.upper
+                    if let bound = open.upper, let upper, bound.lexicographicallyPrecedes(upper) {
+                        throw .outOfOrder("a part behind the end of its range")
+                    }
+                    let end = min(list.place(of: upper, from: lower), open.range.upperBound)
+                    let range = lower..<max(lower, end)
+                    lower = range.upperBound
+                    if list.fingerprint(range) != child.fingerprint {
+                        next.append(Open(upper: upper, range: range))
+                        question.append(number)
+                    }
+                    number += 1
+                }
+            }
+        }
+        isFirst = false
+        asked = next
+        return next.isEmpty ? .done(difference) : .ask(RangeQuestion(question))
+    }
+
+    /// Notes what is different in a range that is told document by document.
+    private mutating func compare(
+        _ documents: [DocumentVersion], _ open: Open
+    ) throws(WireError) {
+        if let last = documents.last, let upper = open.upper,
+            !last.id.lexicographicallyPrecedes(upper)
+        {
+            throw .outOfOrder("a document behind the end of its range")
+        }
+        var own = list.documents[open.range]
+        for document in documents {
+            while let first = own.first, first.id.lexicographicallyPrecedes(document.id) {
+                difference.own.append(first.id)
+                own.removeFirst()
+            }
+            if let first = own.first, first.id == document.id {
+                if first.version != document.version { difference.wanted.append(document.id) }
+                own.removeFirst()
+            } else {
+                difference.wanted.append(document.id)
+            }
+        }
+        difference.own += own.map(\.id)
+    }
+}

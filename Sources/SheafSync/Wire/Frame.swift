@@ -1,0 +1,114 @@
+import SheafBytes
+
+/// What a frame is (`format-spec/sync.md`, table 2).
+package enum FrameType: UInt8, Sendable, CaseIterable {
+    case hello = 1
+    case subscribe = 2
+    case segment = 3
+    case acknowledge = 4
+    case credit = 5
+    case ask = 6
+    case answer = 7
+    case want = 8
+    case ping = 9
+    case pong = 10
+    case close = 11
+}
+
+/// A piece of a conversation.
+package struct Frame: Equatable, Sendable {
+    package let type: FrameType
+    package let body: [UInt8]
+
+    package init(_ type: FrameType, _ body: [UInt8]) {
+        self.type = type
+        self.body = body
+    }
+
+    /// Before the type: how long it and the body are, and their checksum.
+    static let headerLength = 8
+
+    /// Frames are numbered in each direction, and the number is in the checksum.
+    static func checksum(_ bytes: UnsafeRawBufferPointer, number: UInt64) -> UInt32 {
+        UInt32(truncatingIfNeeded: XXH3.hash64(bytes, seed: number))
+    }
+}
+
+/// Makes bytes of frames, one after the other.
+package struct FrameWriter: Sendable {
+    private var number: UInt64 = 0
+
+    package init() {}
+
+    package mutating func bytes(of frame: Frame) -> [UInt8] {
+        defer { number &+= 1 }
+        var writer = ByteWriter(capacity: Frame.headerLength + 1 + frame.body.count)
+        writer.write(UInt32(frame.body.count + 1))
+        writer.write(UInt32(0))
+        writer.write(frame.type.rawValue)
+        writer.write(frame.body)
+        let checksum = writer.bytes.span.withUnsafeBytes {
+            Frame.checksum(
+                UnsafeRawBufferPointer(rebasing: $0[Frame.headerLength...]), number: number)
+        }
+        writer.patch(checksum, at: 4)
+        return writer.bytes
+    }
+}
+
+/// Makes frames of bytes, in whatever pieces they come.
+package struct FrameReader: Sendable {
+    /// The longest frame that is read; a frame that says it is longer is refused before it has come.
+    package var limit: Int
+    private var buffer: [UInt8] = []
+    private var start = 0
+    private var number: UInt64 = 0
+
+    package init(limit: Int = SyncLimits.greetingLength) {
+        self.limit = limit
+    }
+
+    /// How many bytes wait for the rest of their frame.
+    package var waitingLength: Int { buffer.count - start }
+
+    /// Takes in what came.
+    package mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        if start == buffer.count {
+            buffer.removeAll(keepingCapacity: true)
+            start = 0
+        } else if start > limit {
+            buffer.removeFirst(start)
+            start = 0
+        }
+        buffer.append(contentsOf: bytes)
+    }
+
+    /// The next frame, if all of it has come.
+    package mutating func next() throws(WireError) -> Frame? {
+        let length = waitingLength
+        guard length >= 4 else { return nil }
+        let (limit, number) = (limit, number)
+        let start = start
+        let frame = try buffer.span.withUnsafeBytes { buffer throws(WireError) -> Frame? in
+            let bytes = UnsafeRawBufferPointer(rebasing: buffer[start...])
+            let announced = Int(bytes.loadUnaligned(as: UInt32.self).littleEndian)
+            guard announced > 0 else { throw .frameEmpty }
+            guard announced <= limit else {
+                throw .frameTooLong(length: UInt64(announced), limit: limit)
+            }
+            guard bytes.count >= Frame.headerLength + announced else { return nil }
+            let rest = UnsafeRawBufferPointer(
+                rebasing: bytes[Frame.headerLength..<Frame.headerLength + announced])
+            let checksum = bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self).littleEndian
+            guard checksum == Frame.checksum(rest, number: number) else {
+                throw .checksum(frame: number)
+            }
+            guard let type = FrameType(rawValue: rest[0]) else { throw .unknownType(rest[0]) }
+            return Frame(type, Array(rest.dropFirst()))
+        }
+        guard let frame else { return nil }
+        self.start += Frame.headerLength + 1 + frame.body.count
+        self.number &+= 1
+        return frame
+    }
+}

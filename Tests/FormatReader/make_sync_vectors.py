@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Writes format-spec/vectors/sync.txt anew; everything in it follows from sync.md.
+
+    make_sync_vectors.py [--check]
+
+With --check nothing is written, and the exit code is 1 if the file would change.
+"""
+import ctypes
+import os
+import struct
+import sys
+
+from make_document_vectors import Output
+from sheaf_bytes import xxh3
+from sheaf_encoder import varint
+
+FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                    "../../format-spec/vectors/sync.txt")
+HEAD = """\
+# What peers say (sync.md, "Vectors"), made from that page with an encoder of its own:
+# Tests/FormatReader/make_sync_vectors.py.
+"""
+
+
+class Hash128(ctypes.Structure):
+    _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
+
+
+XXH128 = ctypes.CDLL("libxxhash.so.0").XXH3_128bits_withSeed
+XXH128.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
+XXH128.restype = Hash128
+
+
+def frame(number, kind, body):
+    rest = bytes([kind]) + body
+    return struct.pack("<II", len(rest), xxh3(rest, number) & 0xFFFFFFFF) + rest
+
+
+def frames(output):
+    said = [(9, b""), (6, bytes([0])), (11, b"farewell"), (10, bytes(range(256)))]
+    output.begin("frames", "four frames, the first of a direction")
+    output.bytes("frames.frames", b"".join(
+        frame(number, kind, body) for number, (kind, body) in enumerate(said)))
+    for number, (kind, body) in enumerate(said, 1):
+        output.lines.append(f"frames.type{number} = {kind}")
+        output.bytes(f"frames.body{number}", body)
+    wrong = [
+        ("empty", "a frame without a type", struct.pack("<II", 0, 0)),
+        ("long", "a frame that is longer than it may be", struct.pack("<I", 4_097)),
+        ("checksum", "a changed byte", frame(0, 9, b"abc")[:-1] + b"d"),
+        ("number", "the second frame in the place of the first", frame(1, 9, b"")),
+        ("type", "a type that there is not", frame(0, 12, b"")),
+    ]
+    for name, comment, data in wrong:
+        output.begin(f"frame-{name}", comment)
+        output.bytes(f"frame-{name}.refused", data)
+
+
+def segments(output):
+    # Literals alone; then twelve bytes of the segment before, and twelve literals.
+    first, last = b"{\"color\":\"blue\"}", b"and so it is"
+    blocks = [bytes([0xF0, len(first) - 15]) + first,
+              bytes([0x08]) + struct.pack("<H", len(first)) + bytes([len(last) << 4]) + last]
+    raws = [first, first[:12] + last]
+    output.begin("segments", "a segment that repeats what the one before it says")
+    made = b""
+    for raw, block in zip(raws, blocks):
+        segment = varint(len(raw)) + block
+        made += varint(len(segment)) + segment
+    output.bytes("segments.segments", made)
+    for number, raw in enumerate(raws, 1):
+        output.text(f"segments.raw{number}", raw)
+
+
+def text(data):
+    return varint(len(data)) + data
+
+
+def hello(versions=(1, 1), site=0x0102030405060708, flags=1, name="Anna’s phone".encode()):
+    return (varint(versions[0]) + varint(versions[1]) + bytes(range(16)) + bytes(range(32))
+            + struct.pack("<Q", site) + bytes(range(100, 116)) + struct.pack("<Q", 7)
+            + bytes([flags]) + text(name))
+
+
+def greetings(output):
+    output.begin("hello", "what a peer says first")
+    output.bytes("hello.hello", hello())
+    output.lines += ["hello.lowest = 1", "hello.highest = 1", "hello.server = 1"]
+    output.lines.append(f"hello.site = {0x0102030405060708}")
+    output.bytes("hello.key", bytes(range(32)))
+    output.text("hello.name", "Anna’s phone".encode())
+    wrong = [
+        ("versions", "versions that are not in their order", hello(versions=(2, 1))),
+        ("version", "the version 0", hello(versions=(0, 1))),
+        ("site", "no site", hello(site=0)),
+        ("flags", "flags that there are not", hello(flags=2)),
+        ("name", "a name that is no text", hello(name=b"\xff")),
+        ("long", "a name that is too long", hello(name=b"a" * 257)),
+        ("more", "something behind the name", hello() + b"\0"),
+        ("end", "a name that is cut off", hello()[:-1]),
+    ]
+    for name, comment, data in wrong:
+        output.begin(f"hello-{name}", comment)
+        output.bytes(f"hello-{name}.refusedHello", data)
+    output.begin("close", "the end of a connection")
+    output.bytes("close.close", bytes([3]) + text(b"another database"))
+    output.lines.append("close.code = 3")
+    output.text("close.text", b"another database")
+    for name, comment, data in [("code", "a code that there is not", bytes([9]) + text(b"")),
+                                ("more", "something behind the text", bytes([0, 0, 0]))]:
+        output.begin(f"close-{name}", comment)
+        output.bytes(f"close-{name}.refusedClose", data)
+
+
+def commits(output):
+    first = (bytes([2]) + varint(300) + struct.pack("<QQ", 5, 6 << 16) + varint(2)
+             + bytes([2]) + text(b"cars") + text(b"\x40a\0") + text(b"a state")
+             + bytes([5]) + text(b"\x40b\0") + text(b"a delta"))
+    second = bytes([1]) + varint(301) + varint(0)
+    output.begin("commits", "a commit with two documents, and a part of one without any")
+    output.bytes("commits.commits", first + second)
+    wrong = [
+        ("flags", "flags that there are not", bytes([4]) + varint(1) + varint(0)),
+        ("kind", "a document of another kind",
+         bytes([0]) + varint(1) + varint(1) + bytes([6]) + text(b"c") + text(b"a") + text(b"")),
+        ("collection", "a first document without its collection",
+         bytes([0]) + varint(1) + varint(1) + bytes([3]) + text(b"a") + text(b"")),
+        ("id", "an id without bytes",
+         bytes([0]) + varint(1) + varint(1) + bytes([2]) + text(b"c") + text(b"") + text(b"")),
+        ("count", "more documents than there are bytes", bytes([0]) + varint(1) + varint(2**63)),
+    ]
+    for name, comment, data in wrong:
+        output.begin(f"commits-{name}", comment)
+        output.bytes(f"commits-{name}.refusedCommits", data)
+
+
+def fingerprint(documents):
+    total = 0
+    for identity, version in documents:
+        value = XXH128(identity, len(identity), version)
+        total = (total + value.low + (value.high << 64)) % 2**128
+    return xxh3(total.to_bytes(16, "little"), len(documents))
+
+
+def listed(last, data):
+    shared = len(os.path.commonprefix([last, data]))
+    return varint(shared) + varint(len(data) - shared) + data[shared:]
+
+
+def answer(parts):
+    made = varint(len(parts))
+    for kind, entries in parts:
+        made += varint(len(entries) << 1 | (kind == "documents"))
+        last = b""
+        for identity, number in entries:
+            if identity is not None:
+                made += listed(last, identity)
+                last = identity
+            made += struct.pack("<Q", number)
+    return made
+
+
+def lists(output):
+    short = [(b"\x40a\0", 7), (b"\x40ab\0", 2**64 - 1), (b"\x40b\0", 0)]
+    for name, documents in [("none", []), ("one", short[:1]), ("three", short)]:
+        output.begin(f"list-{name}", "the sum of a list")
+        output.bytes(f"list-{name}.list", b"".join(
+            varint(len(identity)) + identity + struct.pack("<Q", version)
+            for identity, version in documents))
+        output.lines.append(f"list-{name}.fingerprint = {fingerprint(documents)}")
+    output.begin("first", "the first question, and its answer")
+    output.bytes("first.question", varint(0))
+    output.bytes("first.answer", answer([("children", [(None, fingerprint(short))])]))
+    output.begin("later", "a question for the children 1, 2 and 300, and an answer")
+    output.bytes("later.question", varint(3) + varint(1) + varint(0) + varint(297))
+    output.bytes("later.answer", answer([
+        ("children", [(b"\x40ab", 1), (b"\x40b", 2), (None, 3)]), ("documents", short),
+        ("documents", [])]))
+    wrong = [
+        ("beyond", "Question", "a child beyond all", varint(1) + varint(65_536)),
+        ("more", "Question", "something behind", varint(0) + b"\0"),
+        ("count", "Answer", "more parts than there may be", varint(65_537)),
+        ("counts", "Answer", "more in all than there may be",
+         varint(1) + varint(65_536 << 1 | 1)),
+        ("parts", "Answer", "a range in no parts", varint(1) + varint(0)),
+        ("order", "Answer", "documents that are not in their order",
+         answer([("documents", [(b"b", 1), (b"a", 1)])])),
+        ("twice", "Answer", "a document twice", answer([("documents", [(b"b", 1), (b"b", 1)])])),
+        ("empty", "Answer", "an id without bytes", answer([("documents", [(b"", 1)])])),
+        ("shared", "Answer", "an id that shares more than there was",
+         varint(1) + varint(3) + b"\1\1a" + bytes(8)),
+        ("long", "Answer", "an id that is too long",
+         answer([("documents", [(b"a" * 4_097, 1)])])),
+        ("end", "Answer", "a version that is cut off",
+         answer([("documents", [(b"a", 1)])])[:-1]),
+    ]
+    for name, what, comment, data in wrong:
+        output.begin(f"{what.lower()}-{name}", comment)
+        output.bytes(f"{what.lower()}-{name}.refused{what}", data)
+
+
+def main(is_check):
+    output = Output()
+    output.lines[:] = [HEAD.rstrip()]
+    frames(output)
+    greetings(output)
+    segments(output)
+    commits(output)
+    lists(output)
+    if is_check:
+        with open(FILE, encoding="ascii") as file:
+            return 0 if file.read() == output.finish() else 1
+    with open(FILE, "w", encoding="ascii") as file:
+        file.write(output.finish())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:] == ["--check"]))

@@ -1,0 +1,110 @@
+import SheafBytes
+import SheafDocument
+import SheafSync
+
+/// Reads bytes that nobody vouches for as what a peer says, and checks that what was read says the same
+/// when it is written.
+package enum SyncProbe {
+    /// Reads an input; returns what is wrong with the code that reads it, if something is.
+    ///
+    /// The first byte says what the rest is: bytes of a connection, or the body of a frame of that type.
+    package static func read(_ input: UnsafeRawBufferPointer) -> String? {
+        guard let first = input.first else { return nil }
+        let rest = UnsafeRawBufferPointer(rebasing: input.dropFirst())
+        do {
+            switch FrameType(rawValue: first) {
+            case nil: return try readFrames(rest, pieces: Int(first))
+            case .hello: return try readHello(rest)
+            case .close: return try readFarewell(rest)
+            case .segment: return try readSegments(rest)
+            case .ask: return try readQuestion(rest)
+            case .answer: return try readAnswers(rest)
+            case .subscribe, .acknowledge, .credit, .want, .ping, .pong:
+                return try readCommits(rest)
+            }
+        } catch let error as Malformed {
+            return error.description.isEmpty ? "an error says nothing" : nil
+        } catch let error as WireError {
+            return error.description.isEmpty ? "an error says nothing" : nil
+        } catch {
+            return "an error that nobody knows: \(error)"
+        }
+    }
+
+    private static func readFrames(_ bytes: UnsafeRawBufferPointer, pieces: Int) throws -> String? {
+        var reader = FrameReader(limit: 1_024)
+        var writer = FrameWriter()
+        var (start, written): (Int, [UInt8]) = (0, [])
+        while start < bytes.count {
+            let end = min(start + max(pieces - 11, 1), bytes.count)
+            reader.append(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+            start = end
+            while let frame = try reader.next() { written += writer.bytes(of: frame) }
+            if reader.waitingLength > 1_024 + 8 { return "more than a frame waits" }
+        }
+        return bytes.starts(with: written) ? nil : "frames are written as others than were read"
+    }
+
+    private static func readHello(_ bytes: UnsafeRawBufferPointer) throws -> String? {
+        let said = try Hello(decoding: bytes)
+        return bytes.elementsEqual(said.bytes) ? nil : "a hello is written as another"
+    }
+
+    private static func readFarewell(_ bytes: UnsafeRawBufferPointer) throws -> String? {
+        let said = try Farewell(decoding: bytes)
+        return bytes.elementsEqual(said.bytes) ? nil : "a farewell is written as another"
+    }
+
+    /// The raw bytes of several segments, each behind its length: what is expanded can be read as commits.
+    private static func readSegments(_ bytes: UnsafeRawBufferPointer) throws -> String? {
+        var reader = ByteReader(bytes)
+        var (segments, writer, again) = (SegmentReader(), SegmentWriter(), SegmentReader())
+        var room = 1 << 20
+        while reader.remaining > 0 {
+            let raw = try segments.raw(of: try reader.readLengthPrefixed(limit: 1 << 16))
+            let written = writer.bytes(of: raw)
+            let expanded = try written.withUnsafeBytes { try again.raw(of: $0) }
+            if expanded != raw { return "a segment says something else when it is sent on" }
+            room -= raw.count
+            if room < 0 { return nil }
+            _ = try raw.withUnsafeBytes { try ShippedCommit.all(in: $0) }
+        }
+        return nil
+    }
+
+    private static func readCommits(_ bytes: UnsafeRawBufferPointer) throws -> String? {
+        let commits = try ShippedCommit.all(in: bytes)
+        var writer = ByteWriter()
+        for commit in commits { commit.write(into: &writer) }
+        let again = try writer.bytes.withUnsafeBytes { try ShippedCommit.all(in: $0) }
+        return again == commits ? nil : "commits are written as others"
+    }
+
+    private static func readQuestion(_ bytes: UnsafeRawBufferPointer) throws -> String? {
+        let question = try RangeQuestion(decoding: bytes)
+        guard bytes.elementsEqual(question.bytes) else { return "a question is written as another" }
+        var teller = RangeTeller(list)
+        _ = try teller.answer(RangeQuestion([]))
+        _ = try teller.answer(RangeQuestion([0]))
+        _ = try teller.answer(question)
+        return nil
+    }
+
+    /// Several answers, each behind its length, to one who asks.
+    private static func readAnswers(_ bytes: UnsafeRawBufferPointer) throws -> String? {
+        var reader = ByteReader(bytes)
+        var asker = RangeAsker(list)
+        while reader.remaining > 0 {
+            let answer = try RangeAnswer(decoding: try reader.readLengthPrefixed(limit: 1 << 16))
+            let again = try answer.bytes.withUnsafeBytes { try RangeAnswer(decoding: $0) }
+            if again != answer { return "an answer is written as another" }
+            guard case .done(let difference) = try asker.take(answer) else { continue }
+            let own = Set(list.documents.map(\.id))
+            return difference.own.allSatisfy(own.contains) ? nil : "a document came from nowhere"
+        }
+        return nil
+    }
+
+    private static let list = VersionList(
+        sorted: (0..<100).map { DocumentVersion(id: [0x40, UInt8($0 + 100)], version: UInt64($0)) })
+}

@@ -1,0 +1,98 @@
+import SheafSync
+import SheafTestSupport
+import Testing
+
+struct FrameTests {
+    private func frames(_ random: inout SeededRandom) -> [Frame] {
+        (0..<random.below(20)).map { _ in
+            let type = FrameType.allCases[random.below(FrameType.allCases.count)]
+            return Frame(type, (0..<random.below(300)).map { _ in UInt8(random.below(256)) })
+        }
+    }
+
+    private func bytes(of frames: [Frame]) -> [UInt8] {
+        var writer = FrameWriter()
+        return frames.flatMap { writer.bytes(of: $0) }
+    }
+
+    /// Reads bytes that come in pieces of any length.
+    private func read(
+        _ bytes: [UInt8], limit: Int = SyncLimits.greetingLength, _ random: inout SeededRandom
+    ) throws -> [Frame] {
+        var reader = FrameReader(limit: limit)
+        var (frames, start): ([Frame], Int) = ([], 0)
+        while start < bytes.count {
+            let end = min(start + 1 + random.below(64), bytes.count)
+            bytes[start..<end].withUnsafeBytes { reader.append($0) }
+            start = end
+            while let frame = try reader.next() { frames.append(frame) }
+            // Whatever it says, nobody waits for more than one frame.
+            #expect(reader.waitingLength <= limit + 8)
+        }
+        return frames
+    }
+
+    @Test func `frames are read as they were written, in whatever pieces they come`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("frames, seed \(seed)")
+        var random = SeededRandom(seed: seed, "frames")
+        for _ in 0..<300 {
+            let frames = frames(&random)
+            #expect(try read(bytes(of: frames), &random) == frames)
+        }
+    }
+
+    @Test func `whatever is changed, lost, repeated or put elsewhere is noticed`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("damaged frames, seed \(seed)")
+        var random = SeededRandom(seed: seed, "damaged frames")
+        for _ in 0..<600 {
+            var writer = FrameWriter()
+            var pieces = (frames(&random) + [Frame(.ping, [1, 2, 3])]).map { writer.bytes(of: $0) }
+            let sound = pieces.flatMap { $0 }
+            let place = random.below(pieces.count)
+            switch random.below(4) {
+            case 0: pieces[place][random.below(pieces[place].count)] ^= UInt8(1 << random.below(8))
+            case 1 where place < pieces.count - 1: pieces.remove(at: place)
+            case 2: pieces.insert(pieces[place], at: place)
+            case 3 where place > 0: pieces.swapAt(place, place - 1)
+            default: continue
+            }
+            let bytes = pieces.flatMap { $0 }
+            guard bytes != sound else { continue }
+            let read = try? read(bytes + Array(repeating: 0, count: 5_000), &random)
+            #expect(read == nil)
+        }
+    }
+
+    @Test func `a frame that says it is too long is refused at once`() {
+        var reader = FrameReader(limit: 100)
+        let bytes: [UInt8] = [101, 0, 0, 0]
+        bytes.withUnsafeBytes { reader.append($0) }
+        #expect(throws: WireError.frameTooLong(length: 101, limit: 100)) { try reader.next() }
+    }
+
+    @Test func `segments are expanded in their order, and repeat what was said`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("segments, seed \(seed)")
+        var random = SeededRandom(seed: seed, "segments")
+        var (writer, reader) = (SegmentWriter(), SegmentReader())
+        var (raws, sent) = (0, 0)
+        for number in 0..<400 {
+            let length = random.chance(1, in: 20) ? random.below(200_000) : random.below(400)
+            let text = "{\"_id\":\"car-\(number)\",\"make\":\"make \(random.below(9))\"}"
+            let raw = Array(String(repeating: text, count: length / text.utf8.count + 1).utf8)
+            let bytes = writer.bytes(of: raw)
+            (raws, sent) = (raws + raw.count, sent + bytes.count)
+            #expect(try bytes.withUnsafeBytes { try reader.raw(of: $0) } == raw)
+        }
+        // Each text alone is hardly shorter when it is compressed.
+        #expect(sent < raws / 20)
+    }
+
+    @Test func `a segment that says it is larger than any may be takes no memory`() {
+        var reader = SegmentReader()
+        let bytes: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 1, 2, 3]
+        #expect(throws: (any Error).self) { try bytes.withUnsafeBytes { try reader.raw(of: $0) } }
+    }
+}

@@ -1,0 +1,118 @@
+import SheafSync
+import SheafTestSupport
+import Testing
+
+struct ReconciliationTests {
+    /// Two lists that are the same but for some documents, and what is different.
+    private struct Pair {
+        var own: [DocumentVersion] = []
+        var other: [DocumentVersion] = []
+        var difference = RangeAsker.Difference()
+        /// What the documents that differ take when they are sent.
+        var changed = 0
+    }
+
+    private func id(_ number: Int) -> [UInt8] {
+        [0x40] + Array("car-\(number &* 7_919 % 1_000_003)".utf8) + [0]
+    }
+
+    /// `share` of a thousand documents are different.
+    private func pair(_ count: Int, differing share: Int, _ random: inout SeededRandom) -> Pair {
+        var pair = Pair()
+        let ids = Set((0..<count).map { id($0) }).sorted { $0.lexicographicallyPrecedes($1) }
+        for id in ids {
+            let document = DocumentVersion(id: id, version: random.next())
+            guard random.below(1_000) < share else {
+                pair.own.append(document)
+                pair.other.append(document)
+                continue
+            }
+            pair.changed += 1
+            switch random.below(3) {
+            case 0:
+                pair.own.append(document)
+                pair.other.append(DocumentVersion(id: id, version: random.next()))
+                pair.difference.wanted.append(id)
+            case 1:
+                pair.own.append(document)
+                pair.difference.own.append(id)
+            default:
+                pair.other.append(document)
+                pair.difference.wanted.append(id)
+            }
+        }
+        return pair
+    }
+
+    /// Reconciles through bytes; returns what was found, how many bytes went and how many questions.
+    private func reconcile(
+        _ pair: Pair
+    ) throws -> (difference: RangeAsker.Difference, bytes: Int, questions: Int) {
+        var teller = RangeTeller(VersionList(sorted: pair.other))
+        var asker = RangeAsker(VersionList(sorted: pair.own))
+        var (question, bytes, questions) = (asker.firstQuestion, 0, 0)
+        while true {
+            let asked = question.bytes
+            let answer = try teller.answer(
+                asked.span.withUnsafeBytes { bytes throws in try RangeQuestion(decoding: bytes) })
+            let told = answer.bytes
+            bytes += asked.count + told.count
+            questions += 1
+            let read = try told.span.withUnsafeBytes { bytes throws in
+                try RangeAnswer(decoding: bytes)
+            }
+            #expect(read == answer)
+            switch try asker.take(read) {
+            case .ask(let next): question = next
+            case .done(let difference): return (difference, bytes, questions)
+            }
+        }
+    }
+
+    @Test func `all that differs is found, and nothing else`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("reconciliation, seed \(seed)")
+        var random = SeededRandom(seed: seed, "reconciliation")
+        for count in [0, 1, 2, 6, 7, 13, 48, 49, 300, 3_000] {
+            for share in [0, 1, 30, 500, 1_000] {
+                for _ in 0..<4 {
+                    let pair = pair(count, differing: share, &random)
+                    var found = try reconcile(pair).difference
+                    // A leaf says what is different in it in the order of its documents.
+                    found.wanted.sort { $0.lexicographicallyPrecedes($1) }
+                    found.own.sort { $0.lexicographicallyPrecedes($1) }
+                    #expect(found == pair.difference)
+                }
+            }
+        }
+    }
+
+    @Test func `what is the same costs one question, and what differs little more than itself`()
+        throws
+    {
+        var random = SeededRandom(seed: 20_261, "costs")
+        let same = try reconcile(pair(100_000, differing: 0, &random))
+        #expect(same.questions == 1)
+        #expect(same.bytes < 64)
+        let pair = pair(100_000, differing: 10, &random)
+        let found = try reconcile(pair)
+        #expect(found.questions < 8)
+        // Documents of 250 bytes: what it takes to find them is not more than they are.
+        #expect(found.bytes < pair.changed * 250 * 2)
+        print("\(pair.changed) documents of 100,000 were found with \(found.bytes) bytes")
+    }
+
+    @Test func `lists that have nothing in common are found to be so`() throws {
+        var random = SeededRandom(seed: 1, "apart")
+        var pair = Pair()
+        pair.own = (0..<500).map {
+            DocumentVersion(id: [1] + [UInt8($0 / 256), UInt8($0 % 256)], version: random.next())
+        }
+        pair.other = (0..<500).map {
+            DocumentVersion(id: [2] + [UInt8($0 / 256), UInt8($0 % 256)], version: random.next())
+        }
+        let found = try reconcile(pair).difference
+        #expect(found.own == pair.own.map(\.id))
+        #expect(found.wanted == pair.other.map(\.id))
+    }
+}

@@ -1,0 +1,205 @@
+import SheafBytes
+import SheafDocument
+import SheafSync
+import SheafSyncModel
+import SheafTestSupport
+import Testing
+
+/// The vectors of `format-spec/sync.md`, which an encoder in another language has made.
+struct SyncVectorTests {
+    private let vectors: FormatVectors
+
+    init() throws {
+        vectors = try FormatVectors("sync.txt")
+    }
+
+    /// The bytes called `case.name`, for each case that has them.
+    private func forEach(_ name: String, _ body: (_ case: String, [UInt8]) throws -> Void) throws {
+        var count = 0
+        for known in vectors.cases where vectors.has("\(known).\(name)") {
+            try body(known, vectors.bytes("\(known).\(name)"))
+            count += 1
+        }
+        #expect(count > 0, "there is no \(name)")
+    }
+
+    private func frames(_ bytes: [UInt8]) throws -> [Frame] {
+        var reader = FrameReader()
+        bytes.withUnsafeBytes { reader.append($0) }
+        var frames: [Frame] = []
+        while let frame = try reader.next() { frames.append(frame) }
+        return frames
+    }
+
+    @Test func `frames are those of the vectors, and others are refused`() throws {
+        try forEach("frames") { name, bytes in
+            let frames = try frames(bytes)
+            var writer = FrameWriter()
+            #expect(frames.flatMap { writer.bytes(of: $0) } == bytes)
+            for (index, frame) in frames.enumerated() {
+                let type = try vectors.number("\(name).type\(index + 1)")
+                #expect(UInt64(frame.type.rawValue) == type)
+                let body = try vectors.bytes("\(name).body\(index + 1)")
+                #expect(frame.body == body)
+            }
+            #expect(!vectors.has("\(name).type\(frames.count + 1)"))
+        }
+        try forEach("refused") { name, bytes in
+            #expect(throws: WireError.self, "\(name)") { try frames(bytes) }
+        }
+    }
+
+    @Test func `segments are expanded with what was said before`() throws {
+        try forEach("segments") { name, bytes in
+            var segments = SegmentReader()
+            var number = 0
+            try bytes.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                while reader.remaining > 0 {
+                    number += 1
+                    let segment = try reader.readLengthPrefixed(limit: 1_024)
+                    let raw = try segments.raw(of: segment)
+                    let expected = try vectors.bytes("\(name).raw\(number)")
+                    #expect(raw == expected)
+                }
+            }
+            #expect(!vectors.has("\(name).raw\(number + 1)"))
+        }
+    }
+
+    @Test func `greetings and farewells are those of the vectors, and others are refused`() throws {
+        func hello(_ bytes: [UInt8]) throws -> Hello {
+            try bytes.withUnsafeBytes { try Hello(decoding: $0) }
+        }
+        func farewell(_ bytes: [UInt8]) throws -> Farewell {
+            try bytes.withUnsafeBytes { try Farewell(decoding: $0) }
+        }
+        let bytes = try vectors.bytes("hello.hello")
+        let said = try hello(bytes)
+        #expect(said.bytes == bytes)
+        #expect(said.versions.lowerBound == (try vectors.number("hello.lowest")))
+        #expect(said.versions.upperBound == (try vectors.number("hello.highest")))
+        #expect(said.isServer == (try vectors.number("hello.server") == 1))
+        #expect(said.site.rawValue == (try vectors.number("hello.site")))
+        #expect(said.peerKey == (try vectors.bytes("hello.key")))
+        #expect(said.name == (try vectors.text("hello.name")))
+        let end = try farewell(vectors.bytes("close.close"))
+        #expect(end.bytes == (try vectors.bytes("close.close")))
+        #expect(UInt64(end.code.rawValue) == (try vectors.number("close.code")))
+        #expect(end.text == (try vectors.text("close.text")))
+        try forEach("refusedHello") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try hello(bytes) }
+        }
+        try forEach("refusedClose") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try farewell(bytes) }
+        }
+    }
+
+    @Test func `commits on their way are those of the vectors, and others are refused`() throws {
+        func commits(_ bytes: [UInt8]) throws -> [ShippedCommit] {
+            try bytes.withUnsafeBytes { try ShippedCommit.all(in: $0) }
+        }
+        let expected = [
+            ShippedCommit(
+                commit: 300,
+                stamp: Stamp(HybridTime(rawValue: 6 << 16), Site(rawValue: 5)),
+                [
+                    ShippedDocument(
+                        collection: "cars", id: [0x40, 0x61, 0], .state, Array("a state".utf8)),
+                    ShippedDocument(
+                        collection: "cars", id: [0x40, 0x62, 0], .delta, Array("a delta".utf8)),
+                ]),
+            ShippedCommit(commit: 301, stamp: nil, [], isContinued: true),
+        ]
+        let bytes = try vectors.bytes("commits.commits")
+        #expect(try commits(bytes) == expected)
+        var writer = ByteWriter()
+        for commit in expected { commit.write(into: &writer) }
+        #expect(writer.bytes == bytes)
+        try forEach("refusedCommits") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try commits(bytes) }
+        }
+    }
+
+    @Test func `two peers speak the highest version that both know`() throws {
+        func hello(_ versions: ClosedRange<UInt64>) -> Hello {
+            Hello(
+                versions: versions, database: .init(low: 1, high: 2),
+                peerKey: Array(repeating: 7, count: 32), site: Site(rawValue: 1),
+                log: .init(low: 3, high: 4), nonce: 5, isServer: false, name: "")
+        }
+        #expect(hello(1...3).version(with: hello(2...9)) == 3)
+        #expect(hello(2...9).version(with: hello(1...3)) == 3)
+        #expect(hello(1...1).version(with: hello(1...4)) == 1)
+        #expect(hello(1...2).version(with: hello(3...4)) == nil)
+        #expect(hello(3...4).version(with: hello(1...2)) == nil)
+    }
+
+    @Test func `lists have the fingerprints of the vectors`() throws {
+        try forEach("list") { name, bytes in
+            var documents: [DocumentVersion] = []
+            try bytes.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                while reader.remaining > 0 {
+                    let id = Array(try reader.readLengthPrefixed(limit: 1_024))
+                    documents.append(DocumentVersion(id: id, version: try reader.readUInt64()))
+                }
+            }
+            var teller = RangeTeller(VersionList(sorted: documents))
+            guard case .children(let children) = try teller.answer(RangeQuestion([])).parts.first
+            else {
+                Issue.record("the first answer has no child")
+                return
+            }
+            #expect(children.count == 1)
+            #expect(children[0].upper == nil)
+            let expected = try vectors.number("\(name).fingerprint")
+            #expect(children[0].fingerprint == expected)
+        }
+    }
+
+    @Test func `questions and answers are those of the vectors, and others are refused`() throws {
+        func question(_ bytes: [UInt8]) throws -> RangeQuestion {
+            try bytes.withUnsafeBytes { try RangeQuestion(decoding: $0) }
+        }
+        func answer(_ bytes: [UInt8]) throws -> RangeAnswer {
+            try bytes.withUnsafeBytes { try RangeAnswer(decoding: $0) }
+        }
+        try forEach("question") { _, bytes in
+            let written = try question(bytes).bytes
+            #expect(written == bytes)
+        }
+        try forEach("answer") { _, bytes in
+            let written = try answer(bytes).bytes
+            #expect(written == bytes)
+        }
+        #expect(try question(vectors.bytes("later.question")).ranges == [1, 2, 300])
+        try forEach("refusedQuestion") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try question(bytes) }
+        }
+        try forEach("refusedAnswer") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try answer(bytes) }
+        }
+    }
+
+    @Test func `no bytes make those who read them do more than refuse`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("what peers say, seed \(seed)")
+        var random = SeededRandom(seed: seed, "what peers say")
+        for name in vectors.names {
+            // Numbers are no bytes.
+            guard let base = try? vectors.bytes(name) else { continue }
+            for type in UInt8(1)...13 {
+                for _ in 0..<20 {
+                    var bytes = [type] + base
+                    for _ in 0..<random.below(4) {
+                        bytes[random.below(bytes.count)] = UInt8(random.below(256))
+                    }
+                    if random.chance(1, in: 4) { bytes.removeLast(random.below(bytes.count)) }
+                    let breach = bytes.withUnsafeBytes { SyncProbe.read($0) }
+                    #expect(breach == nil, "\(name), type \(type)")
+                }
+            }
+        }
+    }
+}
