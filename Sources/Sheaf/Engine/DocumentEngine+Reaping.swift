@@ -13,6 +13,14 @@ struct ReapingReport: Equatable, Sendable {
 }
 
 extension DocumentEngine {
+    /// Whether anything is left of documents that were deleted, as far as that is durable.
+    var hasTombstones: Bool {
+        let snapshot = snapshot()
+        return snapshot.directory.collections.indices.contains {
+            snapshot.log.tree.count(in: TombstoneLink.range(of: UInt16($0))) > 0
+        }
+    }
+
     /// Takes tombstones away of documents that were deleted before a time, at most so many in one
     /// commit.
     ///

@@ -10,6 +10,7 @@ package struct CrewRoster: Sendable {
         /// `help` tells later whether it was stuck.
         case call(Observer, help: UInt64)
         /// To wait for another version of the roster, until a time if there is one.
+        ///
         /// If it is `watching`, it sees to it that somebody who is stuck gets help.
         case wait(version: UInt64, until: UInt64?, isWatching: Bool)
         /// One that ends because the crew is stopped says so by `noteEnd`.
@@ -200,7 +201,7 @@ package struct CrewRoster: Sendable {
         switch duty {
         case .wait: false
         case .end: true
-        case .look, .call: idle > watchers && (canLook || hasList && watchers == 0)
+        case .look, .call: idle > 0 && (canLook || hasList && watchers == 0)
         }
     }
 }

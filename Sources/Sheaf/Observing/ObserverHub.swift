@@ -63,7 +63,9 @@ final class ObserverHub: Sendable {
         // Before anybody looks, so that no commit is published between the two without a word.
         try documents.store.onPublishing { [weak self] in self?.ring() }
         let isIn: Bool
-        do throws(ThreadRefused) { isIn = try crew.add(arrival, { self.look($0) }) } catch {
+        // A thread that is stuck in a callback must not keep a store that was dropped, and its lock.
+        let look: ObserverCrew.Look = { [weak self] in self?.look($0) ?? ([], nil) }
+        do throws(ThreadRefused) { isIn = try crew.add(arrival, look) } catch {
             observer.cancel()
             throw StoreError(
                 .failed, "the system has no room for a thread (error \(error.code))",

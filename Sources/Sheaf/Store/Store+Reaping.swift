@@ -26,7 +26,9 @@ extension Store {
         let parameters = queries.parameters.values
         guard parameters.reapsTombstones,
             reaping.isDue(
-                at: queries.options.clock.wallMilliseconds(), days: parameters.reapingDays)
+                at: queries.options.clock.wallMilliseconds(), days: parameters.reapingDays),
+            // Mostly there are none, and a task would keep a store that is dropped just then.
+            queries.documents.hasTombstones
         else { return }
         Task { [weak self] in
             do {

@@ -133,7 +133,7 @@ struct CrewRosterTests {
     @Test func `whatever is published is looked at, and whoever is concerned is called`() {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("crew, seed \(seed)")
-        for life in 0..<200 {
+        for life in 0..<1_000 {
             var random = SeededRandom(seed: seed &+ UInt64(life), "crew")
             run(&random)
         }
