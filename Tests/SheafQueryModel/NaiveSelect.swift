@@ -4,7 +4,7 @@ package import SheafQuery
 /// All rows of a SELECT in order, before LIMIT and OFFSET take some of them.
 package struct NaiveRows {
     package struct Row {
-        package let object: Object
+        package internal(set) var object: Object
         /// What it is sorted by; rows with equal keys may come in any order.
         package let keys: [Value?]
         /// The id of the document of the first source, for statements that change it.
@@ -167,16 +167,21 @@ package struct NaiveSelect {
             // Where any few rows will do, each is shown as it came first.
             let isAnyOrder = Set(result.rows.map(\.keys)).count <= 1
             if result.limit != nil, isAnyOrder { result.isLoose = true }
-            var distinct: [Object: NaiveRows.Row] = [:]
+            // One form of those that are equal, where the first of them stands.
+            var places: [Object: Int] = [:]
+            var distinct: [NaiveRows.Row] = []
+            sort(&result)
             for row in result.rows {
-                if let other = distinct[row.object],
-                    !NaiveForm.precedes(.object(row.object), .object(other.object))
-                {
+                guard let place = places[row.object] else {
+                    places[row.object] = distinct.count
+                    distinct.append(row)
                     continue
                 }
-                distinct[row.object] = row
+                if NaiveForm.precedes(.object(row.object), .object(distinct[place].object)) {
+                    distinct[place].object = row.object
+                }
             }
-            result.rows = Array(distinct.values)
+            result.rows = distinct
         }
         sort(&result)
         return result
@@ -274,6 +279,7 @@ package struct NaiveSelect {
             return 0
         }
         if !terms.isEmpty { result.rows.sort { order($0, $1) < 0 } }
+        result.runs = []
         var start = 0
         for index in result.rows.indices
         where index + 1 == result.rows.count

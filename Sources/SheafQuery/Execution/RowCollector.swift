@@ -15,7 +15,7 @@ final class RowCollector {
     @exclusivity(unchecked) var items: [ResultItem] = []
     /// Who is shown the rows that would be given out.
     @exclusivity(unchecked) var visitor: ((Frame) throws(QueryError) -> Void)?
-    @exclusivity(unchecked) private var distinct = DistinctRows()
+    @exclusivity(unchecked) private var distinct: DistinctRows
     /// How many rows of OFFSET were passed over.
     @exclusivity(unchecked) var skipped = 0
     @exclusivity(unchecked) private var shown = 0
@@ -40,10 +40,12 @@ final class RowCollector {
         givesDocuments =
             isLazy && plan.condition == nil && plan.grouping == nil && plan.isOrdered
         if let grouping = plan.grouping { grouper = Grouper(grouping) }
+        let isDescending = plan.order.map(\.isDescending)
+        // Rows that come one by one have no keys.
+        distinct = DistinctRows(plan.isOrdered ? [] : isDescending)
         guard !plan.isOrdered else { return }
         // Rows that are equal are dropped first, so nobody knows how many have to be sorted.
-        sorter = Sorter(
-            plan.order.map(\.isDescending), limit: plan.isDistinct ? nil : plan.wantedCount)
+        sorter = Sorter(isDescending, limit: plan.isDistinct ? nil : plan.wantedCount)
     }
 
     /// The rows of the result, after all were taken in.

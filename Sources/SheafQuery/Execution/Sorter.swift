@@ -75,11 +75,17 @@ struct Sorter<Row> {
         _ left: [Value?], _ leftNumber: Int, _ right: [Value?], _ rightNumber: Int,
         _ isDescending: [Bool]
     ) -> Bool {
+        let order = compare(left, right, isDescending)
+        return order != 0 ? order < 0 : leftNumber < rightNumber
+    }
+
+    /// Which of two rows comes first by their keys: below 0 the left one.
+    static func compare(_ left: [Value?], _ right: [Value?], _ isDescending: [Bool]) -> Int {
         for index in isDescending.indices {
             let order = compare(left[index], right[index])
-            if order != 0 { return isDescending[index] ? order > 0 : order < 0 }
+            if order != 0 { return isDescending[index] ? -order : order }
         }
-        return leftNumber < rightNumber
+        return 0
     }
 
     /// The order of values, in which what is missing comes last.
