@@ -56,7 +56,9 @@ let package = Package(
         // Floor 4: documents in a store.
         .target(
             name: "Sheaf",
-            dependencies: ["SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage"],
+            dependencies: [
+                "SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage", "SheafSync",
+            ],
             swiftSettings: settings),
 
         // Floor 5: the names of the reference system, and the tool.

@@ -1,0 +1,72 @@
+/// What carries bytes between peers.
+///
+/// A transport finds or accepts connections, makes sure of who is at the other end, and hands each one
+/// to its host. It never knows what the bytes mean.
+public protocol PeerTransport: Sendable {
+    /// Begins to listen and to connect; every connection goes to `host`.
+    func start(_ host: any PeerTransportHost) throws
+    /// Ends all connections; nothing is told to the host when it has returned.
+    func stop()
+}
+
+/// Who takes connections: the peer.
+public protocol PeerTransportHost: AnyObject, Sendable {
+    /// The other end is known and may talk; the link hears of what comes. Nil where it is refused.
+    func connected(_ connection: any PeerConnection) -> (any PeerLink)?
+    /// What people should know: that nobody could be reached, or who was refused, and why.
+    func report(_ event: PeerTransportEvent)
+}
+
+/// One end of a connection that is open: bytes in order, in pieces of any length.
+public protocol PeerConnection: AnyObject, Sendable {
+    /// Who is at the other end, which the transport has proven.
+    var remote: PeerIdentity { get }
+    /// Queues bytes; never waits. What is queued and not sent yet is counted in `queuedLength`.
+    func send(_ bytes: [UInt8])
+    var queuedLength: Int { get }
+    /// Sends what is queued, then ends the connection; at once where the other end takes nothing.
+    func close()
+}
+
+/// Who hears of one connection; called by one thread at a time, and must not wait.
+public protocol PeerLink: AnyObject, Sendable {
+    func received(_ bytes: UnsafeRawBufferPointer)
+    /// The queue of what was sent is empty again.
+    func drained()
+    /// It is over; the last call.
+    func closed(_ reason: String?)
+}
+
+/// What a transport knows of the other end.
+public struct PeerIdentity: Sendable, Hashable {
+    /// 32 bytes: the public key, by which a peer is known.
+    public let key: [UInt8]
+    /// How it is reached, for people: an address.
+    public let address: String
+    /// What it may read and write here, by collection; nil: everything.
+    public let rights: PeerRights?
+
+    public init(key: [UInt8], address: String, rights: PeerRights? = nil) {
+        self.key = key
+        self.address = address
+        self.rights = rights
+    }
+}
+
+/// What a peer may see and change.
+public struct PeerRights: Sendable, Hashable {
+    /// For each collection a condition ("owner = 'ann'", or "true"); what is not named is forbidden.
+    public let read: [String: String]
+    public let write: [String: String]
+
+    public init(read: [String: String], write: [String: String]) {
+        self.read = read
+        self.write = write
+    }
+}
+
+public enum PeerTransportEvent: Sendable {
+    case listening(address: String)
+    case refused(address: String, reason: String)
+    case unreachable(address: String, reason: String, nextTryMilliseconds: Int)
+}
