@@ -13,6 +13,7 @@ package enum FrameType: UInt8, Sendable, CaseIterable {
     case ping = 9
     case pong = 10
     case close = 11
+    case restart = 12
 }
 
 /// A piece of a conversation.

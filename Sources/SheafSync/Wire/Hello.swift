@@ -12,7 +12,8 @@ package struct Hello: Equatable, Sendable {
     /// The public key of the peer, by which it is known.
     package let peerKey: [UInt8]
     package let site: Site
-    /// The log that its commits are numbered in.
+    /// The log that its commits are numbered in, in this opening: drawn anew with each, so that nobody
+    /// goes on where a backup was put in its place.
     package let log: XXH3.Hash128
     /// Drawn anew for each connection.
     package let nonce: UInt64
@@ -87,18 +88,5 @@ package struct Hello: Equatable, Sendable {
     package func version(with other: Hello) -> UInt64? {
         let highest = min(versions.upperBound, other.versions.upperBound)
         return versions.contains(highest) && other.versions.contains(highest) ? highest : nil
-    }
-}
-
-extension ByteWriter {
-    fileprivate mutating func write(_ hash: XXH3.Hash128) {
-        write(hash.low)
-        write(hash.high)
-    }
-}
-
-extension ByteReader {
-    fileprivate mutating func readHash128() throws(Malformed) -> XXH3.Hash128 {
-        XXH3.Hash128(low: try readUInt64(), high: try readUInt64())
     }
 }

@@ -12,4 +12,23 @@ package enum SyncLimits {
     package static let collectionLength = 1 << 10
     /// How long an id may be.
     package static let idLength = 4 << 10
+    /// How many queries a subscription has.
+    package static let queries = 256
+    /// How long a query may be, and its arguments.
+    package static let queryLength = 8 << 10
+    package static let argumentsLength = 64 << 10
+    /// How many bytes of segments may be sent before any credit came, and more than was used up.
+    package static let credit = 4 << 20
+    /// How many documents may be wanted at once.
+    package static let wantedDocuments = 1 << 22
+    /// How many bytes of one step may wait for its end, expanded.
+    package static let stagedLength = 1 << 30
+    /// Who has not said who it is by then is sent away.
+    package static let greetingNanoseconds: UInt64 = 10_000_000_000
+    /// A frame that has begun is there by then.
+    package static let frameNanoseconds: UInt64 = 30_000_000_000
+    /// A side that has heard nothing for so long asks for a word, and ends the connection behind the
+    /// second time.
+    package static let quietNanoseconds: UInt64 = 30_000_000_000
+    package static let idleNanoseconds: UInt64 = 90_000_000_000
 }

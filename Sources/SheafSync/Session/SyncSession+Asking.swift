@@ -1,0 +1,244 @@
+import SheafBytes
+
+/// What this side wants of the other one.
+extension SyncSession {
+    struct Asking: Sendable {
+        enum Phase {
+            /// Nothing was subscribed to.
+            case idle
+            /// The host makes a list.
+            case listing
+            case comparing(RangeAsker)
+            case streaming
+        }
+
+        var phase = Phase.idle
+        var request: Subscribe?
+        var segments = SegmentReader()
+        /// What came of a segment whose rest is still to come.
+        var pieces: [UInt8] = []
+        /// What came of a step whose rest is still to come.
+        var staged = ShippedStep(generation: 0)
+        /// How long that is when it is expanded.
+        var stagedLength = 0
+        /// How many bytes the other side may still send.
+        var granted = SyncLimits.credit
+        /// How many it may send once that is said.
+        var owed = 0
+        /// The commit of the last step, which the next one is not before.
+        var lastCommit: UInt64 = 0
+    }
+
+    /// The generation of what this side wants.
+    package var askedGeneration: UInt64 { asking.request?.generation ?? 0 }
+
+    /// Wants something else from now on.
+    package mutating func subscribe(_ request: Subscribe) {
+        precondition(isOpen && request.generation > askedGeneration, "Generations are counted.")
+        asking.request = request
+        dropStaged()
+        asking.lastCommit = request.cursor?.commit ?? 0
+        send(.subscribe, request.bytes)
+        asking.phase = .streaming
+        if request.cursor == nil { startComparing() }
+    }
+
+    private mutating func startComparing() {
+        asking.phase = .listing
+        emit(.listOwn(generation: askedGeneration))
+    }
+
+    /// Compares what this side has with what the other one has; both match what was subscribed to.
+    package mutating func compare(with list: VersionList) {
+        guard case .listing = asking.phase else { return }
+        guard !list.documents.isEmpty else {
+            // There is nothing to compare: all of it is wanted.
+            send(.want, Want(generation: askedGeneration, .all).bytes)
+            asking.phase = .streaming
+            return
+        }
+        let asker = RangeAsker(list)
+        ask(asker.firstQuestion)
+        asking.phase = .comparing(asker)
+    }
+
+    private mutating func ask(_ question: RangeQuestion) {
+        send(.ask, Generational.bytes(askedGeneration, question.bytes))
+    }
+
+    /// Says that everything up to a commit of the other side is on the disk here.
+    package mutating func acknowledge(commit: UInt64, of generation: UInt64) {
+        guard isOpen, generation == askedGeneration else { return }
+        send(.acknowledge, Acknowledge(generation: generation, commit: commit).bytes)
+    }
+
+    /// Lets the other side send as much again as was used up.
+    package mutating func grant(_ length: Int) {
+        guard isOpen, length > 0 else { return }
+        asking.owed += length
+        // Not a word for each segment.
+        guard asking.owed >= SyncLimits.credit / 4 else { return }
+        send(.credit, LoneNumber.bytes(UInt64(asking.owed)))
+        asking.granted += asking.owed
+        asking.owed = 0
+    }
+
+    // MARK: What comes
+
+    mutating func takeRestart(_ generation: UInt64) throws(WireError) {
+        guard generation == askedGeneration else { return try checkPast(generation) }
+        guard case .streaming = asking.phase, asking.request?.cursor != nil else {
+            throw .outOfOrder("a restart without a cursor")
+        }
+        asking.lastCommit = 0
+        startComparing()
+    }
+
+    mutating func takeAnswer(_ frame: Frame) throws(WireError) {
+        let (generation, answer) = try frame.read { (body) throws(Malformed) in
+            let message = try Generational(decoding: body)
+            return (message.generation, try RangeAnswer(decoding: message.rest))
+        }
+        guard generation == askedGeneration else { return try checkPast(generation) }
+        guard case .comparing(var asker) = asking.phase else {
+            throw .outOfOrder("an answer without a question")
+        }
+        switch try asker.take(answer) {
+        case .ask(let question):
+            ask(question)
+            asking.phase = .comparing(asker)
+        case .done(let difference):
+            asking.phase = .streaming
+            try want(difference)
+        }
+    }
+
+    /// Asks for what differs, also where only this side has it: on the other side it may match no more.
+    private mutating func want(_ difference: RangeAsker.Difference) throws(WireError) {
+        var addresses: [DocumentAddress] = []
+        for bytes in difference.wanted + difference.own {
+            do throws(Malformed) {
+                addresses.append(try DocumentAddress(decoding: bytes))
+            } catch {
+                throw .malformed(error)
+            }
+        }
+        // Each message has room for so many of the longest.
+        let most = max(1, SyncLimits.frameLength / (SyncLimits.idLength + SyncLimits.collectionLength))
+        var rest = addresses[...]
+        repeat {
+            var count = 0
+            var length = 0
+            while count < rest.count, count < most || length < SyncLimits.frameLength / 2 {
+                let address = rest[rest.startIndex + count]
+                length += address.id.count + address.collection.utf8.count + 8
+                count += 1
+            }
+            let named = Array(rest.prefix(count))
+            rest = rest.dropFirst(count)
+            send(
+                .want,
+                Want(generation: askedGeneration, .some(named, isContinued: !rest.isEmpty)).bytes)
+        } while !rest.isEmpty
+    }
+
+    mutating func takeSegment(_ frame: Frame) throws(WireError) {
+        guard frame.body.count <= asking.granted else {
+            throw .outOfOrder("a segment of \(frame.body.count) bytes without credit")
+        }
+        asking.granted -= frame.body.count
+        let (head, isWhole) = try takePiece(frame)
+        guard isWhole else {
+            grantUnused(frame.body.count, isUsed: head == askedGeneration)
+            return
+        }
+        let commits = try expandPieces()
+        guard head == askedGeneration else {
+            try checkPast(head)
+            grant(frame.body.count)
+            return
+        }
+        guard case .streaming = asking.phase else {
+            throw .outOfOrder("a segment that nobody has asked for")
+        }
+        asking.staged.length += frame.body.count
+        for commit in commits { try stage(commit) }
+        releaseStagedCredit()
+    }
+
+    private mutating func grantUnused(_ length: Int, isUsed: Bool) {
+        if isUsed { asking.staged.length += length } else { grant(length) }
+        releaseStagedCredit()
+    }
+
+    /// A step that is longer than all credit could not end: what waits for its end is bounded otherwise.
+    private mutating func releaseStagedCredit() {
+        guard asking.staged.length > SyncLimits.credit / 2 else { return }
+        grant(asking.staged.length)
+        asking.staged.length = 0
+    }
+
+    /// Keeps a piece of a segment; returns its generation, and whether it was the last one.
+    private mutating func takePiece(_ frame: Frame) throws(WireError) -> (UInt64, Bool) {
+        let (generation, flag, block) = try frame.read { (body) throws(Malformed) in
+            var reader = ByteReader(body)
+            let generation = try reader.readVarint()
+            let flag = try reader.readUInt8()
+            guard flag <= 1 else { throw .unexpected(flag, at: reader.offset - 1) }
+            return (generation, flag, Array(try reader.readBytes(reader.remaining)))
+        }
+        guard asking.pieces.count + block.count <= SyncLimits.segmentLength + 64 else {
+            throw .malformed(
+                .tooLong(
+                    at: 0, length: UInt64(asking.pieces.count + block.count),
+                    limit: UInt64(SyncLimits.segmentLength + 64)))
+        }
+        asking.pieces += block
+        return (generation, flag == 0)
+    }
+
+    private mutating func expandPieces() throws(WireError) -> [ShippedCommit] {
+        let pieces = asking.pieces
+        asking.pieces = []
+        var segments = asking.segments
+        defer { asking.segments = segments }
+        do throws(Malformed) {
+            let raw = try pieces.span.withUnsafeBytes { (bytes) throws(Malformed) in
+                try segments.raw(of: bytes)
+            }
+            asking.stagedLength += raw.count
+            return try raw.span.withUnsafeBytes { (bytes) throws(Malformed) in
+                try ShippedCommit.all(in: bytes)
+            }
+        } catch {
+            throw .malformed(error)
+        }
+    }
+
+    private mutating func stage(_ commit: ShippedCommit) throws(WireError) {
+        guard commit.commit >= asking.lastCommit,
+            asking.staged.commits.isEmpty || commit.commit == asking.staged.commit
+        else { throw .outOfOrder("the commit \(commit.commit)") }
+        guard asking.stagedLength <= SyncLimits.stagedLength else {
+            throw .outOfOrder("a step of \(asking.stagedLength) bytes")
+        }
+        asking.staged.commits.append(commit)
+        guard !commit.isContinued else { return }
+        asking.lastCommit = commit.commit
+        let step = asking.staged
+        dropStaged()
+        emit(.apply(step))
+    }
+
+    private mutating func dropStaged() {
+        asking.staged = ShippedStep(generation: askedGeneration)
+        asking.stagedLength = 0
+    }
+
+    /// Passes over what belongs to an older subscription, and refuses what belongs to none.
+    func checkPast(_ generation: UInt64) throws(WireError) {
+        guard generation < askedGeneration else {
+            throw .outOfOrder("the generation \(generation)")
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import SheafBytes
+
+/// What the other side wants of this one.
+extension SyncSession {
+    struct Telling: Sendable {
+        var generation: UInt64 = 0
+        var hasCursor = false
+        /// Who answers, once the host has made a list.
+        var teller: RangeTeller?
+        /// The question that waits for that list.
+        var question: RangeQuestion?
+        /// What is wanted, as far as it was named.
+        var wanted: [DocumentAddress] = []
+        /// Whether the other side still compares: what is sent then belongs to nothing.
+        var isComparing = false
+        var segments = SegmentWriter()
+        /// Commits that wait to be sent as a segment.
+        var raw = ByteWriter(capacity: 0)
+        /// Pieces of segments that wait for credit.
+        var pieces: [[UInt8]] = []
+        /// How many bytes may still be sent.
+        var credit = SyncLimits.credit
+        /// Whether the host waits for room.
+        var isWaiting = false
+    }
+
+    /// A segment is sent when it is so long.
+    package static var segmentTarget: Int { 128 << 10 }
+
+    /// The generation of what the other side wants; 0 where it has not said.
+    package var toldGeneration: UInt64 { telling.generation }
+
+    /// Whether commits can be sent now; where not, `roomToSend` comes when they can.
+    package mutating func hasRoom() -> Bool {
+        guard isOpen else { return false }
+        let hasRoom = telling.pieces.isEmpty && telling.credit > SyncLimits.credit / 4
+        telling.isWaiting = !hasRoom
+        return hasRoom
+    }
+
+    /// The cursor of the other side says nothing: the two have to compare what they have.
+    package mutating func restart() {
+        guard isOpen else { return }
+        telling.isComparing = true
+        send(.restart, LoneNumber.bytes(telling.generation))
+    }
+
+    /// Answers from this list until the other side says what it wants.
+    package mutating func tell(_ list: VersionList) throws(WireError) {
+        guard isOpen, let question = telling.question else { return }
+        telling.question = nil
+        telling.teller = RangeTeller(list)
+        try answer(question)
+    }
+
+    private mutating func answer(_ question: RangeQuestion) throws(WireError) {
+        guard let answer = try telling.teller?.answer(question) else { return }
+        send(.answer, Generational.bytes(telling.generation, answer.bytes))
+    }
+
+    /// Adds a commit, or a part of one, to what is sent; `sendSegment` sends it.
+    package mutating func ship(_ commit: ShippedCommit) {
+        guard isOpen else { return }
+        commit.write(into: &telling.raw)
+        if telling.raw.count >= Self.segmentTarget { sendSegment() }
+    }
+
+    /// Sends what was shipped.
+    package mutating func sendSegment() {
+        guard isOpen, telling.raw.count > 0 else { return }
+        let block = telling.segments.bytes(of: telling.raw.bytes)
+        telling.raw.removeAll()
+        var rest = block[...]
+        repeat {
+            let piece = rest.prefix(SyncLimits.frameLength - 64)
+            rest = rest.dropFirst(piece.count)
+            var writer = ByteWriter(capacity: piece.count + 12)
+            writer.writeVarint(telling.generation)
+            writer.write(UInt8(rest.isEmpty ? 0 : 1))
+            piece.withUnsafeBytes { writer.write($0) }
+            telling.pieces.append(writer.bytes)
+        } while !rest.isEmpty
+        sendPieces()
+    }
+
+    /// Sends the pieces for which there is credit: a long document has more bytes than there ever is.
+    private mutating func sendPieces() {
+        var count = 0
+        while count < telling.pieces.count, telling.pieces[count].count <= telling.credit {
+            telling.credit -= telling.pieces[count].count
+            send(.segment, telling.pieces[count])
+            count += 1
+        }
+        telling.pieces.removeFirst(count)
+    }
+
+    // MARK: What comes
+
+    mutating func takeSubscribe(_ request: Subscribe) throws(WireError) {
+        guard request.generation > telling.generation else {
+            throw .outOfOrder("the generation \(request.generation)")
+        }
+        // What was begun for an older generation is not ended: the other side drops it.
+        telling.raw.removeAll()
+        telling.generation = request.generation
+        (telling.teller, telling.question, telling.wanted) = (nil, nil, [])
+        telling.hasCursor = request.cursor != nil
+        telling.isComparing = request.cursor == nil
+        emit(.subscribed(request))
+    }
+
+    mutating func takeQuestion(_ frame: Frame) throws(WireError) {
+        let (generation, question) = try frame.read { (body) throws(Malformed) in
+            let message = try Generational(decoding: body)
+            return (message.generation, try RangeQuestion(decoding: message.rest))
+        }
+        try checkComparing(generation, "a question")
+        guard telling.question == nil else { throw .outOfOrder("a second question") }
+        guard telling.teller == nil else { return try answer(question) }
+        telling.question = question
+        emit(.listMatches)
+    }
+
+    mutating func takeWant(_ want: Want) throws(WireError) {
+        try checkComparing(want.generation, "what is wanted")
+        switch want.documents {
+        case .all:
+            guard telling.wanted.isEmpty else { throw .outOfOrder("all behind some") }
+            endComparing(.all)
+        case .some(let addresses, let isContinued):
+            guard telling.wanted.count + addresses.count <= SyncLimits.wantedDocuments else {
+                throw .outOfOrder("more than \(SyncLimits.wantedDocuments) wanted documents")
+            }
+            telling.wanted += addresses
+            guard !isContinued else { return }
+            endComparing(.some(telling.wanted, isContinued: false))
+        }
+    }
+
+    private mutating func endComparing(_ documents: Want.Documents) {
+        (telling.teller, telling.question, telling.wanted) = (nil, nil, [])
+        telling.isComparing = false
+        emit(.wanted(documents))
+    }
+
+    private func checkComparing(_ generation: UInt64, _ what: String) throws(WireError) {
+        guard generation == telling.generation, telling.isComparing else {
+            throw .outOfOrder("\(what) of the generation \(generation)")
+        }
+    }
+
+    mutating func takeAcknowledgement(_ message: Acknowledge) throws(WireError) {
+        guard message.generation <= telling.generation else {
+            throw .outOfOrder("the generation \(message.generation)")
+        }
+        guard message.generation == telling.generation else { return }
+        emit(.acknowledged(commit: message.commit))
+    }
+
+    mutating func takeCredit(_ length: UInt64) throws(WireError) {
+        guard length <= UInt64(SyncLimits.credit), telling.credit + Int(length) <= SyncLimits.credit
+        else { throw .outOfOrder("credit for \(length) bytes") }
+        telling.credit += Int(length)
+        sendPieces()
+        if telling.isWaiting, telling.pieces.isEmpty, telling.credit > SyncLimits.credit / 4 {
+            telling.isWaiting = false
+            emit(.roomToSend)
+        }
+    }
+}

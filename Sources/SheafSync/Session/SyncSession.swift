@@ -1,0 +1,214 @@
+import SheafBytes
+
+/// One side of a conversation between two peers.
+///
+/// A machine: it is told of bytes and of time, and returns what to do. Each side asks for what it wants
+/// (`SyncSession+Asking.swift`) and tells what the other one wants (`SyncSession+Telling.swift`). What a
+/// store has to do with it is up to its host.
+package struct SyncSession: Sendable {
+    /// What the host has to do.
+    package enum Effect: Equatable, Sendable {
+        case send([UInt8])
+        /// To end the connection, once everything before is sent.
+        case end(Farewell)
+        /// The other side has said who it is.
+        case greeted(Hello)
+
+        // What this side wants.
+
+        /// To call `compare(with:)` with the list of what this side has.
+        case listOwn(generation: UInt64)
+        /// To apply some commits of the other side, all of them at once.
+        case apply(ShippedStep)
+
+        // What the other side wants.
+
+        /// To stream from a cursor, or to call `restart()` where it is not known; without a cursor there
+        /// is nothing to do yet.
+        case subscribed(Subscribe)
+        /// To call `tell(_:)` with the list of what matches.
+        case listMatches
+        /// To send what there is of these documents, and then what changes from that state on.
+        case wanted(Want.Documents)
+        case acknowledged(commit: UInt64)
+        /// There is room again for what is to be sent.
+        case roomToSend
+    }
+
+    /// What the host calls it.
+    enum Phase: Equatable {
+        case greeting, open, ended
+    }
+
+    let hello: Hello
+    /// Who the transport has proven the other side to be; none where nobody has.
+    private let expectedKey: [UInt8]?
+    private(set) var phase = Phase.greeting
+    /// What the other side has said of itself.
+    package internal(set) var remote: Hello?
+
+    private var reader = FrameReader()
+    private var writer = FrameWriter()
+    private var effects: [Effect] = []
+
+    var asking = Asking()
+    var telling = Telling()
+
+    private let startedAt: UInt64
+    /// When a frame has begun of which not all is there.
+    private var frameBegunAt: UInt64?
+    private var heardAt: UInt64
+    private var isPinging = false
+
+    /// Begins a conversation; the first effects are there at once.
+    package init(_ hello: Hello, expecting key: [UInt8]? = nil, at now: UInt64) {
+        self.hello = hello
+        expectedKey = key
+        (startedAt, heardAt) = (now, now)
+        send(.hello, hello.bytes)
+    }
+
+    /// What to do, in this order; each is told once.
+    package mutating func takeEffects() -> [Effect] {
+        defer { effects = [] }
+        return effects
+    }
+
+    package var isOpen: Bool { phase == .open }
+
+    // MARK: What the host tells
+
+    /// Takes in what came.
+    package mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
+        guard phase != .ended, !bytes.isEmpty else { return }
+        (heardAt, isPinging) = (now, false)
+        reader.append(bytes)
+        do throws(WireError) {
+            while phase != .ended, let frame = try reader.next() {
+                frameBegunAt = nil
+                try take(frame)
+            }
+        } catch {
+            end(Farewell(.protocolBroken, "\(error)"))
+        }
+        if reader.waitingLength == 0 {
+            frameBegunAt = nil
+        } else if frameBegunAt == nil {
+            frameBegunAt = now
+        }
+    }
+
+    /// Notes that time goes by.
+    package mutating func tick(at now: UInt64) {
+        guard phase != .ended, let deadline, deadline <= now else { return }
+        if phase == .greeting, startedAt + SyncLimits.greetingNanoseconds <= now {
+            return end(Farewell(.timedOut, "nobody said who was there"))
+        }
+        if let frameBegunAt, frameBegunAt + SyncLimits.frameNanoseconds <= now {
+            return end(Farewell(.timedOut, "a frame has begun and does not end"))
+        }
+        if heardAt + SyncLimits.idleNanoseconds <= now {
+            return end(Farewell(.timedOut, "nothing was heard for long"))
+        }
+        if phase == .open, !isPinging, heardAt + SyncLimits.quietNanoseconds <= now {
+            isPinging = true
+            send(.ping, [])
+        }
+    }
+
+    /// When time matters next.
+    package var deadline: UInt64? {
+        guard phase != .ended else { return nil }
+        var deadlines = [heardAt + SyncLimits.idleNanoseconds]
+        if phase == .greeting { deadlines.append(startedAt + SyncLimits.greetingNanoseconds) }
+        if phase == .open, !isPinging { deadlines.append(heardAt + SyncLimits.quietNanoseconds) }
+        if let frameBegunAt { deadlines.append(frameBegunAt + SyncLimits.frameNanoseconds) }
+        return deadlines.min()
+    }
+
+    /// Ends the conversation, and says why.
+    package mutating func end(_ farewell: Farewell) {
+        guard phase != .ended else { return }
+        send(.close, farewell.bytes)
+        phase = .ended
+        effects.append(.end(farewell))
+        forget()
+    }
+
+    /// Lets go of what only a conversation that goes on needs.
+    private mutating func forget() {
+        reader = FrameReader()
+        (asking, telling) = (Asking(), Telling())
+    }
+
+    // MARK: Frames
+
+    mutating func send(_ type: FrameType, _ body: [UInt8]) {
+        effects.append(.send(writer.bytes(of: Frame(type, body))))
+    }
+
+    mutating func emit(_ effect: Effect) {
+        effects.append(effect)
+    }
+
+    private mutating func take(_ frame: Frame) throws(WireError) {
+        if case .greeting = phase {
+            switch frame.type {
+            case .hello: return try greet(try frame.read(Hello.init(decoding:)))
+            case .close: break
+            default: throw .outOfOrder("\(frame.type) before hello")
+            }
+        }
+        switch frame.type {
+        case .hello: throw .outOfOrder("a second hello")
+        case .close:
+            let farewell = try frame.read(Farewell.init(decoding:))
+            phase = .ended
+            emit(.end(farewell))
+            forget()
+        case .ping: send(.pong, [])
+        case .pong: break
+        case .subscribe: try takeSubscribe(try frame.read(Subscribe.init(decoding:)))
+        case .ask: try takeQuestion(frame)
+        case .want: try takeWant(try frame.read(Want.init(decoding:)))
+        case .acknowledge: try takeAcknowledgement(try frame.read(Acknowledge.init(decoding:)))
+        case .credit: try takeCredit(try frame.read(LoneNumber.decode))
+        case .answer: try takeAnswer(frame)
+        case .segment: try takeSegment(frame)
+        case .restart: try takeRestart(try frame.read(LoneNumber.decode))
+        }
+    }
+
+    private mutating func greet(_ other: Hello) throws(WireError) {
+        guard hello.version(with: other) != nil else {
+            return end(
+                Farewell(.version, "this side speaks the versions \(hello.versions) of the protocol"))
+        }
+        guard other.database == hello.database else {
+            return end(Farewell(.database, "this side has another database"))
+        }
+        guard other.peerKey != hello.peerKey else {
+            return end(Farewell(.sameKey, "both sides have the same key"))
+        }
+        guard expectedKey == nil || expectedKey == other.peerKey else {
+            return end(Farewell(.refused, "the key in the greeting is not the one of the connection"))
+        }
+        remote = other
+        phase = .open
+        reader.limit = SyncLimits.frameLength
+        emit(.greeted(other))
+    }
+}
+
+extension Frame {
+    /// Reads the body.
+    func read<Message>(
+        _ decode: (UnsafeRawBufferPointer) throws(Malformed) -> Message
+    ) throws(WireError) -> Message {
+        do throws(Malformed) {
+            return try body.span.withUnsafeBytes { (body) throws(Malformed) in try decode(body) }
+        } catch {
+            throw .malformed(error)
+        }
+    }
+}

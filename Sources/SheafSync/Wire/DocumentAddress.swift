@@ -1,0 +1,81 @@
+package import SheafBytes
+
+/// Which document is meant: its collection, and the bytes of its id.
+package struct DocumentAddress: Hashable, Sendable {
+    package let collection: String
+    package let id: [UInt8]
+
+    package init(collection: String, id: [UInt8]) {
+        self.collection = collection
+        self.id = id
+    }
+}
+
+extension DocumentAddress {
+    /// The address as lists of several collections have it, whose order is that of these bytes.
+    package var bytes: [UInt8] {
+        var writer = ByteWriter(capacity: collection.utf8.count + id.count + 2)
+        writer.writeText(collection)
+        writer.write(id)
+        return writer.bytes
+    }
+
+    package init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
+        var reader = ByteReader(bytes)
+        collection = try reader.readText(limit: SyncLimits.collectionLength)
+        guard reader.remaining > 0, reader.remaining <= SyncLimits.idLength else {
+            throw .invalid("an id of \(reader.remaining) bytes", at: reader.offset)
+        }
+        id = Array(try reader.readBytes(reader.remaining))
+    }
+
+    package init(decoding bytes: [UInt8]) throws(Malformed) {
+        self = try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
+            try DocumentAddress(decoding: bytes)
+        }
+    }
+}
+
+extension ByteWriter {
+    /// Writes addresses behind their number.
+    mutating func write(_ addresses: [DocumentAddress]) {
+        writeVarint(UInt64(addresses.count))
+        var collection: String?
+        for address in addresses {
+            let isSame = address.collection == collection
+            write(UInt8(isSame ? 1 : 0))
+            if !isSame { writeText(address.collection) }
+            collection = address.collection
+            writeVarint(UInt64(address.id.count))
+            write(address.id)
+        }
+    }
+}
+
+extension ByteReader {
+    /// Reads addresses behind their number.
+    mutating func readAddresses() throws(Malformed) -> [DocumentAddress] {
+        let count = try readVarint()
+        var addresses: [DocumentAddress] = []
+        // Each takes bytes, so a count that is a lie ends with them.
+        for _ in 0..<count {
+            let start = offset
+            let collection: String
+            switch (try readUInt8(), addresses.last?.collection) {
+            case (0, _): collection = try readText(limit: SyncLimits.collectionLength)
+            case (1, let last?): collection = last
+            case (1, nil): throw .invalid("a first document without its collection", at: start)
+            case (let byte, _): throw .unexpected(byte, at: start)
+            }
+            let id = Array(try readLengthPrefixed(limit: SyncLimits.idLength))
+            guard !id.isEmpty else { throw .invalid("an id without bytes", at: start) }
+            addresses.append(DocumentAddress(collection: collection, id: id))
+        }
+        return addresses
+    }
+
+    /// Refuses what follows the last field.
+    func checkEnd() throws(Malformed) {
+        guard remaining == 0 else { throw .invalid("something behind the last field", at: offset) }
+    }
+}
