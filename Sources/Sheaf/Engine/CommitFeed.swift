@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafStorage
 import Synchronization
 
@@ -8,6 +9,10 @@ final class CommitFeed: Sendable {
         let key: DocumentKey
         let before: StoredDocument?
         let commit: CommitID
+        /// The peer that the commit came from; none where it was written here.
+        let peer: Site?
+        /// Who wrote the commit first, and when; none where that is several.
+        let stamp: Stamp?
     }
 
     private let isWanted = Atomic(false)
@@ -19,12 +24,17 @@ final class CommitFeed: Sendable {
         if !wanted { changes.withLock { $0 = [] } }
     }
 
-    func note(_ documents: [WorkingDocument], of commit: CommitID) {
+    func note(
+        _ documents: [WorkingDocument], of commit: CommitID, from origin: CommitOrigin?,
+        at stamp: Stamp?
+    ) {
         guard isWanted.load(ordering: .relaxed) else { return }
         changes.withLock { changes in
             for document in documents where document.isChanged {
                 changes.append(
-                    Change(key: document.key, before: document.original, commit: commit))
+                    Change(
+                        key: document.key, before: document.original, commit: commit,
+                        peer: origin?.peer, stamp: origin?.stamp ?? stamp))
             }
         }
     }
@@ -32,13 +42,18 @@ final class CommitFeed: Sendable {
     /// What commits up to this one have changed, and nobody has taken yet: each document once, as it
     /// was before the first of them.
     func take(through commit: CommitID) -> [Change] {
-        let taken = changes.withLock { changes in
-            let end = changes.firstIndex { $0.commit > commit } ?? changes.endIndex
-            defer { changes.removeFirst(end) }
-            return changes[..<end]
-        }
-        guard taken.count > 1 else { return Array(taken) }
+        let taken = takeEach(through: commit)
+        guard taken.count > 1 else { return taken }
         var seen: Set<DocumentKey> = []
         return taken.filter { seen.insert($0.key).inserted }
+    }
+
+    /// What commits up to this one have changed, and nobody has taken yet, commit by commit.
+    func takeEach(through commit: CommitID) -> [Change] {
+        changes.withLock { changes in
+            let end = changes.firstIndex { $0.commit > commit } ?? changes.endIndex
+            defer { changes.removeFirst(end) }
+            return Array(changes[..<end])
+        }
     }
 }

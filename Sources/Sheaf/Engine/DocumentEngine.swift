@@ -13,6 +13,8 @@ package final class DocumentEngine: Sendable {
     private let directory: Mutex<Directory>
     /// What commits change, for observers.
     let feed = CommitFeed()
+    /// The same, for peers.
+    let peerFeed = CommitFeed()
     /// Why there are no indexes, if they could not be put right when the store was opened.
     package let linkFailure: EngineError?
 
@@ -174,6 +176,19 @@ package final class DocumentEngine: Sendable {
 
     // MARK: Transactions of several steps
 
+    /// Has commits told for peers from now on; returns the last one that may not be told.
+    func wantPeerFeed(_ isWanted: Bool) -> CommitID {
+        state.withLock { state in
+            peerFeed.want(isWanted)
+            return max(store.snapshot().commit, state.pending.lastCommit)
+        }
+    }
+
+    /// What commits up to this one have changed, for peers.
+    func takePeerFeed(through commit: CommitID) -> [CommitFeed.Change] {
+        state.withLock { _ in peerFeed.takeEach(through: commit) }
+    }
+
     /// Wants the feed to tell of all commits from now on; returns the last one it may not tell of.
     package func wantFeed() -> CommitID {
         state.withLock { state in
@@ -237,7 +252,8 @@ package final class DocumentEngine: Sendable {
         state.isSiteWritten = true
         state.registry.noteWritten(state.directory)
         transaction.noteWritten(by: commit)
-        feed.note(transaction.working, of: commit)
+        feed.note(transaction.working, of: commit, from: origin, at: transaction.stamp)
+        peerFeed.note(transaction.working, of: commit, from: origin, at: transaction.stamp)
         for bytes in transaction.spellings { state.registry.note(bytes, in: &state.directory) }
         return commit
     }

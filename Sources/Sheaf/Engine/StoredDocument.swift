@@ -102,6 +102,11 @@ package struct StoredDocument: Sendable {
         }
     }
 
+    /// Whether it is what is left of a document that was deleted.
+    var isTombstone: Bool {
+        read { bytes in !((try? EncodedDocument(bytes).exists()) ?? true) }
+    }
+
     /// The state, copied.
     package var bytes: [UInt8] {
         switch source {

@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// What has been seen: of each site the newest time, and with it everything that the site wrote
 /// before.
 package struct VersionVector: Hashable, Sendable {
@@ -25,6 +27,16 @@ package struct VersionVector: Hashable, Sendable {
             return nil
         }
         self.entries = entries
+    }
+
+    /// What tells it from others: the hash of its sites and times, eight bytes each.
+    package var hash: UInt64 {
+        var writer = ByteWriter(capacity: 16 * entries.count)
+        for entry in entries {
+            writer.write(entry.site.rawValue)
+            writer.write(entry.time.rawValue)
+        }
+        return writer.bytes.span.withUnsafeBytes { XXH3.hash64($0, seed: 0) }
     }
 
     /// Whether this write has been seen, and whatever its site wrote before.

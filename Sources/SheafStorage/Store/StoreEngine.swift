@@ -39,7 +39,13 @@ package final class StoreEngine: Sendable {
     /// What is in no type of its own is wrapped once more with each look at it, and each call would go
     /// through all the wrappers.
     private struct PublishHook: Sendable {
-        var body: (@Sendable () -> Void)?
+        var observers: (@Sendable () -> Void)?
+        var peers: (@Sendable () -> Void)?
+
+        func call() {
+            observers?()
+            peers?()
+        }
     }
 
     /// Opens the store in `volume`, or makes one where there is none.
@@ -89,7 +95,12 @@ package final class StoreEngine: Sendable {
 
     /// Calls `body` each time that readers see more than before; it must return at once.
     package func onPublishing(_ body: (@Sendable () -> Void)?) {
-        publishHook.withLock { $0.body = body }
+        publishHook.withLock { $0.observers = body }
+    }
+
+    /// The same for those who tell peers.
+    package func onPublishingToPeers(_ body: (@Sendable () -> Void)?) {
+        publishHook.withLock { $0.peers = body }
     }
 
     /// Lends the store to who gives keys and payloads their meaning; false while another has it.
@@ -199,7 +210,7 @@ package final class StoreEngine: Sendable {
             throw error
         }
         for waiter in flushed.waiters { waiter.resume(.success(waiter.commit)) }
-        publishHook.withLock { $0.body }?()
+        publishHook.withLock { $0 }.call()
         return true
     }
 

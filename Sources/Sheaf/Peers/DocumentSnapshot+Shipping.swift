@@ -1,0 +1,190 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafSync
+
+/// What peers are sent of a state.
+extension DocumentSnapshot {
+    /// All documents that match, and their versions: what two peers compare.
+    func versions(
+        matching matcher: SubscriptionMatcher
+    ) throws(EngineError) -> VersionList {
+        var found: [DocumentVersion] = []
+        for collection in matcher.collections.sorted(by: Self.addressesPrecede) {
+            let prefix = DocumentAddress(collection: collection, id: []).bytes
+            try forEachMatch(matcher, in: collection) { (key, document) throws(EngineError) in
+                let hash = try onDocument(key) { () throws(Malformed) in
+                    try document.read { (bytes) throws(Malformed) in
+                        try EncodedDocument(bytes).vector().hash
+                    }
+                }
+                let id = key[StoreKey.documentPrefixLength...]
+                found.append(DocumentVersion(id: prefix + id, version: hash))
+            }
+        }
+        return VersionList(sorted: found)
+    }
+
+    /// Whether the addresses of one collection come before those of another.
+    private static func addressesPrecede(_ left: String, _ right: String) -> Bool {
+        DocumentAddress(collection: left, id: []).bytes
+            .lexicographicallyPrecedes(DocumentAddress(collection: right, id: []).bytes)
+    }
+
+    /// The keys of all documents that match.
+    func keys(matching matcher: SubscriptionMatcher) throws(EngineError) -> [[UInt8]] {
+        var keys: [[UInt8]] = []
+        for collection in matcher.collections {
+            try forEachMatch(matcher, in: collection) { key, _ in keys.append(key) }
+        }
+        return keys
+    }
+
+    private func forEachMatch(
+        _ matcher: SubscriptionMatcher, in collection: String,
+        _ body: ([UInt8], StoredDocument) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        guard let number = directory.number(ofCollection: collection) else { return }
+        try log.forEachPlaces(in: StoreKey.documents(of: number), .ascending) {
+            (places) throws(EngineError) in
+            for place in places {
+                let operations = try onStorage { () throws(StorageError) in
+                    try log.operations(at: place)
+                }
+                guard let newest = operations.first else { continue }
+                let key = Array(newest.operation.key)
+                guard let document = try document(of: operations, key),
+                    try matcher.matches(document, key: key, in: collection, names)
+                else { continue }
+                try body(key, document)
+            }
+            return true
+        }
+    }
+
+    private func document(
+        of operations: [LoggedOperation], _ key: [UInt8]
+    ) throws(EngineError) -> StoredDocument? {
+        do throws(Malformed) { return try StoredDocument(operations, in: log, names) } catch {
+            throw damaged(key, error, at: operations.first?.position)
+        }
+    }
+
+    // MARK: What is sent
+
+    /// The key of a document that a peer has named; none where nobody has written to its collection.
+    func key(of address: DocumentAddress) -> [UInt8]? {
+        guard let number = directory.number(ofCollection: address.collection) else { return nil }
+        return StoreKey.document(collection: number, id: address.id).bytes
+    }
+
+    /// The collection and the id of a document.
+    func address(of key: [UInt8]) -> DocumentAddress? {
+        guard
+            let number = key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }),
+            let name = directory.collectionName(number)
+        else { return nil }
+        return DocumentAddress(
+            collection: name, id: Array(key[StoreKey.documentPrefixLength...]))
+    }
+
+    /// All of a document, with its names spelled.
+    func whole(
+        _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress
+    ) throws(EngineError) -> ShippedDocument {
+        let bytes = try onDocument(key) { () throws(Malformed) in
+            try document.read { (bytes) throws(Malformed) in
+                try spelled(try EncodedDocument(bytes).settingBase(nil))
+            }
+        }
+        return ShippedDocument(collection: address.collection, id: address.id, .state, bytes)
+    }
+
+    /// What was touched of a document, with its names spelled.
+    private func delta(
+        _ bytes: [UInt8], _ key: [UInt8], _ address: DocumentAddress
+    ) throws(EngineError) -> ShippedDocument {
+        let bytes = try onDocument(key) { () throws(Malformed) in try spelled(bytes) }
+        return ShippedDocument(collection: address.collection, id: address.id, .delta, bytes)
+    }
+
+    private func spelled(_ bytes: [UInt8]) throws(Malformed) -> [UInt8] {
+        try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
+            try EncodedDocument(bytes).renamed(from: names, to: NameTable())
+        }
+    }
+
+    /// What has changed in a document since a commit that the peer has; all of it where that is not known,
+    /// or it is asked for; nothing where it was taken away.
+    func changes(
+        of key: [UInt8], _ address: DocumentAddress, since commit: CommitID, isWhole: Bool
+    ) throws(EngineError) -> ShippedDocument? {
+        guard let document = try document(key) else { return nil }
+        if isWhole { return try whole(document, key, address) }
+        switch try changes(of: key, since: commit) {
+        case .nothing, .removed: return nil
+        case .delta(let bytes): return try delta(bytes, key, address)
+        case .state: return try whole(document, key, address)
+        }
+    }
+
+    /// A document as it was after a commit that has written it, and what that commit has touched of it.
+    struct Written {
+        let document: StoredDocument
+        /// None where the whole document was touched.
+        fileprivate let touched: [UInt8]?
+    }
+
+    /// What one commit has made of a document; nothing where it was taken away, and where that is not
+    /// known any more, since compaction has folded it away.
+    func written(
+        _ key: [UInt8], by commit: CommitID
+    ) throws(EngineError) -> (isKnown: Bool, Written?) {
+        var history = key.span.withUnsafeBytes { log.history(of: $0) }
+        var isNewest = true
+        while let found = try onStorage({ () throws(StorageError) in try history.next() }) {
+            guard found.commit <= commit else {
+                isNewest = false
+                continue
+            }
+            guard found.commit == commit else { return (false, nil) }
+            guard found.operation.kind != .remove else { return (true, nil) }
+            let after: StoredDocument?
+            if isNewest {
+                after = try document(key)
+            } else {
+                guard let past = try document(key, asOf: commit) else { return (false, nil) }
+                after = past
+            }
+            guard let after else { return (true, nil) }
+            let touched = try touched(by: found, after, key)
+            return (true, Written(document: after, touched: touched))
+        }
+        return (false, nil)
+    }
+
+    private func touched(
+        by logged: LoggedOperation, _ after: StoredDocument, _ key: [UInt8]
+    ) throws(EngineError) -> [UInt8]? {
+        try onDocument(key) { () throws(Malformed) in
+            let payload = try DocumentPayload(logged.operation.payload)
+            if let delta = payload.delta { return Array(delta.bytes) }
+            let base = try payload.baseVector()
+            guard !payload.isWhole, !base.entries.isEmpty else { return nil }
+            return try after.read { (bytes) throws(Malformed) in
+                try Changes.extract(
+                    from: try EncodedDocument(bytes), since: base, touched: [], names)
+            }
+        }
+    }
+
+    /// What one commit has touched of a document; all of it where that is asked for.
+    func shipped(
+        _ written: Written, _ key: [UInt8], _ address: DocumentAddress, isWhole: Bool
+    ) throws(EngineError) -> ShippedDocument {
+        guard !isWhole, let touched = written.touched else {
+            return try whole(written.document, key, address)
+        }
+        return try delta(touched, key, address)
+    }
+}

@@ -1,0 +1,90 @@
+import SheafBytes
+import SheafDocument
+package import SheafQuery
+package import SheafSync
+
+/// A query that somebody subscribes to, checked and with its arguments.
+package struct SubscriptionQuery: Sendable {
+    package let statement: Statement
+    let arguments: ArgumentValues
+    let collection: String
+
+    /// Takes a statement that a peer can be asked for; refuses all others, and names the part that is
+    /// too much.
+    package init(
+        _ statement: Statement, _ arguments: ArgumentValues, _ queries: QueryEngine
+    ) throws(QueryError) {
+        guard case .select(let select) = statement.body else {
+            throw Self.refusal("a subscription is a SELECT, and this is none", statement)
+        }
+        if let part = Self.excess(of: select) {
+            throw Self.refusal(
+                "a subscription is SELECT * FROM a collection, with or without WHERE; \(part)",
+                statement)
+        }
+        self.statement = statement
+        self.arguments = arguments
+        collection = select.source.name.text
+        switch try queries.run(statement, arguments).watch() {
+        case .select: break
+        case .system:
+            throw Self.refusal(
+                "\(collection) is made by the system of each peer, and is not synced", statement)
+        case .collections:
+            throw Self.refusal(
+                "what a subscription asks for cannot depend on the time; pass a time as an argument",
+                statement)
+        }
+    }
+
+    /// Reads what a peer has sent.
+    package init(_ query: SubscribedQuery, _ queries: QueryEngine) throws(QueryError) {
+        let statement = try queries.statement(Query(verbatim: query.text))
+        let arguments: Object
+        do throws(Malformed) {
+            arguments = try query.arguments.span.withUnsafeBytes { (bytes) throws(Malformed) in
+                let document = try EncodedDocument(bytes)
+                try document.validate(NameTable())
+                return try document.value(NameTable()) ?? Object()
+            }
+        } catch {
+            throw QueryError(.argument, "the arguments of a subscription cannot be read: \(error)")
+        }
+        try self.init(statement, ArgumentValues(arguments), queries)
+    }
+
+    /// The query as it is sent.
+    package var wire: SubscribedQuery {
+        get throws(QueryError) {
+            do throws(EditError) {
+                var object = Object()
+                for field in arguments.fields { object[field.name] = field.value }
+                return SubscribedQuery(
+                    text: statement.text, arguments: try Insertion.initial(object, NameTable()))
+            } catch {
+                throw QueryError(.argument, "the arguments of a subscription cannot be sent: \(error)")
+            }
+        }
+    }
+
+    /// What a SELECT has that a subscription cannot have.
+    private static func excess(of select: Select) -> String? {
+        if select.isDistinct { return "DISTINCT is too much" }
+        guard select.columns.count == 1, case .all(nil, _) = select.columns[0] else {
+            return "it gives whole documents, so there is nothing to choose between SELECT and FROM"
+        }
+        if !select.joins.isEmpty { return "JOIN is too much" }
+        if select.source.ids != nil { return "USE IDS is too much; ask for _id IN (..) in WHERE" }
+        if !select.groups.isEmpty { return "GROUP BY is too much" }
+        if select.having != nil { return "HAVING is too much" }
+        if !select.ordering.terms.isEmpty { return "ORDER BY is too much" }
+        if select.ordering.limit != nil { return "LIMIT is too much" }
+        if select.ordering.offset != nil { return "OFFSET is too much" }
+        return nil
+    }
+
+    private static func refusal(_ message: String, _ statement: Statement) -> QueryError {
+        QueryError(
+            .meaning, message, at: SourceRange(0, statement.text.utf8.count), in: statement.text)
+    }
+}

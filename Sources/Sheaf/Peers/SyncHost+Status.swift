@@ -1,0 +1,52 @@
+package import SheafDocument
+import SheafStorage
+import SheafSync
+
+/// What is known of the peers that were met.
+extension SyncHost {
+    /// What is known of one.
+    package struct Status: Sendable, Equatable {
+        package internal(set) var isConnected = false
+        package internal(set) var isServer = false
+        package internal(set) var name = ""
+        package internal(set) var site = Site.initial
+        /// It has everything that it subscribed to, up to this commit of ours.
+        package internal(set) var syncedUpTo: UInt64?
+        /// How often something new came.
+        package internal(set) var updates = 0
+    }
+
+    /// All peers that were met since the store was opened, by their keys.
+    package var allStatuses: [[UInt8]: Status] { statuses }
+
+    func note(connected link: Link, _ hello: Hello) {
+        change(link) { status in
+            status.isConnected = true
+            status.isServer = hello.isServer
+            status.name = hello.name
+            status.site = hello.site
+        }
+    }
+
+    func note(disconnected link: Link) {
+        guard let key = link.session.remote?.peerKey else { return }
+        let isStillThere = links.values.contains { $0.session.remote?.peerKey == key }
+        guard !isStillThere else { return }
+        change(link) { $0.isConnected = false }
+    }
+
+    func change(_ link: Link, _ body: (inout Status) -> Void) {
+        guard let key = link.session.remote?.peerKey else { return }
+        let old = statuses[key]
+        body(&statuses[key, default: Status()])
+        if statuses[key] != old { emit(.statusChanged) }
+    }
+
+    func acknowledged(_ link: Link, _ commit: UInt64) {
+        // A peer cannot have what there is not.
+        let commit = min(commit, news.snapshot.log.commit)
+        let known = link.telling?.acknowledged ?? 0
+        link.telling?.acknowledged = max(known, commit)
+        change(link) { $0.syncedUpTo = max($0.syncedUpTo ?? 0, commit) }
+    }
+}

@@ -1,0 +1,280 @@
+import SheafBytes
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafSync
+
+/// What others want of this peer.
+extension SyncHost {
+    /// What is told on one connection.
+    struct Telling {
+        let generation: UInt64
+        let matcher: SubscriptionMatcher
+        /// The other side has, or will have, all that matches up to this commit.
+        var sent: CommitID = 0
+        var acknowledged: CommitID = 0
+        /// Whether `sent` says something yet.
+        var isStreaming = false
+        /// The next step goes from a cursor to now, all at once.
+        var isBehind = false
+        /// Documents that the other side needs whole in the next step.
+        var whole: Set<DocumentAddress> = []
+        /// The state whose list was told.
+        var compared: DocumentSnapshot?
+        /// A step of which some is sent.
+        var outgoing: Outgoing?
+    }
+
+    /// A long step that is sent bit by bit.
+    struct Outgoing {
+        let snapshot: DocumentSnapshot
+        let keys: [[UInt8]]
+        /// What changed since this commit is sent, and of those in `whole` everything.
+        let since: CommitID?
+        var whole: Set<DocumentAddress>
+        var next = 0
+    }
+
+    // MARK: What comes
+
+    func subscribed(_ link: Link, _ request: Subscribe) {
+        do throws(QueryError) {
+            var queries: [SubscriptionQuery] = []
+            for query in request.queries {
+                queries.append(try SubscriptionQuery(query, self.queries))
+            }
+            link.telling = Telling(
+                generation: request.generation,
+                matcher: SubscriptionMatcher(queries, self.queries))
+        } catch {
+            return fail(link, .refused, "\(error.message)")
+        }
+        guard let cursor = request.cursor else { return }
+        guard cursor.log == log, cursor.commit <= news.snapshot.log.commit,
+            cursor.commit >= news.reapedThrough
+        else { return link.session.restart() }
+        link.telling?.sent = cursor.commit
+        link.telling?.isStreaming = true
+        link.telling?.isBehind = true
+        link.telling?.whole = Set(request.whole)
+        tell(link)
+    }
+
+    func listMatches(_ link: Link) {
+        guard let telling = link.telling else { return }
+        let snapshot = news.snapshot
+        link.telling?.compared = snapshot
+        do throws(EngineError) {
+            let list = try snapshot.versions(matching: telling.matcher)
+            do throws(WireError) { try link.session.tell(list) } catch {
+                fail(link, .protocolBroken, "\(error)")
+            }
+        } catch {
+            fail(link, .failed, "the store cannot be read")
+        }
+    }
+
+    func wanted(_ link: Link, _ documents: Want.Documents) {
+        guard let telling = link.telling else { return }
+        let snapshot = telling.compared ?? news.snapshot
+        link.telling?.compared = nil
+        do throws(EngineError) {
+            var keys: [[UInt8]] = []
+            switch documents {
+            case .all: keys = try snapshot.keys(matching: telling.matcher)
+            case .some(let addresses, _): keys = addresses.compactMap { snapshot.key(of: $0) }
+            }
+            link.telling?.outgoing = Outgoing(
+                snapshot: snapshot, keys: keys, since: nil, whole: [])
+            link.telling?.isStreaming = true
+        } catch {
+            return fail(link, .failed, "the store cannot be read")
+        }
+        tell(link)
+    }
+
+    /// Sends whole what the other side has sent an older state of, unless it matched before: then it was
+    /// sent, or will be.
+    func correct(_ known: [WriteJob.Known], on link: Link) {
+        guard let matcher = link.telling?.matcher else { return }
+        let snapshot = news.snapshot
+        for document in known where matcher.asks(for: document.address.collection) {
+            guard let key = snapshot.key(of: document.address) else { continue }
+            let hasMatched = try? matcher.matches(
+                document.before, key: key, in: document.address.collection, snapshot.names)
+            if hasMatched == false { link.telling?.whole.insert(document.address) }
+        }
+    }
+
+    // MARK: What is sent
+
+    /// Sends what there is to be sent, as long as there is room.
+    func tell(_ link: Link) {
+        guard link.telling?.isStreaming == true, link.session.isOpen else { return }
+        do throws(EngineError) {
+            while link.session.hasRoom() {
+                if link.telling?.outgoing != nil {
+                    try sendPart(link)
+                } else if try !beginStep(link) {
+                    break
+                }
+            }
+        } catch {
+            return fail(link, .failed, "the store cannot be read")
+        }
+        link.session.sendSegment()
+        handle(link)
+    }
+
+    /// Begins the next step, or sends commits; false where there is nothing to be told.
+    private func beginStep(_ link: Link) throws(EngineError) -> Bool {
+        guard let telling = link.telling else { return false }
+        let newest = news.snapshot.log.commit
+        guard telling.isBehind || telling.sent < newest || !telling.whole.isEmpty else {
+            return false
+        }
+        if !telling.isBehind, telling.whole.isEmpty,
+            let commits = news.commits(after: telling.sent), try send(commits, on: link)
+        {
+            return true
+        }
+        try beginCatchingUp(link, telling)
+        return true
+    }
+
+    /// Sends all that has changed since the last step in one.
+    private func beginCatchingUp(_ link: Link, _ telling: Telling) throws(EngineError) {
+        let snapshot = news.snapshot
+        var keys: [[UInt8]] = []
+        if let commits = news.commits(after: telling.sent) {
+            var seen: Set<DocumentKey> = []
+            for commit in commits {
+                for change in commit.changes where seen.insert(change.key).inserted {
+                    keys.append(change.key.bytes)
+                }
+            }
+        } else {
+            let end = news.end(of: telling.sent)
+            snapshot.log.tree.forEach(in: StoreKey.documents) { key, value in
+                if let place = Place(value), place.position >= end { keys.append(Array(key)) }
+                return true
+            }
+        }
+        let known = Set(keys)
+        for address in telling.whole {
+            guard let key = snapshot.key(of: address), !known.contains(key) else { continue }
+            keys.append(key)
+        }
+        link.telling?.outgoing = Outgoing(
+            snapshot: snapshot, keys: keys, since: telling.sent, whole: telling.whole)
+        link.telling?.whole = []
+        link.telling?.isBehind = false
+    }
+
+    /// Sends some documents of a long step.
+    private func sendPart(_ link: Link) throws(EngineError) {
+        guard var outgoing = link.telling?.outgoing, let telling = link.telling else { return }
+        var documents: [ShippedDocument] = []
+        var length = 0
+        while outgoing.next < outgoing.keys.count, length < SyncSession.segmentTarget {
+            let key = outgoing.keys[outgoing.next]
+            outgoing.next += 1
+            guard let document = try shipped(key, outgoing, telling, link) else { continue }
+            length += document.bytes.count + document.id.count
+            documents.append(document)
+        }
+        let isDone = outgoing.next == outgoing.keys.count
+        let commit = outgoing.snapshot.log.commit
+        link.session.ship(
+            ShippedCommit(commit: commit, stamp: nil, documents, isContinued: !isDone))
+        link.telling?.outgoing = isDone ? nil : outgoing
+        if isDone { link.telling?.sent = commit }
+    }
+
+    /// What is sent of one document of a long step; nothing where it does not concern the other side.
+    private func shipped(
+        _ key: [UInt8], _ outgoing: Outgoing, _ telling: Telling, _ link: Link
+    ) throws(EngineError) -> ShippedDocument? {
+        let snapshot = outgoing.snapshot
+        guard let address = snapshot.address(of: key), let document = try snapshot.document(key)
+        else { return nil }
+        let isNamed = outgoing.whole.contains(address)
+        guard let since = outgoing.since, !isNamed else {
+            // Who names a tombstone has the document, or had it.
+            if !document.isTombstone {
+                guard try mayRead(link, document, before: nil, key, address, snapshot) else {
+                    return nil
+                }
+            }
+            return try snapshot.whole(document, key, address)
+        }
+        guard telling.matcher.asks(for: address.collection) else { return nil }
+        let matches = try telling.matcher.matches(
+            document, key: key, in: address.collection, snapshot.names)
+        // Where the past is not known, it may have matched.
+        var hasMatched = true
+        var past: StoredDocument?
+        var isKnown = false
+        if let found = try snapshot.document(key, asOf: since) {
+            (past, isKnown) = (found, true)
+            hasMatched = try telling.matcher.matches(
+                found, key: key, in: address.collection, snapshot.names)
+        }
+        guard matches || hasMatched,
+            try mayRead(link, document, before: past, key, address, snapshot)
+        else { return nil }
+        return try snapshot.changes(
+            of: key, address, since: since, isWhole: !hasMatched || !isKnown)
+    }
+
+    /// Sends commits one by one; false where one of them cannot be told by itself any more.
+    private func send(
+        _ commits: ArraySlice<News.Commit>, on link: Link
+    ) throws(EngineError) -> Bool {
+        let newest = news.snapshot.log.commit
+        for commit in commits {
+            guard link.session.hasRoom() else { return true }
+            guard let shipped = try shipped(commit, on: link) else { return false }
+            link.session.ship(shipped)
+            link.telling?.sent = commit.number
+        }
+        // The other side should know that it has everything, also where the last commits changed nothing
+        // that it wants.
+        if let sent = link.telling?.sent, sent < newest {
+            link.session.ship(ShippedCommit(commit: newest, stamp: nil, []))
+            link.telling?.sent = newest
+        }
+        return true
+    }
+
+    private func shipped(
+        _ commit: News.Commit, on link: Link
+    ) throws(EngineError) -> ShippedCommit? {
+        guard let telling = link.telling else { return nil }
+        // What came over this connection is not sent back.
+        let isTheirs = commit.changes.first.map { $0.peer == link.session.remote?.site } ?? false
+        var documents: [ShippedDocument] = []
+        for change in commit.changes where !isTheirs {
+            let snapshot = news.snapshot
+            let key = change.key.bytes
+            guard let address = snapshot.address(of: key),
+                telling.matcher.asks(for: address.collection)
+            else { continue }
+            let hasMatched = try telling.matcher.matches(
+                change.before, key: key, in: address.collection, snapshot.names)
+            let (isKnown, written) = try snapshot.written(key, by: commit.number)
+            guard isKnown else { return nil }
+            guard let written else { continue }
+            let matches = try telling.matcher.matches(
+                written.document, key: key, in: address.collection, snapshot.names)
+            guard matches || hasMatched,
+                try mayRead(
+                    link, written.document, before: change.before, key, address, snapshot)
+            else { continue }
+            documents.append(
+                try snapshot.shipped(written, key, address, isWhole: !hasMatched))
+        }
+        return ShippedCommit(
+            commit: commit.number, stamp: commit.changes.first?.stamp, documents)
+    }
+}

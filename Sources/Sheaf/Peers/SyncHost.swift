@@ -1,0 +1,195 @@
+import SheafBytes
+import SheafDocument
+import SheafQuery
+import SheafStorage
+package import SheafSync
+
+/// What a peer does with all its connections: it asks for what its subscriptions want, and tells others
+/// what they want.
+///
+/// A machine beside the store that it reads: it has no thread and no socket, and is told of time. One
+/// thread at a time may use it. Somebody else writes for it (`WriteJob`), and tells it what came of that.
+package final class SyncHost {
+    /// Who this peer is.
+    package struct Identity: Sendable {
+        package let database: Hello.DatabaseID
+        package let peerKey: [UInt8]
+        package let isServer: Bool
+        package let name: String
+
+        package init(
+            database: Hello.DatabaseID, peerKey: [UInt8], isServer: Bool = false, name: String = ""
+        ) {
+            self.database = database
+            self.peerKey = peerKey
+            self.isServer = isServer
+            self.name = name
+        }
+    }
+
+    /// What somebody else has to do.
+    package enum Effect: Sendable {
+        case send(link: UInt64, [UInt8])
+        /// To close a connection, once all before is sent.
+        case close(link: UInt64, Farewell)
+        case write(WriteJob)
+        /// Something changed that `statuses` tells.
+        case statusChanged
+    }
+
+    let queries: QueryEngine
+    let identity: Identity
+    /// What tells this opening of the log from all others.
+    let log: XXH3.Hash128
+    private let random: () -> UInt64
+    var links: [UInt64: Link] = [:]
+    var statuses: [[UInt8]: Status] = [:]
+    private var effects: [Effect] = []
+
+    /// What this peer subscribes to.
+    var wishes = Wishes()
+    var news: News
+
+    /// One connection.
+    final class Link {
+        let number: UInt64
+        var session: SyncSession
+        let rights: PeerRights?
+        var asking = Asking()
+        var telling: Telling?
+        /// What the other side may see; none where that is everything.
+        var readable: SubscriptionMatcher?
+
+        init(_ number: UInt64, _ session: SyncSession, _ rights: PeerRights?) {
+            self.number = number
+            self.session = session
+            self.rights = rights
+        }
+    }
+
+    package init(
+        _ queries: QueryEngine, _ identity: Identity, random: @escaping () -> UInt64
+    ) {
+        self.queries = queries
+        self.identity = identity
+        self.random = random
+        log = XXH3.Hash128(low: random(), high: random())
+        news = News(queries.documents)
+    }
+
+    /// What to do, in this order; each is told once.
+    package func takeEffects() -> [Effect] {
+        defer { effects = [] }
+        return effects
+    }
+
+    func emit(_ effect: Effect) {
+        effects.append(effect)
+    }
+
+    // MARK: Events
+
+    /// A connection is there; `key` is who the transport has proven the other side to be.
+    package func connect(
+        _ number: UInt64, expecting key: [UInt8]? = nil, rights: PeerRights? = nil, at now: UInt64
+    ) {
+        let hello = Hello(
+            database: identity.database, peerKey: identity.peerKey, site: queries.documents.site,
+            log: log, nonce: random(), isServer: identity.isServer, name: identity.name)
+        let link = Link(number, SyncSession(hello, expecting: key, at: now), rights)
+        links[number] = link
+        handle(link)
+    }
+
+    /// A connection is no more.
+    package func disconnect(_ number: UInt64) {
+        guard let link = links.removeValue(forKey: number) else { return }
+        note(disconnected: link)
+    }
+
+    package func receive(_ bytes: UnsafeRawBufferPointer, on number: UInt64, at now: UInt64) {
+        guard let link = links[number] else { return }
+        link.session.receive(bytes, at: now)
+        handle(link)
+    }
+
+    package func tick(at now: UInt64) {
+        for link in allLinks {
+            link.session.tick(at: now)
+            handle(link)
+        }
+    }
+
+    /// When time matters next.
+    package var deadline: UInt64? {
+        links.values.compactMap { $0.session.deadline }.min()
+    }
+
+    /// Readers of the store see more than before.
+    package func notePublished() {
+        news.update(queries.documents)
+        noteEvictions()
+        for link in allLinks {
+            acknowledge(link)
+            tell(link)
+            handle(link)
+        }
+        news.forget(before: links.values.compactMap { $0.telling?.sent }.min())
+    }
+
+    /// Ends all conversations.
+    package func stop() {
+        for link in allLinks {
+            link.session.end(Farewell(.done, "the peer stops"))
+            handle(link)
+        }
+    }
+
+    /// In an order that does not depend on chance.
+    var allLinks: [Link] { links.values.sorted { $0.number < $1.number } }
+
+    // MARK: Effects of sessions
+
+    func handle(_ link: Link) {
+        // What one effect leads to may have effects of its own.
+        while true {
+            let effects = link.session.takeEffects()
+            guard !effects.isEmpty else { return }
+            for effect in effects { handle(effect, of: link) }
+        }
+    }
+
+    private func handle(_ effect: SyncSession.Effect, of link: Link) {
+        switch effect {
+        case .send(let bytes): emit(.send(link: link.number, bytes))
+        case .end(let farewell):
+            emit(.close(link: link.number, farewell))
+            disconnect(link.number)
+        case .greeted(let hello): greet(link, hello)
+        case .listOwn(let generation): listOwn(link, generation)
+        case .apply(let step): apply(step, from: link)
+        case .subscribed(let request): subscribed(link, request)
+        case .listMatches: listMatches(link)
+        case .wanted(let documents): wanted(link, documents)
+        case .acknowledged(let commit): acknowledged(link, commit)
+        case .roomToSend: tell(link)
+        }
+    }
+
+    private func greet(_ link: Link, _ hello: Hello) {
+        // Two connections to one peer would tell everything twice: the older one goes.
+        for other in allLinks where other !== link && other.session.remote?.peerKey == hello.peerKey {
+            other.session.end(Farewell(.sameKey, "there is a newer connection to this peer"))
+            handle(other)
+        }
+        guard prepareRights(of: link) else { return }
+        note(connected: link, hello)
+        ask(link)
+    }
+
+    /// Ends a conversation because of something that went wrong here.
+    func fail(_ link: Link, _ code: Farewell.Code, _ reason: String) {
+        link.session.end(Farewell(code, reason))
+        handle(link)
+    }
+}
