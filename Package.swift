@@ -150,6 +150,16 @@ let package = Package(
                 "SheafSync", "SheafBytes", "SheafDocument", "SheafSyncModel", "SheafTestSupport",
             ],
             swiftSettings: settings),
+        .target(
+            name: "SheafMesh",
+            dependencies: [
+                "Sheaf", "SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage", "SheafSync",
+                "SheafTestSupport",
+            ],
+            path: "Tests/SheafMesh", swiftSettings: settings),
+        .executableTarget(
+            name: "sheaf-mesh", dependencies: ["SheafMesh", "SheafSimulator", "SheafStorage"],
+            path: "Tests/sheaf-mesh", swiftSettings: settings),
         .testTarget(
             name: "SheafTests",
             dependencies: [

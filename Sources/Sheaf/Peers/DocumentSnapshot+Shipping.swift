@@ -1,7 +1,7 @@
 import SheafBytes
 import SheafDocument
 import SheafStorage
-import SheafSync
+package import SheafSync
 
 /// What peers are sent of a state.
 extension DocumentSnapshot {
@@ -186,5 +186,30 @@ extension DocumentSnapshot {
             return try whole(written.document, key, address)
         }
         return try delta(touched, key, address)
+    }
+}
+
+extension DocumentSnapshot {
+    /// All documents that match, as everybody has them who has seen the same.
+    package func spelledContents(
+        matching matcher: SubscriptionMatcher
+    ) throws(EngineError) -> [DocumentAddress: [UInt8]] {
+        var found: [DocumentAddress: [UInt8]] = [:]
+        for key in try keys(matching: matcher) {
+            guard let address = address(of: key), let document = try document(key) else { continue }
+            let shipped = try whole(document, key, address)
+            // A join copies what it finds as it is spelled: joined with itself, all are spelled alike.
+            found[address] = try onDocument(key) { () throws(Malformed) in
+                try shipped.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
+                    let document = try EncodedDocument(bytes)
+                    do throws(JoinError) {
+                        return try Join.join(document, document, NameTable())
+                    } catch {
+                        throw .invalid("a document that cannot be joined with itself", at: 0)
+                    }
+                }
+            }
+        }
+        return found
     }
 }

@@ -161,10 +161,9 @@ extension SyncHost {
             }
         }
         let known = Set(keys)
-        for address in telling.whole {
-            guard let key = snapshot.key(of: address), !known.contains(key) else { continue }
-            keys.append(key)
-        }
+        // In an order that does not depend on chance.
+        keys += telling.whole.compactMap { snapshot.key(of: $0) }
+            .filter { !known.contains($0) }.sorted { $0.lexicographicallyPrecedes($1) }
         link.telling?.outgoing = Outgoing(
             snapshot: snapshot, keys: keys, since: telling.sent, whole: telling.whole)
         link.telling?.whole = []

@@ -1,0 +1,108 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafSync
+import SheafTestSupport
+
+/// A peer on a simulated disk, with a clock of its own.
+final class MeshPeer {
+    let number: Int
+    let clock: FakeClock
+    let key: [UInt8]
+    private(set) var volume: SimulatedVolume
+    private(set) var store: StoreEngine
+    private(set) var queries: QueryEngine
+    private(set) var host: SyncHost
+    /// How often it was opened: what was meant for an earlier opening is passed over.
+    private(set) var life = 0
+    var subscriptions: [String] = []
+    /// Whether a flush is on its way.
+    var isFlushing = false
+    private let source: SeededSource
+
+    static let database = Hello.DatabaseID(low: 1, high: 2)
+
+    init(_ number: Int, seed: UInt64, skewMilliseconds: Int) throws {
+        self.number = number
+        source = SeededSource(seed: seed)
+        key = Array(repeating: UInt8(number + 1), count: 32)
+        clock = FakeClock()
+        clock.advance(milliseconds: UInt64(10_000_000 + skewMilliseconds))
+        volume = SimulatedVolume(seed: seed)
+        store = try StoreEngine(opening: volume, options: Self.options(clock, source))
+        queries = try QueryEngine(opening: store)
+        host = Self.makeHost(queries, key, source)
+    }
+
+    private static func options(_ clock: FakeClock, _ source: SeededSource) -> LogStoreOptions {
+        var options = LogStoreOptions()
+        options.segmentLength = 16_000
+        options.isHousekeepingAutomatic = false
+        options.history = HistoryHorizon(commits: 30, bytes: .max)
+        options.clock = clock.clock
+        options.random = { source.next() }
+        return options
+    }
+
+    private static func makeHost(
+        _ queries: QueryEngine, _ key: [UInt8], _ source: SeededSource
+    ) -> SyncHost {
+        SyncHost(
+            queries, SyncHost.Identity(database: database, peerKey: key),
+            random: { source.next() })
+    }
+
+    var documents: DocumentEngine { queries.documents }
+
+    // MARK: Coming and going
+
+    /// Goes on with another disk.
+    func reopen(on volume: SimulatedVolume) throws {
+        life += 1
+        isFlushing = false
+        self.volume = volume
+        store = try StoreEngine(opening: volume, options: Self.options(clock, source))
+        queries = try QueryEngine(opening: store)
+        host = Self.makeHost(queries, key, source)
+        try subscribe(subscriptions)
+    }
+
+    /// Subscribes to something else.
+    func subscribe(_ texts: [String]) throws {
+        subscriptions = texts
+        try host.subscribe(
+            texts.map { text in
+                try SubscriptionQuery(
+                    try queries.statement(Query(verbatim: text)), ArgumentValues(), queries)
+            })
+    }
+
+    // MARK: Documents
+
+    func commit(_ changes: [DocumentChange]) throws {
+        _ = try documents.commit(changes) { batch throws(StorageError) in
+            try store.append(batch)
+        }
+    }
+
+    func run(_ job: WriteJob) -> WriteJob.Outcome {
+        job.run(documents) { batch throws(StorageError) in try store.append(batch) }
+    }
+
+    func compact() throws {
+        store.compactEverything()
+        while try store.compactionStep() {}
+    }
+
+    /// All that it has of the documents that match, with all names spelled.
+    func contents(matching texts: [String]) throws -> [DocumentAddress: [UInt8]] {
+        let queries = try texts.map { text in
+            try SubscriptionQuery(
+                try self.queries.statement(Query(verbatim: text)), ArgumentValues(), self.queries)
+        }
+        return try documents.snapshot().spelledContents(
+            matching: SubscriptionMatcher(queries, self.queries))
+    }
+}

@@ -1,0 +1,158 @@
+import Sheaf
+import SheafDocument
+import SheafStorage
+import SheafSync
+import SheafTestSupport
+
+/// What peers do, and what happens to them.
+extension MeshSimulation {
+    func act(_ peer: MeshPeer) throws {
+        switch random.below(40) {
+        case 0..<18: try write(peer)
+        case 18..<26: try writeGroup(peer)
+        case 26: try evict(peer)
+        case 27..<29: try resubscribe(peer)
+        case 29: try crash(peer)
+        case 30: try peer.compact()
+        case 31: backups[peer.number] = peer.volume.processDeath()
+        case 32: try restore(peer)
+        case 33..<36: partition()
+        default: break
+        }
+    }
+
+    private func commit(_ changes: [DocumentChange], on peer: MeshPeer) throws {
+        try peer.commit(changes)
+        report.commits += 1
+        flushSoon(peer)
+        peer.host.notePublished()
+        try perform(peer)
+    }
+
+    private func write(_ peer: MeshPeer) throws {
+        var changes: [DocumentChange] = []
+        for _ in 0...random.below(3) {
+            let id = Value.string("c\(random.below(20))")
+            let color: Value = ["red", "blue", "green"][random.below(3)]
+            let action: DocumentChange.Action
+            switch random.below(8) {
+            case 0..<3:
+                action = .insert(
+                    ["color": color, "n": .integer(Int64(random.below(100)))], onConflict: .merge)
+            case 3: action = .edit([.set(path: ["color"], to: color)])
+            case 4: action = .edit([.set(path: ["n"], to: .integer(Int64(random.below(100))))])
+            case 5:
+                action = .edit([
+                    .set(path: ["notes", "by\(peer.number)"], to: .integer(Int64(now / 1_000_000)))
+                ])
+            case 6: action = .edit([.unset(path: ["notes"])])
+            default: action = .delete
+            }
+            changes.append(DocumentChange("cars", id, action))
+        }
+        try commit(changes, on: peer)
+    }
+
+    /// Writes the same number to all documents of its group, at once.
+    private func writeGroup(_ peer: MeshPeer) throws {
+        transactions[peer.number, default: 0] += 1
+        let number = Value.integer(transactions[peer.number] ?? 0)
+        try commit(
+            (0..<4).map { index in
+                DocumentChange(
+                    "groups", .string("g\(peer.number).\(index)"),
+                    .insert(["n": number], onConflict: .merge))
+            }, on: peer)
+    }
+
+    private func evict(_ peer: MeshPeer) throws {
+        try commit(
+            (0..<1 + random.below(5)).map { _ in
+                DocumentChange("cars", .string("c\(random.below(20))"), .evict)
+            }, on: peer)
+    }
+
+    private func resubscribe(_ peer: MeshPeer) throws {
+        try peer.subscribe(drawSubscriptions())
+        try perform(peer)
+    }
+
+    /// The power goes, and comes back.
+    private func crash(_ peer: MeshPeer) throws {
+        report.crashes += 1
+        cutAll(of: peer)
+        try peer.reopen(on: peer.volume.powerCut(seed: random.next()))
+        try perform(peer)
+    }
+
+    /// Somebody puts an old state of the disk in the place of the newest.
+    private func restore(_ peer: MeshPeer) throws {
+        guard let backup = backups[peer.number] else { return }
+        cutAll(of: peer)
+        try peer.reopen(on: backup.processDeath())
+        try perform(peer)
+    }
+
+    private func cutAll(of peer: MeshPeer) {
+        for wire in wires.values.sorted(by: { $0.number < $1.number })
+        where wire.ends.contains(peer.number) {
+            cut(wire)
+        }
+    }
+
+    /// Two peers cannot reach each other for a while.
+    private func partition() {
+        let pair = random.below(pairs.count)
+        partitions[pair] = now + UInt64(1 + random.below(20)) * Self.second
+        for wire in wires.values where wire.ends == [pairs[pair].0, pairs[pair].1] { cut(wire) }
+    }
+
+    // MARK: What has to hold
+
+    /// A group was written at once, and so is seen at once: all of its documents have the same number.
+    func checkGroups(of peer: MeshPeer) throws {
+        let contents = try peer.groupNumbers()
+        for (group, numbers) in contents where Set(numbers).count > 1 || numbers.count != 4 {
+            throw Violation(
+                description: "peer \(peer.number) sees \(numbers) in the group \(group)")
+        }
+    }
+
+    /// All peers have the same documents that match, byte by byte.
+    func checkAgreement(_ texts: [String]) throws {
+        let first = try peers[0].contents(matching: texts)
+        for peer in peers.dropFirst() {
+            let other = try peer.contents(matching: texts)
+            for address in Set(first.keys).union(other.keys) where first[address] != other[address] {
+                throw Violation(
+                    description: "peers 0 and \(peer.number) do not agree on "
+                        + "\(address.collection) \(address.id): \(describe(first[address])) and "
+                        + "\(describe(other[address]))")
+            }
+        }
+    }
+
+    private func describe(_ bytes: [UInt8]?) -> String {
+        guard let bytes else { return "nothing" }
+        return bytes.withUnsafeBytes { bytes in
+            let document = try? EncodedDocument(bytes)
+            let value = try? document?.value(NameTable())
+            let vector = (try? document?.vector().entries) ?? []
+            return "\(value.map { Value.object($0).json } ?? "no document") seen \(vector)"
+        }
+    }
+}
+
+extension MeshPeer {
+    /// The numbers that documents of each group have.
+    func groupNumbers() throws -> [String: [Int64]] {
+        var numbers: [String: [Int64]] = [:]
+        for (address, bytes) in try contents(matching: ["SELECT * FROM groups"]) {
+            guard case .string(let id) = try DocumentID.id(of: address.id) else { continue }
+            let object = try bytes.withUnsafeBytes { try EncodedDocument($0).value(NameTable()) }
+            guard case .integer(let number)? = object?["n"] else { continue }
+            numbers[String(id.prefix { $0 != "." }), default: []].append(number)
+        }
+        return numbers
+    }
+}

@@ -1,0 +1,59 @@
+import SheafMesh
+import SheafSimulator
+import SheafStorage
+
+/// `sheaf-mesh`: peers that write, crash, part and meet again, for as long as there is time.
+enum MeshCommand {
+    private static let usage = "usage: sheaf-mesh [--seed S] [--meshes N] [--hours H]\n"
+
+    static func run(_ arguments: [String]) -> Int32 {
+        var (seed, meshes, hours) = (OperatingSystem.randomInteger() % 1_000_000_000, 0, 0)
+        var rest = arguments[...]
+        while let option = rest.popFirst() {
+            guard let value = rest.popFirst().flatMap({ UInt64($0) }) else {
+                return complain("\(option) takes a number")
+            }
+            switch option {
+            case "--seed": seed = value
+            case "--meshes": meshes = Int(clamping: value)
+            case "--hours": hours = Int(clamping: value)
+            default: return complain("unknown option \(option)")
+            }
+        }
+        if meshes == 0, hours == 0 { hours = 1 }
+        say("sheaf-mesh, seed \(seed)")
+        var total = MeshSimulation.Report()
+        var count = 0
+        let started = Clock.system.monotonicNanoseconds()
+        while count < meshes || total.virtualSeconds < UInt64(hours) * 3_600 {
+            do {
+                let mesh = try MeshSimulation(seed: seed + UInt64(count))
+                try mesh.run()
+                total.add(mesh.report)
+            } catch {
+                say("violation: \(error)\nto see it again: sheaf-mesh --seed \(seed + UInt64(count)) --meshes 1")
+                return 1
+            }
+            count += 1
+        }
+        let tenths = (Clock.system.monotonicNanoseconds() - started) / 100_000_000
+        say(
+            "\(count) meshes, \(total.virtualSeconds / 3_600) hours, \(total.commits) commits, "
+                + "\(total.crashes) crashes, \(total.connections) connections, "
+                + "\(total.frames) frames, \(total.bytes) bytes, \(total.events) events "
+                + "in \(tenths / 10).\(tenths % 10) s")
+        say("0 violations")
+        return 0
+    }
+
+    private static func say(_ line: String) {
+        SimulationCommand.write(line + "\n", to: 1)
+    }
+
+    private static func complain(_ message: String) -> Int32 {
+        say("sheaf-mesh: \(message)\n" + usage)
+        return 64
+    }
+}
+
+exitProcess(MeshCommand.run(Array(CommandLine.arguments.dropFirst())))
