@@ -57,9 +57,7 @@ final class DocumentReading {
         case .collection(let number):
             return .collection(number: Int(number), String(decoding: payload, as: UTF8.self))
         case .site:
-            guard payload.count == 8 else { return nil }
-            return .site(
-                Site(rawValue: payload.reversed().reduce(0) { $0 << 8 | UInt64($1) }))
+            return (try? SiteRecord(decoding: payload)).map { .site($0.site) }
         case .index(let collection, let number):
             guard let directory, directory.collections.indices.contains(Int(collection)) else {
                 return nil

@@ -89,7 +89,7 @@ extension MeshSimulation {
     private func restore(_ peer: MeshPeer) throws {
         guard let backup = backups[peer.number] else { return }
         cutAll(of: peer)
-        try peer.reopen(on: backup.processDeath())
+        try peer.reopen(on: backup.copy(identity: random.next() | 1))
         try perform(peer)
     }
 
@@ -144,14 +144,38 @@ extension MeshSimulation {
 }
 
 extension MeshPeer {
+    /// What a durable document is, and what it has seen, for people.
+    func description(ofCar id: String) throws -> String {
+        let snapshot = documents.snapshot()
+        guard let key = try snapshot.key(collection: "cars", id: .string(id)),
+            let document = try snapshot.document(key)
+        else { return "nothing" }
+        return document.read { bytes in
+            let document = try? EncodedDocument(bytes)
+            let value = try? document?.value(snapshot.names)
+            let seen = ((try? document?.vector().entries) ?? []).map {
+                "\($0.site.rawValue % 1_000):\($0.time.milliseconds)"
+            }
+            return "\(value.map { Value.object($0).json } ?? "deleted") seen \(seen)"
+        }
+    }
+
     /// The numbers that documents of each group have.
     func groupNumbers() throws -> [String: [Int64]] {
         var numbers: [String: [Int64]] = [:]
-        for (address, bytes) in try contents(matching: ["SELECT * FROM groups"]) {
-            guard case .string(let id) = try DocumentID.id(of: address.id) else { continue }
-            let object = try bytes.withUnsafeBytes { try EncodedDocument($0).value(NameTable()) }
-            guard case .integer(let number)? = object?["n"] else { continue }
-            numbers[String(id.prefix { $0 != "." }), default: []].append(number)
+        let snapshot = documents.snapshot()
+        guard let number = snapshot.directory.number(ofCollection: "groups") else { return [:] }
+        for group in 0..<9 {
+            for index in 0..<4 {
+                let key = try StoreKey.bytes(
+                    ofDocument: .string("g\(group).\(index)"), collection: number)
+                guard let document = try snapshot.document(key) else { continue }
+                let object = try document.read { bytes in
+                    try EncodedDocument(bytes).value(snapshot.names)
+                }
+                guard case .integer(let number)? = object?["n"] else { continue }
+                numbers["g\(group)", default: []].append(number)
+            }
         }
         return numbers
     }

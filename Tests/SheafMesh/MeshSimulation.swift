@@ -47,6 +47,10 @@ package final class MeshSimulation {
     var backups: [Int: SimulatedVolume] = [:]
     var transactions: [Int: Int64] = [:]
     package internal(set) var report = Report()
+    /// The document of `cars` whose changes are told, and by whom.
+    package var watched: String?
+    package var tell: (String) -> Void = { _ in }
+    private var lastSeen: [Int: String] = [:]
 
     package init(seed: UInt64) throws {
         self.seed = seed
@@ -132,8 +136,23 @@ package final class MeshSimulation {
             advance(to: event.time)
             report.events += 1
             try take(event.kind)
+            if watched != nil { try tellOfWatched(event.kind) }
         }
         advance(to: end)
+    }
+
+    private func tellOfWatched(_ kind: MeshEvent.Kind) throws {
+        guard let watched else { return }
+        switch kind {
+        case .tick, .arrive: break
+        default: tell("\(now / 1_000_000) ms: \(kind)".prefix(160).description)
+        }
+        for peer in peers {
+            let seen = try peer.description(ofCar: watched)
+            guard seen != lastSeen[peer.number] else { continue }
+            lastSeen[peer.number] = seen
+            tell("\(now / 1_000_000) ms, peer \(peer.number): \(seen), wants \(peer.subscriptions)")
+        }
     }
 
     private func advance(to time: UInt64) {
@@ -168,7 +187,7 @@ package final class MeshSimulation {
             peer.isFlushing = false
             try peer.store.flush()
             peer.host.notePublished()
-            try checkGroups(of: peer)
+            if random.chance(1, in: 3) { try checkGroups(of: peer) }
             try perform(peer)
         case .write(let number, let life, let job):
             let peer = peers[number]
@@ -180,7 +199,7 @@ package final class MeshSimulation {
         case .act(let number):
             guard isUnruly else { return }
             try act(peers[number])
-            agenda.add(.act(peer: number), at: delay(1_500))
+            agenda.add(.act(peer: number), at: delay(random.chance(1, in: 4) ? 200 : 6_000))
         case .tick(let number):
             peers[number].host.tick(at: now)
             try perform(peers[number])

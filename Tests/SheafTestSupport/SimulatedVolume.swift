@@ -8,10 +8,12 @@ import Synchronization
 /// calls before it, so the same calls on the same seed end the same.
 package final class SimulatedVolume: Volume {
     package let path = "simulation"
+    package let identity: UInt64
     private let disk: Mutex<SimulatedDisk>
 
     /// An empty volume, or one that has these files on its disk.
     package init(seed: UInt64 = 0, files: [String: [UInt8]] = [:]) {
+        identity = seed | 1
         let names = files.keys.sorted()
         let entries = names.enumerated().map {
             SimulatedDirectory.Entry(name: $0.element, inode: $0.offset)
@@ -20,22 +22,28 @@ package final class SimulatedVolume: Volume {
         disk = Mutex(SimulatedDisk(seed: seed, entries: entries, inodes: inodes))
     }
 
-    private init(_ disk: SimulatedDisk) {
+    private init(_ disk: SimulatedDisk, identity: UInt64) {
         self.disk = Mutex(disk)
+        self.identity = identity
     }
 
     /// One possible state of the disk after the power comes back, as a volume of its own.
     ///
     /// A quarter of all seeds keeps nothing that was not synchronized, and a quarter everything.
     package func powerCut(seed: UInt64) -> SimulatedVolume {
-        SimulatedVolume(disk.withLock { $0.afterPowerCut(seed: seed) })
+        SimulatedVolume(disk.withLock { $0.afterPowerCut(seed: seed) }, identity: identity)
     }
 
     /// The volume as the next process finds it when this one dies and the power stays.
     ///
     /// What was not synchronized is still visible, and still in danger.
     package func processDeath(seed: UInt64 = 0) -> SimulatedVolume {
-        SimulatedVolume(disk.withLock { $0.afterProcessDeath(seed: seed) })
+        SimulatedVolume(disk.withLock { $0.afterProcessDeath(seed: seed) }, identity: identity)
+    }
+
+    /// The same files in another directory.
+    package func copy(identity: UInt64) -> SimulatedVolume {
+        SimulatedVolume(disk.withLock { $0.afterProcessDeath(seed: identity) }, identity: identity)
     }
 
     package func names() throws(VolumeError) -> [String] {

@@ -4,12 +4,17 @@ import SheafStorage
 
 /// `sheaf-mesh`: peers that write, crash, part and meet again, for as long as there is time.
 enum MeshCommand {
-    private static let usage = "usage: sheaf-mesh [--seed S] [--meshes N] [--hours H]\n"
+    private static let usage = "usage: sheaf-mesh [--seed S] [--meshes N] [--hours H] [--watch DOCUMENT]\n"
 
     static func run(_ arguments: [String]) -> Int32 {
         var (seed, meshes, hours) = (OperatingSystem.randomInteger() % 1_000_000_000, 0, 0)
+        var watched: String?
         var rest = arguments[...]
         while let option = rest.popFirst() {
+            if option == "--watch" {
+                watched = rest.popFirst()
+                continue
+            }
             guard let value = rest.popFirst().flatMap({ UInt64($0) }) else {
                 return complain("\(option) takes a number")
             }
@@ -28,6 +33,8 @@ enum MeshCommand {
         while count < meshes || total.virtualSeconds < UInt64(hours) * 3_600 {
             do {
                 let mesh = try MeshSimulation(seed: seed + UInt64(count))
+                mesh.watched = watched
+                mesh.tell = say
                 try mesh.run()
                 total.add(mesh.report)
             } catch {

@@ -48,7 +48,7 @@ struct ChainRules {
     mutating func check(_ logged: LoggedOperation) throws(Malformed) {
         switch key {
         case .origin: try checkOrigin(logged)
-        case .site: _ = try Site(decoding: logged.operation.payload)
+        case .site: _ = try SiteRecord(decoding: logged.operation.payload)
         case .name, .collection: try checkName(logged.operation)
         case .index(let collection, let number):
             try Self.checkIndex(logged.operation, collection, number)

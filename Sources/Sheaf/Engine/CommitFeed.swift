@@ -9,8 +9,8 @@ final class CommitFeed: Sendable {
         let key: DocumentKey
         let before: StoredDocument?
         let commit: CommitID
-        /// The peer that the commit came from; none where it was written here.
-        let peer: Site?
+        /// Where the commit came from; none where it was written here.
+        let origin: CommitOrigin?
         /// Who wrote the commit first, and when; none where that is several.
         let stamp: Stamp?
     }
@@ -34,7 +34,7 @@ final class CommitFeed: Sendable {
                 changes.append(
                     Change(
                         key: document.key, before: document.original, commit: commit,
-                        peer: origin?.peer, stamp: origin?.stamp ?? stamp))
+                        origin: origin, stamp: origin?.stamp ?? stamp))
             }
         }
     }

@@ -25,8 +25,12 @@ package final class DocumentEngine: Sendable {
         var clock: HybridClock
         /// Whether the log has the site.
         var isSiteWritten: Bool
+        /// The directory of the store.
+        let place: UInt64
         /// Documents of commits that no snapshot shows yet.
         var pending = PendingDocuments()
+
+        var siteRecord: SiteRecord { SiteRecord(site: clock.site, directory: place) }
     }
 
     /// Reads what the log knows of names, and goes on with its clock.
@@ -42,7 +46,10 @@ package final class DocumentEngine: Sendable {
         self.directory = Mutex(directory)
         // Without indexes everything can still be read, but for what is damaged.
         linkFailure = Self.mendLinks(of: store, directory)
-        let site = try Self.site(of: snapshot)
+        let place = store.volume.identity
+        // In a copy of a store that has another directory, the site belongs to the other one.
+        let known = try Self.site(of: snapshot)
+        let site = known.flatMap { $0.isOf(directory: place) ? $0.site : nil }
         // Each record is at least as late as the times in it.
         let latest = HybridTime(
             milliseconds: min(snapshot.commitAt, HybridTime.maximumMilliseconds),
@@ -53,7 +60,7 @@ package final class DocumentEngine: Sendable {
         state = Mutex(
             WriterState(
                 directory: directory, registry: NameRegistry(directory), clock: clock,
-                isSiteWritten: site != nil))
+                isSiteWritten: site != nil, place: place))
         isComplete = true
     }
 
@@ -75,11 +82,11 @@ package final class DocumentEngine: Sendable {
         self.directory.withLock { $0 = directory }
     }
 
-    private static func site(of snapshot: LogSnapshot) throws(EngineError) -> Site? {
+    private static func site(of snapshot: LogSnapshot) throws(EngineError) -> SiteRecord? {
         guard let payload = try payload(of: .site, in: snapshot) else { return nil }
         return try onDocument(StoreKey.site.bytes) { () throws(Malformed) in
             try payload.span.withUnsafeBytes { bytes throws(Malformed) in
-                try Site(decoding: bytes)
+                try SiteRecord(decoding: bytes)
             }
         }
     }
@@ -247,7 +254,7 @@ package final class DocumentEngine: Sendable {
         state.directory = transaction.directory
         publish(state.directory)
         let batch = try transaction.batch(
-            from: origin, writingSite: !state.isSiteWritten, state.registry)
+            from: origin, writing: state.isSiteWritten ? nil : state.siteRecord, state.registry)
         let commit = try onStorage { () throws(StorageError) in try append(batch) }
         state.isSiteWritten = true
         state.registry.noteWritten(state.directory)
@@ -255,6 +262,14 @@ package final class DocumentEngine: Sendable {
         feed.note(transaction.working, of: commit, from: origin, at: transaction.stamp)
         peerFeed.note(transaction.working, of: commit, from: origin, at: transaction.stamp)
         for bytes in transaction.spellings { state.registry.note(bytes, in: &state.directory) }
+        if transaction.metOwnFuture {
+            // Somebody has seen what this store does not know to have written: it is an older state of
+            // itself, and goes on as somebody else.
+            state.clock = HybridClock(
+                site: Self.drawSite(store.options.random), latest: state.clock.latest,
+                leniencyMilliseconds: state.clock.leniencyMilliseconds)
+            state.isSiteWritten = false
+        }
         return commit
     }
 }

@@ -15,6 +15,8 @@ package struct DocumentTransaction: Sendable {
     private let now: UInt64
     var directory: Directory
     var clock: HybridClock
+    /// Whether somebody has seen writes of this store that are later than all it knows of.
+    private(set) var metOwnFuture = false
     /// What documents have that are written once in this commit.
     var stamp: Stamp?
     /// What the change in hand was written with.
@@ -196,12 +198,12 @@ package struct DocumentTransaction: Sendable {
     }
 
     private mutating func join(_ bytes: [UInt8], at position: Int) throws(EngineError) -> Bool {
-        let latest = try translating { () throws(EditError) in
+        let seen = try translating { () throws(EditError) in
             try bytes.span.withUnsafeBytes { bytes throws(EditError) in
                 let document = try Self.document(bytes)
                 do throws(Malformed) {
                     try document.validate(NameTable())
-                    return try document.vector().latest
+                    return try document.vector()
                 } catch {
                     throw .malformed(error)
                 }
@@ -209,7 +211,8 @@ package struct DocumentTransaction: Sendable {
         } orRefusing: {
             .received($0)
         }
-        do throws(HybridClock.Refusal) { try clock.observe(latest, at: now) } catch {
+        if seen.time(of: clock.site) > clock.latest { metOwnFuture = true }
+        do throws(HybridClock.Refusal) { try clock.observe(seen.latest, at: now) } catch {
             throw .clock(error)
         }
         return try working[position].takeIfNew(bytes, directory.names)
@@ -276,7 +279,7 @@ package struct DocumentTransaction: Sendable {
 
     /// The operations of the commit.
     mutating func batch(
-        from origin: CommitOrigin?, writingSite: Bool, _ registry: NameRegistry
+        from origin: CommitOrigin?, writing site: SiteRecord?, _ registry: NameRegistry
     ) throws(EngineError) -> WriteBatch {
         var batch = WriteBatch()
         // An opening goes on behind the time of the last record.
@@ -284,7 +287,7 @@ package struct DocumentTransaction: Sendable {
         try onStorage { () throws(StorageError) in
             if let origin { try batch.put(StoreKey.origin.bytes, origin.bytes) }
             try registry.write(directory, into: &batch)
-            if writingSite { try batch.put(StoreKey.site.bytes, clock.site.bytes) }
+            if let site { try batch.put(StoreKey.site.bytes, site.bytes) }
         }
         batch.keepsLinks = true
         var links = DocumentLinks(directory.indexes, directory.names)

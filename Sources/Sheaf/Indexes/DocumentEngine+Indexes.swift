@@ -92,7 +92,7 @@ extension DocumentEngine.WriterState {
         batch.earliestTime = clock.latest.milliseconds
         try onStorage { () throws(StorageError) in
             try registry.write(directory, into: &batch)
-            if !isSiteWritten { try batch.put(StoreKey.site.bytes, clock.site.bytes) }
+            if !isSiteWritten { try batch.put(StoreKey.site.bytes, siteRecord.bytes) }
             if let payload {
                 try batch.put(definition.key, payload)
             } else {

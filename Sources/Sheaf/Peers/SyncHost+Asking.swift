@@ -48,7 +48,7 @@ extension SyncHost {
     func noteEvictions() {
         var isConcerned = false
         for commit in news.fresh {
-            for change in commit.changes where change.peer == nil {
+            for change in commit.changes where change.origin == nil {
                 guard let before = change.before, isGone(change.key.bytes) else { continue }
                 if before.isTombstone {
                     news.noteReaping(at: commit.number)
@@ -84,7 +84,8 @@ extension SyncHost {
         link.asking.waiting = []
         link.session.subscribe(
             Subscribe(
-                generation: link.asking.generation, wishes.queries, from: cursor,
+                generation: link.asking.generation, wishes.queries,
+                at: news.snapshot.log.commit, from: cursor,
                 whole: cursor == nil ? [] : whole))
         handle(link)
     }

@@ -10,6 +10,8 @@ extension SyncHost {
     struct Telling {
         let generation: UInt64
         let matcher: SubscriptionMatcher
+        /// The newest commit of the other side when it subscribed.
+        let theirCommit: UInt64
         /// The other side has, or will have, all that matches up to this commit.
         var sent: CommitID = 0
         var acknowledged: CommitID = 0
@@ -45,7 +47,8 @@ extension SyncHost {
             }
             link.telling = Telling(
                 generation: request.generation,
-                matcher: SubscriptionMatcher(queries, self.queries))
+                matcher: SubscriptionMatcher(queries, self.queries),
+                theirCommit: request.commit)
         } catch {
             return fail(link, .refused, "\(error.message)")
         }
@@ -250,8 +253,11 @@ extension SyncHost {
         _ commit: News.Commit, on link: Link
     ) throws(EngineError) -> ShippedCommit? {
         guard let telling = link.telling else { return nil }
-        // What came over this connection is not sent back.
-        let isTheirs = commit.changes.first.map { $0.peer == link.session.remote?.site } ?? false
+        // What came from the other side is not sent back, unless it may have taken it away since.
+        let origin = commit.changes.first?.origin
+        let isTheirs =
+            origin?.peer == link.session.remote?.site
+            && origin?.commit ?? 0 > telling.theirCommit
         var documents: [ShippedDocument] = []
         for change in commit.changes where !isTheirs {
             let snapshot = news.snapshot

@@ -6,6 +6,8 @@
     import Darwin
 #endif
 
+import SheafBytes
+
 /// A directory of the operating system.
 ///
 /// The directory stays open, and all names are relative to it: it does no harm if the directory or
@@ -29,6 +31,18 @@ package final class PosixVolume: Volume {
         directory = try Self.openDirectory(path)
         // The directory may be older, but made by a process that died before it made it last.
         try? Self.synchronizeNames(around: path, "..")
+    }
+
+    package var identity: UInt64 {
+        var birth: FileBirth?
+        _ = try? directory.call(.open, path) { number in
+            birth = FileBirth(of: number)
+            return 0
+        }
+        guard let birth else { return 0 }
+        return withUnsafeBytes(of: (birth.inode, birth.seconds, birth.nanoseconds)) {
+            max(XXH3.hash64($0), 1)
+        }
     }
 
     package func names() throws(VolumeError) -> [String] {

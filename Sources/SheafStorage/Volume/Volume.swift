@@ -26,10 +26,15 @@ package protocol Volume: Sendable {
 
     /// Whether no call ever waits, for there is no disk: nobody needs a thread to wait for one.
     var isInstant: Bool { get }
+
+    /// What tells the directory from all others, also from a copy that was put in its place; 0 where
+    /// nobody knows.
+    var identity: UInt64 { get }
 }
 
 extension Volume {
     package var isInstant: Bool { false }
+    package var identity: UInt64 { 0 }
 }
 
 /// What an opened file is wanted for.

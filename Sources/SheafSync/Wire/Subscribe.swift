@@ -31,15 +31,18 @@ package struct Subscribe: Equatable, Sendable {
     /// Counts the subscriptions of a connection; what is sent for an older one counts for nothing.
     package let generation: UInt64
     package let queries: [SubscribedQuery]
+    /// The newest commit of this side: what it has sent before, it may have taken away since.
+    package let commit: UInt64
     /// Where to go on; without it the two sides compare what they have.
     package let cursor: Cursor?
     /// Documents behind the cursor that are needed whole, since deltas do not fit.
     package let whole: [DocumentAddress]
 
     package init(
-        generation: UInt64, _ queries: [SubscribedQuery], from cursor: Cursor? = nil,
-        whole: [DocumentAddress] = []
+        generation: UInt64, _ queries: [SubscribedQuery], at commit: UInt64,
+        from cursor: Cursor? = nil, whole: [DocumentAddress] = []
     ) {
+        self.commit = commit
         self.generation = generation
         self.queries = queries
         self.cursor = cursor
@@ -55,6 +58,7 @@ package struct Subscribe: Equatable, Sendable {
             writer.writeVarint(UInt64(query.arguments.count))
             writer.write(query.arguments)
         }
+        writer.writeVarint(commit)
         writer.write(UInt8(cursor == nil ? 0 : 1))
         if let cursor {
             writer.write(cursor.log)
@@ -79,6 +83,7 @@ package struct Subscribe: Equatable, Sendable {
             queries.append(SubscribedQuery(text: text, arguments: Array(arguments)))
         }
         self.queries = queries
+        commit = try reader.readVarint()
         let start = reader.offset
         switch try reader.readUInt8() {
         case 0: (cursor, whole) = (nil, [])
