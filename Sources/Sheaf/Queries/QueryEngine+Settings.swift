@@ -81,7 +81,7 @@ extension QueryEngine {
         let row = try shared.withLock { (shared) throws(QueryError) in
             var values = shared.values
             let row = try values.apply(change, in: statement.text)
-            shared = SharedParameters(values, requests, clock: options.clock)
+            shared = SharedParameters(values, requests, board, clock: options.clock)
             return row
         }
         return QueryOutcome(

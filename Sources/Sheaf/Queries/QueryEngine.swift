@@ -9,6 +9,8 @@ package final class QueryEngine: Sendable {
     private let statements = Mutex(StatementCache())
     let shared: Mutex<SharedParameters>
     let requests: RequestLog
+    /// What is known of other peers.
+    let board = SyncBoard()
     let options: LogStoreOptions
     /// What tells it from other engines.
     let number = QueryEngine.count.add(1, ordering: .relaxed).newValue
@@ -39,7 +41,8 @@ package final class QueryEngine: Sendable {
         self.options = options
         self.log = log
         requests = RequestLog(options.clock)
-        shared = Mutex(SharedParameters(SystemParameters(), requests, clock: options.clock))
+        shared = Mutex(
+            SharedParameters(SystemParameters(), requests, board, clock: options.clock))
     }
 
     /// Reads what the log of a store knows of names, and makes its indexes right.

@@ -8,9 +8,11 @@ final class SharedParameters: Sendable {
     /// Whether statements mean what they say, and nothing besides.
     let arePlain: Bool
 
-    init(_ values: SystemParameters, _ requests: RequestLog, clock: Clock) {
+    init(
+        _ values: SystemParameters, _ requests: RequestLog, _ board: SyncBoard, clock: Clock
+    ) {
         self.values = values
-        collections = SystemCollections(values, requests, clock: clock)
+        collections = SystemCollections(values, requests, board, clock: clock)
         arePlain = !values.isStrict && values.defaultDirectives.isEmpty
     }
 }

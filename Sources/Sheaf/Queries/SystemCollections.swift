@@ -7,9 +7,14 @@ import SheafStorage
 final class SystemCollections: VirtualCollections {
     private let parameters: SystemParameters
     private let requests: RequestLog?
+    private let board: SyncBoard?
     private let clock: Clock
 
-    init(_ parameters: SystemParameters, _ requests: RequestLog? = nil, clock: Clock) {
+    init(
+        _ parameters: SystemParameters, _ requests: RequestLog? = nil, _ board: SyncBoard? = nil,
+        clock: Clock
+    ) {
+        self.board = board
         self.parameters = parameters
         self.requests = requests
         self.clock = clock
@@ -29,8 +34,7 @@ final class SystemCollections: VirtualCollections {
         case "dual": [Object()]
         case "indexes": Self.indexes(snapshot)
         case "collections": try collections(snapshot)
-        // Nobody is connected to.
-        case "data_sync_info": []
+        case "data_sync_info": board?.rows ?? []
         case "system_info": information(snapshot)
         case "active_requests":
             requests?.running() ?? []

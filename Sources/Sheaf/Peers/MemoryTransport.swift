@@ -1,0 +1,210 @@
+import Synchronization
+
+/// Peers of one process that reach each other without a network: for tests, and for programs with several
+/// stores.
+///
+///     let network = MemoryNetwork()
+///     let configuration = PeerConfiguration(
+///         databaseID: "cars", key: key, transports: [network.transport(for: key)])
+public final class MemoryNetwork: Sendable {
+    private struct Pair: Hashable {
+        let left: PeerKey
+        let right: PeerKey
+
+        init(_ one: PeerKey, _ other: PeerKey) {
+            let isInOrder = one.bytes.lexicographicallyPrecedes(other.bytes)
+            (left, right) = isInOrder ? (one, other) : (other, one)
+        }
+    }
+
+    private struct State: Sendable {
+        var hosts: [PeerKey: any PeerTransportHost] = [:]
+        var open: [Pair: MemoryWire] = [:]
+        /// Those who cannot reach each other, or can, where others cannot.
+        var exceptions: Set<Pair> = []
+    }
+
+    private let connectsAll: Bool
+    private let state = Mutex(State())
+
+    /// A network in which everybody reaches everybody, or nobody before `connect`.
+    public init(connectsAll: Bool = true) {
+        self.connectsAll = connectsAll
+    }
+
+    /// The way of one peer into the network.
+    public func transport(for key: PeerKey) -> any PeerTransport {
+        MemoryTransport(self, key)
+    }
+
+    /// Lets two peers reach each other.
+    public func connect(_ one: PeerKey, _ other: PeerKey) {
+        state.withLock { state in
+            _ =
+                connectsAll
+                ? state.exceptions.remove(Pair(one, other))
+                : state.exceptions.insert(Pair(one, other)).memberAfterInsert
+        }
+        open(one, other)
+    }
+
+    /// Keeps two peers apart, and ends the connection between them.
+    public func disconnect(_ one: PeerKey, _ other: PeerKey) {
+        let wire = state.withLock { state in
+            _ =
+                connectsAll
+                ? state.exceptions.insert(Pair(one, other)).memberAfterInsert
+                : state.exceptions.remove(Pair(one, other))
+            return state.open.removeValue(forKey: Pair(one, other))
+        }
+        wire?.cut("the peers were kept apart")
+    }
+
+    fileprivate func add(_ key: PeerKey, _ host: any PeerTransportHost) {
+        let others = state.withLock { state in
+            state.hosts[key] = host
+            return state.hosts.keys.filter { $0 != key }
+        }
+        for other in others { open(key, other) }
+    }
+
+    fileprivate func remove(_ key: PeerKey) {
+        let wires = state.withLock { state in
+            state.hosts[key] = nil
+            let pairs = state.open.keys.filter { $0.left == key || $0.right == key }
+            return pairs.compactMap { state.open.removeValue(forKey: $0) }
+        }
+        for wire in wires { wire.cut("the peer has stopped") }
+    }
+
+    private func open(_ one: PeerKey, _ other: PeerKey) {
+        let pair = Pair(one, other)
+        let found: (MemoryWire, any PeerTransportHost, any PeerTransportHost)? = state.withLock {
+            state in
+            guard connectsAll != state.exceptions.contains(pair), state.open[pair] == nil,
+                let left = state.hosts[pair.left], let right = state.hosts[pair.right]
+            else { return nil }
+            let wire = MemoryWire(pair.left, pair.right) { [weak self] wire in
+                self?.state.withLock { state in
+                    if state.open[pair] === wire { state.open[pair] = nil }
+                }
+            }
+            state.open[pair] = wire
+            return (wire, left, right)
+        }
+        guard let (wire, left, right) = found else { return }
+        wire.begin(left, right)
+    }
+}
+
+private final class MemoryTransport: PeerTransport {
+    private let network: MemoryNetwork
+    private let key: PeerKey
+
+    init(_ network: MemoryNetwork, _ key: PeerKey) {
+        self.network = network
+        self.key = key
+    }
+
+    func start(_ host: any PeerTransportHost) {
+        network.add(key, host)
+    }
+
+    func stop() {
+        network.remove(key)
+    }
+}
+
+/// A connection between two peers of a process.
+private final class MemoryWire: Sendable {
+    private struct End: Sendable {
+        var link: (any PeerLink)?
+        /// What came before somebody listened.
+        var early: [[UInt8]] = []
+        /// Whether somebody is being told: others leave their bytes for him, so that they stay in order.
+        var isTelling = true
+    }
+
+    private struct State: Sendable {
+        var ends = [End(), End()]
+        var isOpen = true
+    }
+
+    private let keys: [PeerKey]
+    private let state = Mutex(State())
+    private let onEnd: @Sendable (MemoryWire) -> Void
+
+    init(_ left: PeerKey, _ right: PeerKey, onEnd: @escaping @Sendable (MemoryWire) -> Void) {
+        keys = [left, right]
+        self.onEnd = onEnd
+    }
+
+    func begin(_ left: any PeerTransportHost, _ right: any PeerTransportHost) {
+        for (end, host) in [left, right].enumerated() {
+            guard let link = host.connected(MemoryConnection(self, end, remote: keys[1 - end]))
+            else { return cut("the connection was refused") }
+            let isOpen = state.withLock { state in
+                state.ends[end].link = link
+                return state.isOpen
+            }
+            guard isOpen else { return link.closed("the connection was ended") }
+            deliver(to: end, link)
+        }
+    }
+
+    func send(_ bytes: [UInt8], to end: Int) {
+        let link: (any PeerLink)? = state.withLock { state in
+            guard state.isOpen else { return nil }
+            state.ends[end].early.append(bytes)
+            guard !state.ends[end].isTelling else { return nil }
+            state.ends[end].isTelling = true
+            return state.ends[end].link
+        }
+        if let link { deliver(to: end, link) }
+    }
+
+    private func deliver(to end: Int, _ link: any PeerLink) {
+        while true {
+            let pieces = state.withLock { state in
+                defer { state.ends[end].early = [] }
+                if state.ends[end].early.isEmpty { state.ends[end].isTelling = false }
+                return state.ends[end].early
+            }
+            guard !pieces.isEmpty else { return }
+            for piece in pieces { piece.span.withUnsafeBytes { link.received($0) } }
+        }
+    }
+
+    func cut(_ reason: String?) {
+        let links: [any PeerLink] = state.withLock { state in
+            guard state.isOpen else { return [] }
+            state.isOpen = false
+            defer { state.ends = [End(), End()] }
+            return state.ends.compactMap(\.link)
+        }
+        for link in links { link.closed(reason) }
+        onEnd(self)
+    }
+}
+
+private final class MemoryConnection: PeerConnection {
+    private let wire: MemoryWire
+    private let end: Int
+    let remote: PeerIdentity
+
+    init(_ wire: MemoryWire, _ end: Int, remote: PeerKey) {
+        self.wire = wire
+        self.end = end
+        self.remote = PeerIdentity(key: remote.bytes, address: "memory")
+    }
+
+    func send(_ bytes: [UInt8]) {
+        wire.send(bytes, to: 1 - end)
+    }
+
+    var queuedLength: Int { 0 }
+
+    func close() {
+        wire.cut(nil)
+    }
+}

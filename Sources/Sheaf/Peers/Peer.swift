@@ -1,0 +1,130 @@
+import SheafBytes
+import SheafStorage
+import SheafSync
+import Synchronization
+
+/// A store, and what it shares with others.
+///
+///     let peer = try await Peer.open(at: "cars.sheaf", configuration: configuration)
+///     try await peer.sync.registerSubscription("SELECT * FROM cars WHERE color = 'red'")
+///     try peer.sync.start()
+///     try await peer.store.execute("INSERT INTO cars DOCUMENTS (:car)", ["car": car])
+///
+/// Nothing is sent that nobody has asked for: each peer says with subscriptions what it wants, gets it from
+/// all it is connected with, and passes on what it has to others who want it.
+public final class Peer: Sendable {
+    /// The documents.
+    public let store: Store
+    /// What is wanted of others.
+    public let sync: PeerSync
+    /// Who is there.
+    public let presence: Presence
+    private let loop: PeerLoop
+    private let links: PeerLinks
+
+    private init(_ store: Store, _ configuration: PeerConfiguration) throws {
+        self.store = store
+        let board = store.queries.board
+        loop = PeerLoop(store, board)
+        presence = Presence(configuration, board)
+        links = PeerLinks(loop, presence)
+        sync = PeerSync(store, loop, board, configuration.transports, links)
+        let name = Array(configuration.databaseID.utf8)
+        let database = name.span.withUnsafeBytes { XXH3.hash128($0) }
+        try loop.start(
+            SyncHost.Identity(
+                database: database, peerKey: configuration.key.bytes,
+                isServer: configuration.isServer, name: configuration.deviceName))
+    }
+
+    /// Opens the store in the directory at `path`, or makes one where there is none.
+    ///
+    /// Nothing is sent or asked for before `sync.start()`.
+    public static nonisolated(nonsending) func open(
+        at path: String, configuration: PeerConfiguration
+    ) async throws -> Peer {
+        guard !configuration.store.isReadOnly else {
+            throw StoreError(
+                .readOnly, "a peer writes what others send, so its store cannot be read-only",
+                hint: "open a Store to read it alone")
+        }
+        let store = try await Store.open(at: path, options: configuration.store)
+        return try await make(store, configuration)
+    }
+
+    /// Makes a peer whose store is in memory, and gone when it is closed.
+    public static nonisolated(nonsending) func inMemory(
+        configuration: PeerConfiguration
+    ) async throws -> Peer {
+        try await make(try await Store.inMemory(options: configuration.store), configuration)
+    }
+
+    private static nonisolated(nonsending) func make(
+        _ store: Store, _ configuration: PeerConfiguration
+    ) async throws -> Peer {
+        do {
+            return try Peer(store, configuration)
+        } catch {
+            try await store.close()
+            throw error
+        }
+    }
+
+    /// By what others know this peer.
+    public var key: PeerKey { presence.key }
+
+    /// Ends all connections, waits for those who write, and lets go of the store.
+    public nonisolated(nonsending) func close() async throws {
+        sync.shutDown()
+        try await Store.onThread("sheaf-close") { [loop] () throws(StoreError) in loop.stop() }
+        try await store.close()
+    }
+
+    deinit {
+        sync.shutDown()
+    }
+}
+
+/// Hands what transports bring to the loop.
+final class PeerLinks: PeerTransportHost {
+    private let loop: PeerLoop
+    private let presence: Presence
+    private let count = Atomic<UInt64>(0)
+
+    init(_ loop: PeerLoop, _ presence: Presence) {
+        self.loop = loop
+        self.presence = presence
+    }
+
+    func connected(_ connection: any PeerConnection) -> (any PeerLink)? {
+        guard presence.allows(connection.remote) else { return nil }
+        let number = count.add(1, ordering: .relaxed).newValue
+        loop.post(.connected(number, connection))
+        return Link(number: number, loop: loop)
+    }
+
+    func report(_ event: PeerTransportEvent) {
+        presence.note(event)
+    }
+
+    private final class Link: PeerLink {
+        let number: UInt64
+        let loop: PeerLoop
+
+        init(number: UInt64, loop: PeerLoop) {
+            self.number = number
+            self.loop = loop
+        }
+
+        func received(_ bytes: UnsafeRawBufferPointer) {
+            loop.post(.received(number, Array(bytes)))
+        }
+
+        // The session counts what it may send by itself.
+        func drained() {}
+
+        func closed(_ reason: String?) {
+            loop.post(.closed(number))
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// How a peer is opened.
+public struct PeerConfiguration: Sendable {
+    /// What tells the database from all others: only peers of one database talk to each other.
+    ///
+    /// Any text: a random one is hard to guess, but it is no secret, and protects nothing by itself.
+    public var databaseID: String
+    /// By what others know this peer; the same as its transports have.
+    public var key: PeerKey
+    /// What people call the device.
+    public var deviceName: String
+    /// Whether others should see this peer as a server.
+    public var isServer: Bool
+    /// What carries bytes to other peers.
+    public var transports: [any PeerTransport]
+    /// How the store is opened.
+    public var store: StoreOptions
+
+    public init(
+        databaseID: String, key: PeerKey = .random(), deviceName: String = "",
+        isServer: Bool = false, transports: [any PeerTransport] = [],
+        store: StoreOptions = StoreOptions()
+    ) {
+        self.databaseID = databaseID
+        self.key = key
+        self.deviceName = deviceName
+        self.isServer = isServer
+        self.transports = transports
+        self.store = store
+    }
+}

@@ -1,0 +1,51 @@
+/// By what a peer is known: the public half of its pair of keys.
+public struct PeerKey: Hashable, Sendable {
+    /// 32 bytes.
+    public let bytes: [UInt8]
+
+    /// How many bytes a key has.
+    public static let length = 32
+
+    /// A key of these bytes; none where they are not 32.
+    public init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.length else { return nil }
+        self.bytes = bytes
+    }
+
+    /// Reads what `description` gives: `pk:` and 64 hexadecimal digits.
+    public init?(_ text: String) {
+        guard text.hasPrefix("pk:") else { return nil }
+        let digits = text.utf8.dropFirst(3).map { Self.digit($0) }
+        guard digits.count == 2 * Self.length, !digits.contains(nil) else { return nil }
+        let known = digits.compactMap { $0 }
+        bytes = (0..<Self.length).map { known[2 * $0] << 4 | known[2 * $0 + 1] }
+    }
+
+    private static func digit(_ character: UInt8) -> UInt8? {
+        switch character {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+
+    /// A key that nobody else has, for peers whose transport does not need a real one.
+    public static func random() -> PeerKey {
+        var bytes: [UInt8] = []
+        for _ in 0..<length { bytes.append(UInt8.random(in: 0 ... .max)) }
+        return PeerKey(unchecked: bytes)
+    }
+
+    init(unchecked bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+}
+
+extension PeerKey: CustomStringConvertible {
+    public var description: String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = Array("pk:".utf8)
+        for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

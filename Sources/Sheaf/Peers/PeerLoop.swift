@@ -1,0 +1,200 @@
+import SheafBytes
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafSync
+import Synchronization
+
+/// The thread of a peer: it tells the host what happens, and does what the host wants done.
+///
+/// Others only leave word with it, so nobody waits for a peer, be he a writer or a transport.
+final class PeerLoop: Sendable {
+    enum Event: Sendable {
+        case connected(UInt64, any PeerConnection)
+        case received(UInt64, [UInt8])
+        case closed(UInt64)
+        case written(WriteJob.Outcome)
+        /// It is the peer's turn to write.
+        case entered(WriteJob)
+        case subscribed([SubscriptionQuery])
+        case stopConnections
+    }
+
+    private struct Inbox: Sendable {
+        var events: [Event] = []
+        var hasPublished = false
+        var isStopping = false
+
+        var isEmpty: Bool { events.isEmpty && !hasPublished && !isStopping }
+    }
+
+    private let inbox = Monitor(Inbox())
+    private let store: Store
+    private let board: SyncBoard
+    private let thread = Mutex<Thread?>(nil)
+    private let jobs = Atomic<UInt64>(0)
+    /// Jobs with more documents are not done on the thread of whoever wrote before.
+    private static let mostServed = 64
+
+    init(_ store: Store, _ board: SyncBoard) {
+        self.store = store
+        self.board = board
+    }
+
+    func start(_ identity: SyncHost.Identity) throws(StoreError) {
+        do throws(ThreadRefused) {
+            let thread = try Thread(name: "sheaf-peer") { [self] in run(identity) }
+            self.thread.withLock { $0 = thread }
+        } catch {
+            throw StoreError(
+                .failed, "the system has no room for a thread (error \(error.code))",
+                hint: "end some threads, and try again")
+        }
+        store.queries.documents.store.onPublishingToPeers { [weak self] in self?.notePublished() }
+    }
+
+    /// Ends all conversations, and the thread.
+    func stop() {
+        store.queries.documents.store.onPublishingToPeers(nil)
+        inbox.withLock { $0.isStopping = true }
+        inbox.broadcast()
+        thread.withLock { $0 }?.join()
+        _ = store.queries.documents.wantPeerFeed(false)
+    }
+
+    func post(_ event: Event) {
+        inbox.withLock { $0.events.append(event) }
+        inbox.signal()
+    }
+
+    private func notePublished() {
+        let isNew = inbox.withLock { inbox in
+            defer { inbox.hasPublished = true }
+            return !inbox.hasPublished
+        }
+        if isNew { inbox.signal() }
+    }
+
+    // MARK: The thread
+
+    private func run(_ identity: SyncHost.Identity) {
+        let host = SyncHost(
+            store.queries, identity, random: { OperatingSystem.randomInteger() })
+        var connections: [UInt64: any PeerConnection] = [:]
+        while true {
+            let work = inbox.wait(until: host.deadline, while: \.isEmpty) { inbox in
+                defer {
+                    inbox.events = []
+                    inbox.hasPublished = false
+                }
+                return inbox
+            }
+            let now = Clock.system.monotonicNanoseconds()
+            for event in work.events { take(event, host, &connections, at: now) }
+            if work.hasPublished { host.notePublished() }
+            host.tick(at: now)
+            if work.isStopping { host.stop() }
+            perform(host, &connections)
+            guard !work.isStopping else { break }
+        }
+        for connection in connections.values { connection.close() }
+    }
+
+    private func take(
+        _ event: Event, _ host: SyncHost, _ connections: inout [UInt64: any PeerConnection],
+        at now: UInt64
+    ) {
+        switch event {
+        case .connected(let number, let connection):
+            connections[number] = connection
+            let remote = connection.remote
+            host.connect(number, expecting: remote.key, rights: remote.rights, at: now)
+        case .received(let number, let bytes):
+            bytes.span.withUnsafeBytes { host.receive($0, on: number, at: now) }
+        case .closed(let number):
+            connections[number] = nil
+            host.disconnect(number)
+        case .written(let outcome): host.noteWritten(outcome)
+        case .entered(let job): write(job)
+        case .subscribed(let queries):
+            do throws(QueryError) { try host.subscribe(queries) } catch {
+                store.queries.log?.write(.error, "a subscription cannot be sent: \(error.message)")
+            }
+        case .stopConnections: host.stop()
+        }
+        perform(host, &connections)
+    }
+
+    private func perform(
+        _ host: SyncHost, _ connections: inout [UInt64: any PeerConnection]
+    ) {
+        var hasNews = false
+        for effect in host.takeEffects() {
+            switch effect {
+            case .send(let number, let bytes): connections[number]?.send(bytes)
+            case .close(let number, let farewell):
+                note(farewell)
+                connections.removeValue(forKey: number)?.close()
+            case .write(let job): enter(job)
+            case .statusChanged: hasNews = true
+            }
+        }
+        if hasNews {
+            board.update(
+                host.allStatuses,
+                at: store.queries.documents.store.options.clock.wallMilliseconds())
+        }
+    }
+
+    private func note(_ farewell: Farewell) {
+        guard farewell.code != .done else { return }
+        store.queries.log?.write(
+            .warning, "a connection to a peer has ended", ["reason": farewell.text])
+    }
+
+    // MARK: Writing
+
+    /// Writes when it is the peer's turn.
+    private func enter(_ job: WriteJob) {
+        if store.gate.withLock({ $0.enter() }) { return write(job) }
+        let number = store.numbers.add(1, ordering: .relaxed).newValue
+        let wake: @Sendable (WriteGate.Outcome) -> Void = { [weak self] outcome in
+            if case .entered = outcome { self?.post(.entered(job)) }
+        }
+        let serve: @Sendable () -> Bool = { [self] in
+            self.serve(job)
+            return true
+        }
+        let isShort = job.documentCount <= Self.mostServed
+        let waiter = WriteGate.Waiter(
+            number: number, serve: isShort ? serve : nil, wake: wake)
+        let outcome = store.gate.withLock { $0.wait(waiter) }
+        if case .entered? = outcome { write(job) }
+    }
+
+    private func write(_ job: WriteJob) {
+        serve(job)
+        store.leave()
+    }
+
+    private func serve(_ job: WriteJob) {
+        guard let log = try? store.log else { return }
+        let outcome = job.run(store.queries.documents) { batch throws(StorageError) in
+            try log.append(batch)
+        }
+        // Somebody has to make it durable; when that is done, it is published.
+        if let commit = outcome.lastCommit { log.whenDurable(commit) { _ in } }
+        post(.written(outcome))
+    }
+}
+
+extension WriteJob {
+    var documentCount: Int {
+        steps.reduce(0) { $0 + $1.commits.reduce(0) { $0 + $1.documents.count } }
+    }
+}
+
+extension WriteJob.Outcome {
+    /// The commit here that has all of it.
+    var lastCommit: CommitID? { applied?.here }
+}

@@ -1,0 +1,157 @@
+import SheafQuery
+import Synchronization
+
+/// What a peer wants of others, and how far they have what it wrote.
+public final class PeerSync: Sendable {
+    private struct State: Sendable {
+        var subscriptions: [Subscription] = []
+        var isActive = false
+        var isShutDown = false
+        var count: UInt64 = 0
+    }
+
+    private let store: Store
+    private let loop: PeerLoop
+    private let board: SyncBoard
+    private let transports: [any PeerTransport]
+    private let links: PeerLinks
+    private let state = Mutex(State())
+
+    init(
+        _ store: Store, _ loop: PeerLoop, _ board: SyncBoard, _ transports: [any PeerTransport],
+        _ links: PeerLinks
+    ) {
+        self.store = store
+        self.loop = loop
+        self.board = board
+        self.transports = transports
+        self.links = links
+    }
+
+    /// Begins to look for other peers and to talk to them.
+    public func start() throws {
+        let begins = state.withLock { state in
+            guard !state.isShutDown else { return false }
+            defer { state.isActive = true }
+            return !state.isActive
+        }
+        guard begins else {
+            if state.withLock(\.isShutDown) { throw StoreError.closed }
+            return
+        }
+        board.noteSyncing(true)
+        for (number, transport) in transports.enumerated() {
+            do {
+                try transport.start(links)
+            } catch {
+                for started in transports.prefix(number) { started.stop() }
+                state.withLock { $0.isActive = false }
+                board.noteSyncing(false)
+                throw error
+            }
+        }
+    }
+
+    /// Ends all connections; subscriptions stay, and go on with the next start.
+    public func stop() {
+        let ends = state.withLock { state in
+            defer { state.isActive = false }
+            return state.isActive
+        }
+        guard ends else { return }
+        loop.post(.stopConnections)
+        for transport in transports { transport.stop() }
+        board.noteSyncing(false)
+    }
+
+    /// Whether the peer looks for others, and talks to them.
+    public var isActive: Bool { state.withLock(\.isActive) }
+
+    func shutDown() {
+        state.withLock { $0.isShutDown = true }
+        stop()
+        board.close()
+    }
+
+    /// Wants documents of others from now on: those that are there, and what becomes of them.
+    ///
+    ///     let red = try peer.sync.registerSubscription(
+    ///         "SELECT * FROM cars WHERE color = :color", ["color": "red"])
+    ///
+    /// The query is `SELECT * FROM` a collection, with or without `WHERE`. The subscription lasts until it is
+    /// cancelled, or the peer is closed; what has come by then stays.
+    @discardableResult
+    public func registerSubscription(
+        _ query: Query, _ arguments: QueryArguments = QueryArguments()
+    ) throws -> Subscription {
+        let checked = try onStore { () throws(QueryError) in
+            try SubscriptionQuery(
+                try store.queries.statement(query), try query.bind(arguments), store.queries)
+        }
+        let subscription: Subscription? = state.withLock { state in
+            guard !state.isShutDown else { return nil }
+            state.count += 1
+            let subscription = Subscription(checked, number: state.count, sync: self)
+            state.subscriptions.append(subscription)
+            tell(state)
+            return subscription
+        }
+        guard let subscription else { throw StoreError.closed }
+        return subscription
+    }
+
+    /// All that are wanted, in the order in which they came.
+    public var subscriptions: [Subscription] { state.withLock(\.subscriptions) }
+
+    func remove(_ subscription: Subscription) -> Bool {
+        state.withLock { state in
+            let count = state.subscriptions.count
+            state.subscriptions.removeAll { $0 === subscription }
+            guard state.subscriptions.count < count else { return false }
+            tell(state)
+            return true
+        }
+    }
+
+    /// Under the lock, so that the loop hears of changes in their order.
+    private func tell(_ state: borrowing State) {
+        loop.post(.subscribed(state.subscriptions.map(\.checked)))
+    }
+
+    /// Returns when a peer has a commit of this one, or all of it that it wants, on its disk.
+    ///
+    ///     let result = try await peer.store.execute("UPDATE orders SET status = 'shipped' WHERE ..")
+    ///     if let commit = result.commitID { try await peer.sync.wait(for: commit, on: server) }
+    public nonisolated(nonsending) func wait(for commit: Int64, on peer: PeerKey) async throws {
+        guard try await board.wait(for: UInt64(clamping: commit), on: peer.bytes) else {
+            throw StoreError.closed
+        }
+    }
+}
+
+/// Documents that a peer wants of others, for as long as it is not cancelled.
+public final class Subscription: Sendable {
+    let checked: SubscriptionQuery
+    private let number: UInt64
+    /// Peers know their subscriptions, and not the other way round.
+    private weak let sync: PeerSync?
+
+    init(_ checked: SubscriptionQuery, number: UInt64, sync: PeerSync) {
+        self.checked = checked
+        self.number = number
+        self.sync = sync
+    }
+
+    /// The text of the query.
+    public var query: String { checked.statement.text }
+
+    /// Ends the subscription; further calls do nothing.
+    public func cancel() {
+        _ = sync?.remove(self)
+    }
+
+    /// Whether it was ended.
+    public var isCancelled: Bool {
+        !(sync?.subscriptions.contains { $0 === self } ?? false)
+    }
+}
