@@ -164,8 +164,8 @@ let package = Package(
             name: "SheafTests",
             dependencies: [
                 "Sheaf", "SheafBytes", "SheafConformance", "SheafDocument", "SheafDocumentLives",
-                "SheafDocumentModel", "SheafIsolation", "SheafQuery", "SheafQueryModel",
-                "SheafStorage", "SheafTestSupport",
+                "SheafDocumentModel", "SheafIsolation", "SheafMesh", "SheafQuery",
+                "SheafQueryModel", "SheafStorage", "SheafTestSupport",
             ],
             exclude: ["Plans"],
             swiftSettings: settings),

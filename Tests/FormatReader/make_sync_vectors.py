@@ -49,7 +49,7 @@ def frames(output):
         ("long", "a frame that is longer than it may be", struct.pack("<I", 4_097)),
         ("checksum", "a changed byte", frame(0, 9, b"abc")[:-1] + b"d"),
         ("number", "the second frame in the place of the first", frame(1, 9, b"")),
-        ("type", "a type that there is not", frame(0, 12, b"")),
+        ("type", "a type that there is not", frame(0, 200, b"")),
     ]
     for name, comment, data in wrong:
         output.begin(f"frame-{name}", comment)
@@ -134,6 +134,77 @@ def commits(output):
         output.bytes(f"commits-{name}.refusedCommits", data)
 
 
+def addresses(documents):
+    made, last = varint(len(documents)), None
+    for collection, identity in documents:
+        made += b"\x01" if collection == last else b"\x00" + text(collection)
+        made += text(identity)
+        last = collection
+    return made
+
+
+def subscribe(cursor=b"\0", generation=3, queries=None):
+    queries = queries or [(b"SELECT * FROM cars WHERE color = :c", b"arguments"), (b"SELECT * FROM b", b"")]
+    return (varint(generation) + varint(len(queries))
+            + b"".join(text(query) + text(arguments) for query, arguments in queries)
+            + varint(77) + cursor)
+
+
+def wishes(output):
+    named = [(b"cars", b"\x40a\0"), (b"cars", b"\x40b\0"), (b"boats", b"\x40a\0")]
+    cursor = b"\1" + bytes(range(16)) + varint(500)
+    output.begin("subscribe", "queries, and a cursor with documents that are needed whole")
+    output.bytes("subscribe.subscribe", subscribe(cursor + addresses(named)))
+    output.lines += ["subscribe.generation = 3", "subscribe.commit = 77", "subscribe.cursor = 500"]
+    output.text("subscribe.query", b"SELECT * FROM cars WHERE color = :c")
+    output.begin("subscribe-anew", "queries without a cursor")
+    output.bytes("subscribe-anew.subscribe", subscribe())
+    output.lines += ["subscribe-anew.generation = 3", "subscribe-anew.commit = 77"]
+    output.text("subscribe-anew.query", b"SELECT * FROM cars WHERE color = :c")
+    twice = varint(2) + b"\0" + text(b"c") + text(b"a") + b"\0" + text(b"c") + text(b"b")
+    wrong = [
+        ("flag", "Subscribe", "neither a cursor nor none", subscribe(b"\2")),
+        ("more", "Subscribe", "something behind the last field", subscribe() + b"\0"),
+        ("many", "Subscribe", "too many queries", subscribe(queries=[(b"", b"")] * 257)),
+        ("long", "Subscribe", "a query that is too long", subscribe(queries=[(b"a" * 8_193, b"")])),
+        ("twice", "Subscribe", "a collection that is spelled twice", subscribe(cursor + twice)),
+        ("first", "Subscribe", "a first document without its collection",
+         subscribe(cursor + varint(1) + b"\1" + text(b"a"))),
+        ("id", "Want", "an id without bytes", varint(3) + b"\0" + addresses([(b"c", b"")])),
+        ("end", "Want", "more documents than there are", varint(3) + b"\0" + varint(9)),
+        ("kind", "Want", "what there is not", varint(3) + b"\3"),
+        ("all", "Want", "all, and something behind it", varint(3) + b"\2\0"),
+        ("behind", "Acknowledge", "something behind the commit", varint(3) + varint(500) + b"\0"),
+    ]
+    for name, kind, comment, data in wrong:
+        output.begin(f"wish-{name}", comment)
+        output.bytes(f"wish-{name}.refused{kind}", data)
+    for name, flag in [("want", b"\0"), ("want-more", b"\1")]:
+        output.begin(name, "documents that are wanted")
+        output.bytes(f"{name}.want", varint(3) + flag + addresses(named))
+        output.lines += [f"{name}.generation = 3", f"{name}.count = 3"]
+    output.begin("want-all", "all documents are wanted")
+    output.bytes("want-all.want", varint(3) + b"\2")
+    output.lines += ["want-all.generation = 3"]
+    output.begin("acknowledge", "everything up to a commit is on the disk")
+    output.bytes("acknowledge.acknowledge", varint(3) + varint(500))
+    output.lines += ["acknowledge.generation = 3", "acknowledge.commit = 500"]
+
+
+def announcements(output):
+    named = [(b"cars", b"\x40a\0"), (b"cars", b"\x40b\0")]
+    seen = varint(2) + struct.pack("<QQQQ", 5, 6 << 16, 7, 8 << 16) + varint(0)
+    output.begin("announce", "what two documents have seen")
+    output.bytes("announce.announce", varint(3) + varint(500) + addresses(named) + seen)
+    output.lines += ["announce.commit = 500", "announce.site = 7"]
+    unsorted = varint(2) + struct.pack("<QQQQ", 7, 6 << 16, 5, 8 << 16) + varint(0)
+    for name, comment, data in [("sites", "sites that are not in their order", unsorted),
+                                ("end", "a vector that is cut off", seen[:-9]),
+                                ("more", "something behind the last vector", seen + b"\0")]:
+        output.begin(f"announce-{name}", comment)
+        output.bytes(f"announce-{name}.refusedAnnounce", varint(3) + varint(500) + addresses(named) + data)
+
+
 def fingerprint(documents):
     total = 0
     for identity, version in documents:
@@ -206,6 +277,8 @@ def main(is_check):
     greetings(output)
     segments(output)
     commits(output)
+    wishes(output)
+    announcements(output)
     lists(output)
     if is_check:
         with open(FILE, encoding="ascii") as file:

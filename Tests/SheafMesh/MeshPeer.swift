@@ -88,7 +88,7 @@ final class MeshPeer {
     }
 
     func run(_ job: WriteJob) -> WriteJob.Outcome {
-        job.run(documents) { batch throws(StorageError) in try store.append(batch) }
+        job.run(queries) { batch throws(StorageError) in try store.append(batch) }
     }
 
     func compact() throws {

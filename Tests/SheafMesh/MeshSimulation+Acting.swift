@@ -123,7 +123,8 @@ extension MeshSimulation {
         let first = try peers[0].contents(matching: texts)
         for peer in peers.dropFirst() {
             let other = try peer.contents(matching: texts)
-            for address in Set(first.keys).union(other.keys) where first[address] != other[address] {
+            for address in Set(first.keys).union(other.keys) where first[address] != other[address]
+            {
                 throw Violation(
                     description: "peers 0 and \(peer.number) do not agree on "
                         + "\(address.collection) \(address.id): \(describe(first[address])) and "

@@ -222,7 +222,9 @@ package final class MeshSimulation {
             return agenda.add(.connect(left, right), at: end + 1)
         }
         partitions[pair] = nil
-        guard !wires.values.contains(where: { $0.ends == [left, right] && $0.isOpen }) else { return }
+        guard !wires.values.contains(where: { $0.ends == [left, right] && $0.isOpen }) else {
+            return
+        }
         wireCount += 1
         report.connections += 1
         let ends = [left, right]
@@ -274,7 +276,8 @@ package final class MeshSimulation {
             rest = rest.dropFirst(count)
             let latency: UInt64 =
                 network.chance(1, in: 50)
-                ? UInt64(network.below(5_000)) * 1_000_000 : UInt64(1 + network.below(40)) * 1_000_000
+                ? UInt64(network.below(5_000)) * 1_000_000
+                : UInt64(1 + network.below(40)) * 1_000_000
             wire.lastArrival[end] = max(wire.lastArrival[end] + 1, now + latency)
             if isUnruly, network.chance(1, in: 2_000) {
                 piece[network.below(piece.count)] ^= UInt8(1 << network.below(8))

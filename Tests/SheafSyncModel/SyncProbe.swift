@@ -19,8 +19,12 @@ package enum SyncProbe {
             case .segment: return try readSegments(rest)
             case .ask: return try readQuestion(rest)
             case .answer: return try readAnswers(rest)
-            case .subscribe, .acknowledge, .credit, .want, .ping, .pong:
-                return try readCommits(rest)
+            case .subscribe: return rewritten(rest, try Subscribe(decoding: rest).bytes)
+            case .acknowledge: return rewritten(rest, try Acknowledge(decoding: rest).bytes)
+            case .want: return rewritten(rest, try Want(decoding: rest).bytes)
+            case .announce: return rewritten(rest, try Announce(decoding: rest).bytes)
+            case .credit: return try readSession(rest)
+            case .restart, .pace, .ping, .pong: return try readCommits(rest)
             }
         } catch let error as Malformed {
             return error.description.isEmpty ? "an error says nothing" : nil
@@ -43,6 +47,10 @@ package enum SyncProbe {
             if reader.waitingLength > 1_024 + 8 { return "more than a frame waits" }
         }
         return bytes.starts(with: written) ? nil : "frames are written as others than were read"
+    }
+
+    private static func rewritten(_ bytes: UnsafeRawBufferPointer, _ written: [UInt8]) -> String? {
+        bytes.elementsEqual(written) ? nil : "a message is written as another"
     }
 
     private static func readHello(_ bytes: UnsafeRawBufferPointer) throws -> String? {

@@ -121,6 +121,77 @@ struct SyncVectorTests {
         }
     }
 
+    @Test func `what peers wish for is as in the vectors, and other things are refused`() throws {
+        func subscribe(_ bytes: [UInt8]) throws -> Subscribe {
+            try bytes.withUnsafeBytes { try Subscribe(decoding: $0) }
+        }
+        func want(_ bytes: [UInt8]) throws -> Want {
+            try bytes.withUnsafeBytes { try Want(decoding: $0) }
+        }
+        func acknowledge(_ bytes: [UInt8]) throws -> Acknowledge {
+            try bytes.withUnsafeBytes { try Acknowledge(decoding: $0) }
+        }
+        try forEach("subscribe") { name, bytes in
+            let said = try subscribe(bytes)
+            #expect(said.bytes == bytes)
+            let (generation, commit) = try (
+                vectors.number("\(name).generation"), vectors.number("\(name).commit")
+            )
+            #expect(said.generation == generation)
+            #expect(said.commit == commit)
+            let query = try vectors.text("\(name).query")
+            #expect(said.queries[0].text == query)
+            let cursor =
+                vectors.has("\(name).cursor") ? try vectors.number("\(name).cursor") : nil
+            #expect(said.cursor?.commit == cursor)
+            #expect(said.whole.count == (cursor == nil ? 0 : 3))
+        }
+        try forEach("want") { name, bytes in
+            let said = try want(bytes)
+            #expect(said.bytes == bytes)
+            let generation = try vectors.number("\(name).generation")
+            #expect(said.generation == generation)
+            let count = vectors.has("\(name).count") ? try vectors.number("\(name).count") : nil
+            switch said.documents {
+            case .all: #expect(count == nil)
+            case .some(let addresses, let isContinued):
+                #expect(UInt64(addresses.count) == count)
+                #expect(isContinued == (name == "want-more"))
+            }
+        }
+        try forEach("acknowledge") { name, bytes in
+            let said = try acknowledge(bytes)
+            #expect(said.bytes == bytes)
+            let commit = try vectors.number("\(name).commit")
+            #expect(said.commit == commit)
+        }
+        try forEach("refusedSubscribe") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try subscribe(bytes) }
+        }
+        try forEach("refusedWant") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try want(bytes) }
+        }
+        try forEach("refusedAcknowledge") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try acknowledge(bytes) }
+        }
+    }
+
+    @Test func `announcements are those of the vectors, and others are refused`() throws {
+        func announce(_ bytes: [UInt8]) throws -> Announce {
+            try bytes.withUnsafeBytes { try Announce(decoding: $0) }
+        }
+        let bytes = try vectors.bytes("announce.announce")
+        let said = try announce(bytes)
+        #expect(said.bytes == bytes)
+        #expect(said.commit == (try vectors.number("announce.commit")))
+        let last = try #require(said.entries[0].vector.entries.last)
+        #expect(last.site.rawValue == (try vectors.number("announce.site")))
+        #expect(said.entries[1].vector.entries.isEmpty)
+        try forEach("refusedAnnounce") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try announce(bytes) }
+        }
+    }
+
     @Test func `two peers speak the highest version that both know`() throws {
         func hello(_ versions: ClosedRange<UInt64>) -> Hello {
             Hello(

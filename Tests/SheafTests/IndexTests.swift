@@ -198,7 +198,8 @@ import Testing
             var batch = WriteBatch()
             try change(&batch.links)
             batch.keepsLinks = true
-            try batch.put(StoreKey.site.bytes, life.engine.site.bytes)
+            try batch.put(
+                StoreKey.site.bytes, SiteRecord(site: life.engine.site, directory: 0).bytes)
             _ = try life.store.append(batch)
             try life.store.flush()
             let verified = try DocumentVerifier.verify(life.store.snapshot())

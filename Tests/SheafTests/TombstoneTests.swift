@@ -104,7 +104,8 @@ import Testing
             var batch = WriteBatch()
             try change(&batch.links)
             batch.keepsLinks = true
-            try batch.put(StoreKey.site.bytes, life.engine.site.bytes)
+            try batch.put(
+                StoreKey.site.bytes, SiteRecord(site: life.engine.site, directory: 0).bytes)
             _ = try life.store.append(batch)
             try life.store.flush()
             return try IndexVerifier.verify(life.engine.snapshot()).findings.map(\.reason)
@@ -131,7 +132,8 @@ import Testing
         var batch = WriteBatch()
         batch.keepsLinks = true
         batch.links.unlink(TombstoneTests.links)
-        try batch.put(StoreKey.site.bytes, life.engine.site.bytes)
+        try batch.put(
+            StoreKey.site.bytes, SiteRecord(site: life.engine.site, directory: 0).bytes)
         _ = try life.store.append(batch)
         try life.store.flush()
         try life.store.writeCheckpoint()

@@ -4,7 +4,8 @@ import SheafStorage
 
 /// `sheaf-mesh`: peers that write, crash, part and meet again, for as long as there is time.
 enum MeshCommand {
-    private static let usage = "usage: sheaf-mesh [--seed S] [--meshes N] [--hours H] [--watch DOCUMENT]\n"
+    private static let usage =
+        "usage: sheaf-mesh [--seed S] [--meshes N] [--hours H] [--watch DOCUMENT]\n"
 
     static func run(_ arguments: [String]) -> Int32 {
         var (seed, meshes, hours) = (OperatingSystem.randomInteger() % 1_000_000_000, 0, 0)
@@ -38,7 +39,9 @@ enum MeshCommand {
                 try mesh.run()
                 total.add(mesh.report)
             } catch {
-                say("violation: \(error)\nto see it again: sheaf-mesh --seed \(seed + UInt64(count)) --meshes 1")
+                say(
+                    "violation: \(error)\nto see it again: sheaf-mesh --seed \(seed + UInt64(count)) --meshes 1"
+                )
                 return 1
             }
             count += 1

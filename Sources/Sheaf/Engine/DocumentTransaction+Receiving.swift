@@ -69,4 +69,28 @@ extension DocumentTransaction {
         }
         return (vector, working[position].original)
     }
+
+    /// Refuses changes of documents that match no query, as they were or as they are now.
+    func check(_ rule: SubscriptionMatcher) throws(EngineError) {
+        let names = directory.names
+        for document in working where document.isChanged {
+            let key = document.key.bytes
+            guard
+                let number = key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }),
+                let collection = directory.collectionName(number)
+            else { continue }
+            let after = document.state.map {
+                StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0)
+            }
+            for image in [document.original, after] {
+                guard let image, !image.isTombstone else { continue }
+                guard try rule.matches(image, key: key, in: collection, names, of: self) else {
+                    let id = try onDocument(key) { () throws(Malformed) in
+                        try DocumentID.id(of: Array(key[StoreKey.documentPrefixLength...]))
+                    }
+                    throw .forbidden(collection: collection, id: id)
+                }
+            }
+        }
+    }
 }

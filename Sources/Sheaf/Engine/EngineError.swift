@@ -18,6 +18,8 @@ package enum EngineError: Error, Equatable, Sendable {
     case exists(collection: String, id: Value)
     /// A delta builds on what has not been seen here: the whole document is needed.
     case gap(collection: String, id: Value)
+    /// A peer may not write this document.
+    case forbidden(collection: String, id: Value)
     /// Something is larger than the store allows.
     case limit(name: String, value: Int, limit: Int)
     /// A collection cannot have this name.
@@ -45,6 +47,8 @@ extension EngineError: CustomStringConvertible {
             "there is a document with the _id \(id) in \(collection) already"
         case .gap(let collection, let id):
             "what changed of the document \(id) in \(collection) builds on changes that are not here"
+        case .forbidden(let collection, let id):
+            "the document \(id) in \(collection) is none that the peer may write"
         case .limit(let name, let value, let limit):
             "\(name) is \(limit), and this would be \(value)"
         case .indexExists(let collection, let name):

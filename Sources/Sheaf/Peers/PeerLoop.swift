@@ -108,7 +108,9 @@ final class PeerLoop: Sendable {
         case .connected(let number, let connection):
             connections[number] = connection
             let remote = connection.remote
-            host.connect(number, expecting: remote.key, rights: remote.rights, at: now)
+            host.connect(
+                number, expecting: remote.key, rights: remote.rights, own: connection.ownRights,
+                at: now)
         case .received(let number, let bytes):
             bytes.span.withUnsafeBytes { host.receive($0, on: number, at: now) }
         case .closed(let number):
@@ -179,7 +181,7 @@ final class PeerLoop: Sendable {
 
     private func serve(_ job: WriteJob) {
         guard let log = try? store.log else { return }
-        let outcome = job.run(store.queries.documents) { batch throws(StorageError) in
+        let outcome = job.run(store.queries) { batch throws(StorageError) in
             try log.append(batch)
         }
         // Somebody has to make it durable; when that is done, it is published.

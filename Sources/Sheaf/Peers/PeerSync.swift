@@ -84,10 +84,7 @@ public final class PeerSync: Sendable {
     public func registerSubscription(
         _ query: Query, _ arguments: QueryArguments = QueryArguments()
     ) throws -> Subscription {
-        let checked = try onStore { () throws(QueryError) in
-            try SubscriptionQuery(
-                try store.queries.statement(query), try query.bind(arguments), store.queries)
-        }
+        let checked = try check(query, arguments)
         let subscription: Subscription? = state.withLock { state in
             guard !state.isShutDown else { return nil }
             state.count += 1
@@ -116,6 +113,39 @@ public final class PeerSync: Sendable {
     /// Under the lock, so that the loop hears of changes in their order.
     private func tell(_ state: borrowing State) {
         loop.post(.subscribed(state.subscriptions.map(\.checked)))
+    }
+
+    /// What the documents of a query add up to here: peers that agree have the same.
+    ///
+    ///     let mine = try peer.sync.checksum(of: "SELECT * FROM cars")
+    public func checksum(
+        of query: Query, _ arguments: QueryArguments = QueryArguments()
+    ) throws -> DocumentChecksum {
+        let checked = try check(query, arguments)
+        return try checksum(of: [checked])
+    }
+
+    /// The same for all that a subscription wants.
+    public func checksum(of subscription: Subscription) throws -> DocumentChecksum {
+        try checksum(of: [subscription.checked])
+    }
+
+    private func checksum(of queries: [SubscriptionQuery]) throws -> DocumentChecksum {
+        let matcher = SubscriptionMatcher(queries, store.queries)
+        do throws(EngineError) {
+            return DocumentChecksum(try store.queries.snapshot().versions(matching: matcher))
+        } catch {
+            throw StoreError(QueryError(error))
+        }
+    }
+
+    private func check(
+        _ query: Query, _ arguments: QueryArguments
+    ) throws(StoreError) -> SubscriptionQuery {
+        try onStore { () throws(QueryError) in
+            try SubscriptionQuery(
+                try store.queries.statement(query), try query.bind(arguments), store.queries)
+        }
     }
 
     /// Returns when a peer has a commit of this one, or all of it that it wants, on its disk.

@@ -38,14 +38,14 @@ package final class SubscriptionMatcher {
     /// Whether a document, as it is or was, matches one of the queries.
     func matches(
         _ document: EncodedDocument, id: UnsafeRawBufferPointer, in collection: String,
-        nameCount: Int
+        nameCount: Int, of transaction: DocumentTransaction? = nil
     ) throws(QueryError) -> Bool {
         guard let terms = terms[Array(collection.utf8)] else { return false }
         let fields = try Self.fields(of: document)
         guard let fields else { return false }
         let scanned = ScannedDocument(fields, id: id, place: 0, isLasting: false)
         for term in terms {
-            if try watched(term, nameCount)?.matches(scanned) ?? false { return true }
+            if try watched(term, nameCount, transaction)?.matches(scanned) ?? false { return true }
         }
         return false
     }
@@ -57,9 +57,11 @@ package final class SubscriptionMatcher {
     }
 
     /// What a query asks of documents; anew where names have a number now that had none.
-    private func watched(_ term: Term, _ nameCount: Int) throws(QueryError) -> WatchedSelect? {
+    private func watched(
+        _ term: Term, _ nameCount: Int, _ transaction: DocumentTransaction?
+    ) throws(QueryError) -> WatchedSelect? {
         if let watched = term.watched, watched.nameCount >= nameCount { return watched }
-        let run = queries.run(term.query.statement, term.query.arguments)
+        let run = queries.run(term.query.statement, term.query.arguments, in: transaction)
         guard case .select(let watched, _) = try run.watch() else { return nil }
         term.watched = watched
         return watched
@@ -67,7 +69,8 @@ package final class SubscriptionMatcher {
 
     /// Whether a document that is stored matches; nothing does not.
     func matches(
-        _ document: StoredDocument?, key: [UInt8], in collection: String, _ names: NameTable
+        _ document: StoredDocument?, key: [UInt8], in collection: String, _ names: NameTable,
+        of transaction: DocumentTransaction? = nil
     ) throws(EngineError) -> Bool {
         guard let document, asks(for: collection) else { return false }
         let result: Result<Bool, QueryError> = key.span.withUnsafeBytes { key in
@@ -79,7 +82,9 @@ package final class SubscriptionMatcher {
                         throw QueryError(.damaged, "a document is damaged: \(error)")
                     }
                     return .success(
-                        try matches(encoded, id: id, in: collection, nameCount: names.count))
+                        try matches(
+                            encoded, id: id, in: collection, nameCount: names.count,
+                            of: transaction))
                 } catch {
                     return .failure(error)
                 }
@@ -89,5 +94,17 @@ package final class SubscriptionMatcher {
         case .success(let matches): return matches
         case .failure: throw .damaged(key: key, .invalid("a value that cannot be asked", at: 0))
         }
+    }
+}
+
+extension QueryEngine {
+    /// A run on what a transaction has by now, or on the newest durable state.
+    fileprivate func run(
+        _ statement: Statement, _ arguments: ArgumentValues, in transaction: DocumentTransaction?
+    ) -> QueryRun {
+        guard let transaction else { return run(statement, arguments) }
+        let parameters = parameters
+        let reader = transaction.reader(parameters.collections, storeNumber: number)
+        return run(statement, arguments, parameters, on: reader)
     }
 }

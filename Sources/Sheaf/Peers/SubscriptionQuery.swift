@@ -62,7 +62,8 @@ package struct SubscriptionQuery: Sendable {
                 return SubscribedQuery(
                     text: statement.text, arguments: try Insertion.initial(object, NameTable()))
             } catch {
-                throw QueryError(.argument, "the arguments of a subscription cannot be sent: \(error)")
+                throw QueryError(
+                    .argument, "the arguments of a subscription cannot be sent: \(error)")
             }
         }
     }

@@ -8,7 +8,9 @@ import SheafSync
 extension SyncHost {
     /// What this peer subscribes to.
     struct Wishes {
-        var queries: [SubscribedQuery] = []
+        var queries: [SubscriptionQuery] = []
+        /// The same as they are sent.
+        var wire: [SubscribedQuery] = []
         var matcher: SubscriptionMatcher?
         /// Counts what makes what was said of cursors before untrue: subscriptions that are wider, and
         /// documents that were taken away here.
@@ -26,7 +28,9 @@ extension SyncHost {
         var isWriting = false
         /// What is durable here is to be acknowledged: their commit, and the one here.
         var written: [(commit: UInt64, here: CommitID)] = []
-        var acknowledged: UInt64 = 0
+        /// All that the other side has told up to this commit of its is here.
+        var reached: UInt64 = 0
+        var announced = Announced()
     }
 
     /// Subscribes to something else from now on.
@@ -36,9 +40,10 @@ extension SyncHost {
             let query = try query.wire
             if !wire.contains(query) { wire.append(query) }
         }
-        let isWider = !wire.allSatisfy { wishes.queries.contains($0) }
-        guard wire != wishes.queries else { return }
-        wishes.queries = wire
+        let isWider = !wire.allSatisfy { wishes.wire.contains($0) }
+        guard wire != wishes.wire else { return }
+        wishes.wire = wire
+        wishes.queries = queries
         wishes.matcher = SubscriptionMatcher(queries, self.queries)
         if isWider { wishes.epoch += 1 }
         for link in allLinks where link.session.isOpen { ask(link) }
@@ -73,6 +78,11 @@ extension SyncHost {
         guard let hello = link.session.remote, link.session.isOpen else { return }
         // Who wants nothing, and wanted nothing, need not say so.
         guard !wishes.queries.isEmpty || link.asking.generation > 0 else { return }
+        // What is kept to this peer is not wanted of others.
+        var shared: [SubscribedQuery] = []
+        for query in wishes.queries where scopes.isShared(query.collection) {
+            if let wire = try? query.wire, !shared.contains(wire) { shared.append(wire) }
+        }
         var cursor: Cursor?
         if let known = wishes.cursors[hello.peerKey], known.epoch == wishes.epoch,
             known.cursor.log == hello.log
@@ -82,9 +92,11 @@ extension SyncHost {
         link.asking.generation += 1
         link.asking.epoch = wishes.epoch
         link.asking.waiting = []
+        link.asking.announced = Announced()
+        link.asking.reached = cursor?.commit ?? 0
         link.session.subscribe(
             Subscribe(
-                generation: link.asking.generation, wishes.queries,
+                generation: link.asking.generation, shared,
                 at: news.snapshot.log.commit, from: cursor,
                 whole: cursor == nil ? [] : whole))
         handle(link)
@@ -113,23 +125,28 @@ extension SyncHost {
         guard !link.asking.isWriting, !link.asking.waiting.isEmpty, let hello = link.session.remote
         else { return }
         link.asking.isWriting = true
-        emit(.write(WriteJob(link: link.number, steps: link.asking.waiting, peer: hello.site)))
+        emit(
+            .write(
+                WriteJob(
+                    link: link.number, steps: link.asking.waiting, peer: hello.site,
+                    writable: link.writable)))
         link.asking.waiting = []
     }
 
     /// Takes in what became of a job.
     package func noteWritten(_ outcome: WriteJob.Outcome) {
-        guard let link = links[outcome.link], let hello = link.session.remote else { return }
+        guard let link = links[outcome.link] else { return }
         link.asking.isWriting = false
         link.session.grant(outcome.length)
         correct(outcome.known, on: link)
         if outcome.generation == link.asking.generation, let applied = outcome.applied {
             link.asking.written.append((applied.commit, applied.here))
-            if link.asking.epoch == wishes.epoch {
-                let cursor = Cursor(log: hello.log, commit: applied.commit)
-                wishes.cursors[hello.peerKey] = (cursor, wishes.epoch)
+            noteReached(applied.commit, on: link)
+            if outcome.isNew {
+                change(link) { $0.updates += 1 }
+            } else if outcome.hasDocuments {
+                noteRepetition(on: link)
             }
-            change(link) { $0.updates += 1 }
         }
         if let error = outcome.error { return fail(link, error) }
         if outcome.generation == link.asking.generation, !outcome.gaps.isEmpty {
@@ -141,10 +158,17 @@ extension SyncHost {
         handle(link)
     }
 
+    /// Notes that all is here that the other side has told up to a commit of its.
+    func noteReached(_ commit: UInt64, on link: Link) {
+        link.asking.reached = commit
+        guard let hello = link.session.remote, link.asking.epoch == wishes.epoch else { return }
+        wishes.cursors[hello.peerKey] = (Cursor(log: hello.log, commit: commit), wishes.epoch)
+    }
+
     private func fail(_ link: Link, _ error: EngineError) {
         switch error {
         case .received, .id, .invalidCollection: fail(link, .protocolBroken, "\(error)")
-        case .clock: fail(link, .refused, "\(error)")
+        case .clock, .forbidden: fail(link, .refused, "\(error)")
         case .limit: fail(link, .limit, "\(error)")
         default: fail(link, .failed, "the store cannot write")
         }
@@ -158,5 +182,6 @@ extension SyncHost {
         let commit = link.asking.written[count - 1].commit
         link.asking.written.removeFirst(count)
         link.session.acknowledge(commit: commit, of: link.asking.generation)
+        checkAnnounced(link)
     }
 }

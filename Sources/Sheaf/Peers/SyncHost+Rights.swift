@@ -7,9 +7,14 @@ import SheafSync
 extension SyncHost {
     /// Reads the rules for one side; false where the connection was ended, since they cannot be read.
     func prepareRights(of link: Link) -> Bool {
-        guard let rights = link.rights else { return true }
         do throws(QueryError) {
-            link.readable = SubscriptionMatcher(try queries(rights.read), queries)
+            if let rights = link.rights {
+                link.readable = SubscriptionMatcher(try queries(rights.read), queries)
+                link.writable = try queries(rights.write)
+            }
+            if let rights = link.ownRights {
+                link.sendable = SubscriptionMatcher(try queries(rights.write), queries)
+            }
             return true
         } catch {
             fail(link, .refused, "the rules of this peer cannot be read: \(error.message)")
@@ -29,15 +34,57 @@ extension SyncHost {
         return found
     }
 
-    /// Whether the other side may see a document.
-    func mayRead(
+    /// Whether the other side may see a document, and this one may send it.
+    func maySend(
         _ link: Link, _ document: StoredDocument, before: StoredDocument?, _ key: [UInt8],
         _ address: DocumentAddress, _ snapshot: DocumentSnapshot
     ) throws(EngineError) -> Bool {
-        guard let readable = link.readable else { return true }
+        guard isShared(address.collection, on: link) else { return false }
         // What is left of a deleted document has nothing in it: who saw the document may see that.
         let shown = document.isTombstone ? before : document
-        return try readable.matches(shown, key: key, in: address.collection, snapshot.names)
+        for matcher in [link.readable, link.sendable] {
+            guard let matcher else { continue }
+            guard try matcher.matches(shown, key: key, in: address.collection, snapshot.names)
+            else { return false }
+        }
+        return true
+    }
+
+    /// Whether a collection is shared with the other side.
+    func isShared(_ collection: String, on link: Link) -> Bool {
+        scopes.allows(collection, toServer: link.session.remote?.isServer ?? false)
+    }
+
+    /// Takes in with whom collections are shared now: who may see more than before is to compare anew.
+    func noteScopes() {
+        let new = queries.parameters.values.syncScopes
+        guard new != scopes else { return }
+        let old = scopes
+        scopes = new
+        for link in allLinks where link.session.isOpen {
+            let isServer = link.session.remote?.isServer ?? false
+            let told = link.telling?.matcher.collections ?? []
+            if link.telling?.isStreaming == true,
+                told.contains(where: {
+                    new.allows($0, toServer: isServer) && !old.allows($0, toServer: isServer)
+                })
+            {
+                restart(link)
+            }
+            if wishes.queries.contains(where: {
+                new.isShared($0.collection) != old.isShared($0.collection)
+            }) {
+                ask(link)
+            }
+            handle(link)
+        }
+    }
+
+    /// Has the other side compare what it has with what there is.
+    func restart(_ link: Link) {
+        link.telling?.isStreaming = false
+        link.telling?.outgoing = nil
+        link.session.restart()
     }
 }
 

@@ -17,6 +17,8 @@ extension SyncHost {
         var acknowledged: CommitID = 0
         /// Whether `sent` says something yet.
         var isStreaming = false
+        /// Whether commits are announced before they are sent.
+        var isAnnouncing = false
         /// The next step goes from a cursor to now, all at once.
         var isBehind = false
         /// Documents that the other side needs whole in the next step.
@@ -55,7 +57,10 @@ extension SyncHost {
         guard let cursor = request.cursor else { return }
         guard cursor.log == log, cursor.commit <= news.snapshot.log.commit,
             cursor.commit >= news.reapedThrough
-        else { return link.session.restart() }
+        else {
+            link.session.restart()
+            return
+        }
         link.telling?.sent = cursor.commit
         link.telling?.isStreaming = true
         link.telling?.isBehind = true
@@ -136,6 +141,7 @@ extension SyncHost {
         guard telling.isBehind || telling.sent < newest || !telling.whole.isEmpty else {
             return false
         }
+        if try announce(on: link) { return true }
         if !telling.isBehind, telling.whole.isEmpty,
             let commits = news.commits(after: telling.sent), try send(commits, on: link)
         {
@@ -202,9 +208,10 @@ extension SyncHost {
         else { return nil }
         let isNamed = outgoing.whole.contains(address)
         guard let since = outgoing.since, !isNamed else {
+            guard isShared(address.collection, on: link) else { return nil }
             // Who names a tombstone has the document, or had it.
             if !document.isTombstone {
-                guard try mayRead(link, document, before: nil, key, address, snapshot) else {
+                guard try maySend(link, document, before: nil, key, address, snapshot) else {
                     return nil
                 }
             }
@@ -223,7 +230,7 @@ extension SyncHost {
                 found, key: key, in: address.collection, snapshot.names)
         }
         guard matches || hasMatched,
-            try mayRead(link, document, before: past, key, address, snapshot)
+            try maySend(link, document, before: past, key, address, snapshot)
         else { return nil }
         return try snapshot.changes(
             of: key, address, since: since, isWhole: !hasMatched || !isKnown)
@@ -252,15 +259,42 @@ extension SyncHost {
     private func shipped(
         _ commit: News.Commit, on link: Link
     ) throws(EngineError) -> ShippedCommit? {
+        guard let concerning = try concerning(commit, on: link) else { return nil }
+        let snapshot = news.snapshot
+        var documents: [ShippedDocument] = []
+        for document in concerning {
+            documents.append(
+                try snapshot.shipped(
+                    document.written, document.key, document.address,
+                    isWhole: !document.hasMatched))
+        }
+        return ShippedCommit(
+            commit: commit.number, stamp: commit.changes.first?.stamp, documents)
+    }
+
+    /// A document of a commit that the other side is told of.
+    struct Concerning {
+        let key: [UInt8]
+        let address: DocumentAddress
+        let written: DocumentSnapshot.Written
+        /// Whether it matched before the commit, so that the other side has it.
+        let hasMatched: Bool
+    }
+
+    /// What a commit has changed that concerns the other side; nothing where that is not known any more.
+    func concerning(
+        _ commit: News.Commit, on link: Link
+    ) throws(EngineError) -> [Concerning]? {
         guard let telling = link.telling else { return nil }
         // What came from the other side is not sent back, unless it may have taken it away since.
         let origin = commit.changes.first?.origin
         let isTheirs =
             origin?.peer == link.session.remote?.site
             && origin?.commit ?? 0 > telling.theirCommit
-        var documents: [ShippedDocument] = []
-        for change in commit.changes where !isTheirs {
-            let snapshot = news.snapshot
+        guard !isTheirs else { return [] }
+        let snapshot = news.snapshot
+        var found: [Concerning] = []
+        for change in commit.changes {
             let key = change.key.bytes
             guard let address = snapshot.address(of: key),
                 telling.matcher.asks(for: address.collection)
@@ -273,13 +307,11 @@ extension SyncHost {
             let matches = try telling.matcher.matches(
                 written.document, key: key, in: address.collection, snapshot.names)
             guard matches || hasMatched,
-                try mayRead(
-                    link, written.document, before: change.before, key, address, snapshot)
+                try maySend(link, written.document, before: change.before, key, address, snapshot)
             else { continue }
-            documents.append(
-                try snapshot.shipped(written, key, address, isWhole: !hasMatched))
+            found.append(
+                Concerning(key: key, address: address, written: written, hasMatched: hasMatched))
         }
-        return ShippedCommit(
-            commit: commit.number, stamp: commit.changes.first?.stamp, documents)
+        return found
     }
 }

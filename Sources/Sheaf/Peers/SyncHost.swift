@@ -46,6 +46,11 @@ package final class SyncHost {
     var statuses: [[UInt8]: Status] = [:]
     private var effects: [Effect] = []
 
+    /// The time of the last event.
+    var now: UInt64 = 0
+    /// With whom collections are shared.
+    var scopes = SyncScopes()
+
     /// What this peer subscribes to.
     var wishes = Wishes()
     var news: News
@@ -55,12 +60,21 @@ package final class SyncHost {
         let number: UInt64
         var session: SyncSession
         let rights: PeerRights?
+        let ownRights: PeerRights?
         var asking = Asking()
         var telling: Telling?
         /// What the other side may see; none where that is everything.
         var readable: SubscriptionMatcher?
+        /// What this side may write on the other one.
+        var sendable: SubscriptionMatcher?
+        /// What the other side may write here.
+        var writable: [SubscriptionQuery]?
 
-        init(_ number: UInt64, _ session: SyncSession, _ rights: PeerRights?) {
+        init(
+            _ number: UInt64, _ session: SyncSession, _ rights: PeerRights?,
+            own ownRights: PeerRights?
+        ) {
+            self.ownRights = ownRights
             self.number = number
             self.session = session
             self.rights = rights
@@ -89,14 +103,16 @@ package final class SyncHost {
 
     // MARK: Events
 
-    /// A connection is there; `key` is who the transport has proven the other side to be.
+    /// A connection is there; `key` is who the transport has proven the other side to be, which has
+    /// rights here, as this side has there.
     package func connect(
-        _ number: UInt64, expecting key: [UInt8]? = nil, rights: PeerRights? = nil, at now: UInt64
+        _ number: UInt64, expecting key: [UInt8]? = nil, rights: PeerRights? = nil,
+        own ownRights: PeerRights? = nil, at now: UInt64
     ) {
         let hello = Hello(
             database: identity.database, peerKey: identity.peerKey, site: queries.documents.site,
             log: log, nonce: random(), isServer: identity.isServer, name: identity.name)
-        let link = Link(number, SyncSession(hello, expecting: key, at: now), rights)
+        let link = Link(number, SyncSession(hello, expecting: key, at: now), rights, own: ownRights)
         links[number] = link
         handle(link)
     }
@@ -108,21 +124,27 @@ package final class SyncHost {
     }
 
     package func receive(_ bytes: UnsafeRawBufferPointer, on number: UInt64, at now: UInt64) {
+        self.now = now
         guard let link = links[number] else { return }
         link.session.receive(bytes, at: now)
         handle(link)
     }
 
     package func tick(at now: UInt64) {
+        noteScopes()
+        self.now = now
         for link in allLinks {
             link.session.tick(at: now)
+            checkPatience(link)
             handle(link)
         }
     }
 
     /// When time matters next.
     package var deadline: UInt64? {
-        links.values.compactMap { $0.session.deadline }.min()
+        links.values.compactMap { link in
+            [link.session.deadline, link.asking.announced.deadline].compactMap { $0 }.min()
+        }.min()
     }
 
     /// Readers of the store see more than before.
@@ -131,6 +153,7 @@ package final class SyncHost {
         noteEvictions()
         for link in allLinks {
             acknowledge(link)
+            checkAnnounced(link)
             tell(link)
             handle(link)
         }
@@ -168,6 +191,8 @@ package final class SyncHost {
         case .greeted(let hello): greet(link, hello)
         case .listOwn(let generation): listOwn(link, generation)
         case .apply(let step): apply(step, from: link)
+        case .announced(let message): announced(message, on: link)
+        case .paced(let pace): paced(pace, on: link)
         case .subscribed(let request): subscribed(link, request)
         case .listMatches: listMatches(link)
         case .wanted(let documents): wanted(link, documents)
@@ -178,7 +203,8 @@ package final class SyncHost {
 
     private func greet(_ link: Link, _ hello: Hello) {
         // Two connections to one peer would tell everything twice: the older one goes.
-        for other in allLinks where other !== link && other.session.remote?.peerKey == hello.peerKey {
+        for other in allLinks where other !== link && other.session.remote?.peerKey == hello.peerKey
+        {
             other.session.end(Farewell(.sameKey, "there is a newer connection to this peer"))
             handle(other)
         }

@@ -21,11 +21,17 @@ public protocol PeerTransportHost: AnyObject, Sendable {
 public protocol PeerConnection: AnyObject, Sendable {
     /// Who is at the other end, which the transport has proven.
     var remote: PeerIdentity { get }
+    /// What this side may read and write at the other end; nil: everything.
+    var ownRights: PeerRights? { get }
     /// Queues bytes; never waits. What is queued and not sent yet is counted in `queuedLength`.
     func send(_ bytes: [UInt8])
     var queuedLength: Int { get }
     /// Sends what is queued, then ends the connection; at once where the other end takes nothing.
     func close()
+}
+
+extension PeerConnection {
+    public var ownRights: PeerRights? { nil }
 }
 
 /// Who hears of one connection; called by one thread at a time, and must not wait.

@@ -7,6 +7,8 @@ package struct WriteJob: Sendable {
     package let link: UInt64
     let steps: [ShippedStep]
     let peer: Site
+    /// What the peer may write; none where that is everything.
+    let writable: [SubscriptionQuery]?
 
     /// What became of it.
     package struct Outcome: Sendable {
@@ -22,6 +24,9 @@ package struct WriteJob: Sendable {
         /// Documents of which more is known here than the peer has, and how they were before.
         fileprivate(set) var known: [Known] = []
         fileprivate(set) var error: EngineError?
+        /// Whether documents came at all, and whether any of them said something new.
+        fileprivate(set) var hasDocuments = false
+        fileprivate(set) var isNew = false
     }
 
     /// A document of which more is known here than the peer has.
@@ -32,20 +37,24 @@ package struct WriteJob: Sendable {
 
     /// Writes all of it; to be called by whoever may write.
     package func run(
-        _ engine: DocumentEngine, append: (WriteBatch) throws(StorageError) -> CommitID
+        _ queries: QueryEngine, append: (WriteBatch) throws(StorageError) -> CommitID
     ) -> Outcome {
         var outcome = Outcome(
             link: link, generation: steps.first?.generation ?? 0,
             length: steps.reduce(0) { $0 + $1.length })
+        let rule = writable.map { SubscriptionMatcher($0, queries) }
         for step in steps {
             do throws(EngineError) {
-                let (commit, reception) = try engine.receive(step, from: peer, append: append)
+                let (commit, reception) = try queries.documents.receive(
+                    step, from: peer, rule, append: append)
                 guard reception.gaps.isEmpty else {
                     outcome.gaps = reception.gaps
                     return outcome
                 }
                 outcome.known += reception.known
                 outcome.applied = (step.commit, commit)
+                outcome.hasDocuments = outcome.hasDocuments || reception.count > 0
+                outcome.isNew = outcome.isNew || reception.isNew
             } catch {
                 outcome.error = error
                 return outcome
@@ -59,6 +68,8 @@ extension DocumentEngine {
     struct Reception {
         var gaps: [DocumentAddress] = []
         var known: [WriteJob.Known] = []
+        var count = 0
+        var isNew = false
     }
 
     /// Thrown to take back what was done of a step that cannot be applied.
@@ -67,7 +78,7 @@ extension DocumentEngine {
     /// Makes one commit of a step that a peer has sent; or none where something is missing that it stands
     /// on.
     func receive(
-        _ step: ShippedStep, from peer: Site,
+        _ step: ShippedStep, from peer: Site, _ rule: SubscriptionMatcher?,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> (CommitID, Reception) {
         let stamp = step.commits.first?.stamp ?? Stamp(.initial, peer)
@@ -82,6 +93,8 @@ extension DocumentEngine {
                     }
                 }
                 if !reception.gaps.isEmpty { throw Self.takeBack }
+                if let rule { try Self.check(transaction, rule) }
+                reception.isNew = transaction.hasChanges
             }
             return (commit, reception)
         } catch {
@@ -93,12 +106,20 @@ extension DocumentEngine {
         }
     }
 
+    /// Refuses a step that changes documents which the peer may not write, as they were or as they are.
+    private static func check(
+        _ transaction: DocumentTransaction, _ rule: SubscriptionMatcher
+    ) throws(WriteError) {
+        do throws(EngineError) { try transaction.check(rule) } catch { throw .engine(error) }
+    }
+
     private static func receive(
         _ document: ShippedDocument, in transaction: inout DocumentTransaction,
         _ reception: inout Reception
     ) throws(WriteError) {
         let address = DocumentAddress(collection: document.collection, id: document.id)
         do throws(EngineError) {
+            reception.count += 1
             switch try transaction.receive(document) {
             case .gap: reception.gaps.append(address)
             case .taken: break

@@ -20,7 +20,7 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
     /// Arguments that are values already, as they are written; no name may come twice.
     ///
     ///     let arguments = QueryArguments(["color": .string(color)])
-    public init(_ values: KeyValuePairs<String, Value>) {
+    public init(_ values: KeyValuePairs<String, SheafDocument.Value>) {
         guard values.count == 1, values[0].value.canBeArgument else {
             set(values.count) { (values[$0].key, Argument(values[$0].value)) }
             return
@@ -28,12 +28,14 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
         self.values = ArgumentValues(values[0].key, values[0].value)
     }
 
+    // `Value` alone may be what dictionary literals call theirs, depending on what is compiled first.
+
     // Literals are pairs rather than dictionaries, which take longer to make than a document takes to be
     // found.
 
     /// Arguments that are values already.
     @_disfavoredOverload
-    public init(_ values: [String: Value]) {
+    public init(_ values: [String: SheafDocument.Value]) {
         // Hardly any value is nested too deeply.
         guard !values.values.allSatisfy(\.canBeArgument) else {
             self.values = ArgumentValues(values)

@@ -2,8 +2,6 @@ package import SheafDocument
 package import SheafQuery
 
 /// What ALTER SYSTEM sets and SHOW shows; nothing of it is kept when the store is closed.
-///
-/// Those about subscriptions and sync scopes are kept for the peers to come.
 package struct SystemParameters: Sendable {
     /// What a parameter can be.
     private enum Kind: Sendable {
@@ -65,6 +63,8 @@ package struct SystemParameters: Sendable {
     private(set) var systemRefreshMilliseconds = Int.max
     /// The directives of statements that say nothing of their own.
     private(set) var defaultDirectives: [Object] = []
+    /// With whom collections are shared.
+    private(set) var syncScopes = SyncScopes()
 
     package init() {
         note()
@@ -89,6 +89,12 @@ package struct SystemParameters: Sendable {
         // Longer than a year is for ever.
         systemRefreshMilliseconds = min(
             integer("live_query_system_collection_refresh_interval"), 366 * 86_400_000)
+        syncScopes = SyncScopes()
+        if case .object(let object)? = changed["user_collection_sync_scopes"],
+            let scopes = try? SyncScopes(object)
+        {
+            syncScopes = scopes
+        }
         defaultDirectives = []
         if case .object(let object)? = changed["dql_default_directives"] {
             defaultDirectives = [object]
@@ -119,6 +125,9 @@ package struct SystemParameters: Sendable {
         let wanted: String
         if parameter.name == "dql_default_directives", case .object(let object) = value {
             try Directives.check(object)
+        }
+        if parameter.name == "user_collection_sync_scopes", case .object(let object) = value {
+            _ = try SyncScopes(object)
         }
         switch (parameter.kind, value) {
         case (.boolean, .bool), (.object, .object):

@@ -72,6 +72,23 @@ extension SyncSession {
         send(.acknowledge, Acknowledge(generation: generation, commit: commit).bytes)
     }
 
+    /// Has the other side announce what it has, since it comes from others as well.
+    package mutating func announceOnly() {
+        pace(.announcing)
+    }
+
+    /// Has the other side send what lies behind a commit, and go on with that.
+    package mutating func send(after commit: UInt64) {
+        guard isOpen, case .streaming = asking.phase else { return }
+        asking.lastCommit = min(asking.lastCommit, commit)
+        pace(.sending(after: commit))
+    }
+
+    private mutating func pace(_ pace: Pace) {
+        guard isOpen, case .streaming = asking.phase else { return }
+        send(.pace, PaceMessage(generation: askedGeneration, pace).bytes)
+    }
+
     /// Lets the other side send as much again as was used up.
     package mutating func grant(_ length: Int) {
         guard isOpen, length > 0 else { return }
@@ -87,11 +104,23 @@ extension SyncSession {
 
     mutating func takeRestart(_ generation: UInt64) throws(WireError) {
         guard generation == askedGeneration else { return try checkPast(generation) }
-        guard case .streaming = asking.phase, asking.request?.cursor != nil else {
-            throw .outOfOrder("a restart without a cursor")
+        guard case .streaming = asking.phase else {
+            throw .outOfOrder("a restart while the two sides compare")
         }
+        dropStaged()
         asking.lastCommit = 0
         startComparing()
+    }
+
+    mutating func takeAnnounce(_ message: Announce) throws(WireError) {
+        guard message.generation == askedGeneration else {
+            return try checkPast(message.generation)
+        }
+        guard case .streaming = asking.phase, message.commit >= asking.lastCommit,
+            asking.staged.commits.isEmpty
+        else { throw .outOfOrder("an announcement of the commit \(message.commit)") }
+        asking.lastCommit = message.commit
+        emit(.announced(message))
     }
 
     mutating func takeAnswer(_ frame: Frame) throws(WireError) {
@@ -124,7 +153,8 @@ extension SyncSession {
             }
         }
         // Each message has room for so many of the longest.
-        let most = max(1, SyncLimits.frameLength / (SyncLimits.idLength + SyncLimits.collectionLength))
+        let most = max(
+            1, SyncLimits.frameLength / (SyncLimits.idLength + SyncLimits.collectionLength))
         var rest = addresses[...]
         repeat {
             var count = 0

@@ -39,8 +39,11 @@ extension SyncSession {
     }
 
     /// The cursor of the other side says nothing: the two have to compare what they have.
+    ///
+    /// Also later, where there is more to be seen than before; not while they compare already.
     package mutating func restart() {
-        guard isOpen else { return }
+        guard isOpen, !telling.isComparing else { return }
+        sendSegment()
         telling.isComparing = true
         send(.restart, LoneNumber.bytes(telling.generation))
     }
@@ -94,7 +97,24 @@ extension SyncSession {
         telling.pieces.removeFirst(count)
     }
 
+    /// Says what would be sent.
+    package mutating func announce(_ entries: [Announce.Entry], of commit: UInt64) {
+        guard isOpen else { return }
+        sendSegment()
+        let message = Announce(generation: telling.generation, commit: commit, entries)
+        send(.announce, message.bytes)
+    }
+
     // MARK: What comes
+
+    mutating func takePace(_ message: PaceMessage) throws(WireError) {
+        guard message.generation == telling.generation else {
+            throw .outOfOrder("the pace of the generation \(message.generation)")
+        }
+        // Both sides may have spoken at the same time.
+        guard !telling.isComparing else { return }
+        emit(.paced(message.pace))
+    }
 
     mutating func takeSubscribe(_ request: Subscribe) throws(WireError) {
         guard request.generation > telling.generation else {

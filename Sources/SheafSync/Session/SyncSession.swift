@@ -20,6 +20,8 @@ package struct SyncSession: Sendable {
         case listOwn(generation: UInt64)
         /// To apply some commits of the other side, all of them at once.
         case apply(ShippedStep)
+        /// To see whether all of that is here, and to acknowledge its commit, or to call `send(after:)`.
+        case announced(Announce)
 
         // What the other side wants.
 
@@ -31,6 +33,8 @@ package struct SyncSession: Sendable {
         /// To send what there is of these documents, and then what changes from that state on.
         case wanted(Want.Documents)
         case acknowledged(commit: UInt64)
+        /// To announce commits from now on, or to send them.
+        case paced(Pace)
         /// There is room again for what is to be sent.
         case roomToSend
     }
@@ -175,6 +179,8 @@ package struct SyncSession: Sendable {
         case .credit: try takeCredit(try frame.read(LoneNumber.decode))
         case .answer: try takeAnswer(frame)
         case .segment: try takeSegment(frame)
+        case .announce: try takeAnnounce(try frame.read(Announce.init(decoding:)))
+        case .pace: try takePace(try frame.read(PaceMessage.init(decoding:)))
         case .restart: try takeRestart(try frame.read(LoneNumber.decode))
         }
     }
@@ -182,7 +188,8 @@ package struct SyncSession: Sendable {
     private mutating func greet(_ other: Hello) throws(WireError) {
         guard hello.version(with: other) != nil else {
             return end(
-                Farewell(.version, "this side speaks the versions \(hello.versions) of the protocol"))
+                Farewell(
+                    .version, "this side speaks the versions \(hello.versions) of the protocol"))
         }
         guard other.database == hello.database else {
             return end(Farewell(.database, "this side has another database"))
@@ -191,7 +198,8 @@ package struct SyncSession: Sendable {
             return end(Farewell(.sameKey, "both sides have the same key"))
         }
         guard expectedKey == nil || expectedKey == other.peerKey else {
-            return end(Farewell(.refused, "the key in the greeting is not the one of the connection"))
+            return end(
+                Farewell(.refused, "the key in the greeting is not the one of the connection"))
         }
         remote = other
         phase = .open

@@ -62,7 +62,12 @@ extension ByteReader {
             let start = offset
             let collection: String
             switch (try readUInt8(), addresses.last?.collection) {
-            case (0, _): collection = try readText(limit: SyncLimits.collectionLength)
+            case (0, let last):
+                collection = try readText(limit: SyncLimits.collectionLength)
+                guard
+                    collection.utf8.count != last?.utf8.count
+                        || Array(collection.utf8) != last.map({ Array($0.utf8) })
+                else { throw .invalid("a collection that is spelled again", at: start) }
             case (1, let last?): collection = last
             case (1, nil): throw .invalid("a first document without its collection", at: start)
             case (let byte, _): throw .unexpected(byte, at: start)

@@ -14,6 +14,8 @@ package enum FrameType: UInt8, Sendable, CaseIterable {
     case pong = 10
     case close = 11
     case restart = 12
+    case announce = 13
+    case pace = 14
 }
 
 /// A piece of a conversation.

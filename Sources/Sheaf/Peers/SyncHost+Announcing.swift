@@ -1,0 +1,128 @@
+import SheafBytes
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafSync
+
+/// Where the same comes from several sides, all but one announce it: whoever lacks what was announced for a
+/// while asks for it, and has it sent by that side from then on.
+///
+/// So connections that bring things first become a tree, and the others stand by.
+extension SyncHost {
+    /// What was announced and is not here yet.
+    struct Announced {
+        var messages: [Announce] = []
+        /// When it is asked for.
+        var deadline: UInt64?
+        /// Whether the other side announces.
+        var isAnnouncing = false
+    }
+
+    /// So long others may take to bring what was announced.
+    static let patience: UInt64 = 300_000_000
+    /// More documents are sent without a word before.
+    private static let mostAnnounced = 256
+
+    // MARK: What comes
+
+    func announced(_ message: Announce, on link: Link) {
+        guard message.generation == link.asking.generation else { return }
+        link.asking.announced.messages.append(message)
+        if link.asking.announced.deadline == nil {
+            link.asking.announced.deadline = now + Self.patience
+        }
+        checkAnnounced(link)
+    }
+
+    /// Acknowledges what was announced and has come from elsewhere.
+    func checkAnnounced(_ link: Link) {
+        guard !link.asking.announced.messages.isEmpty else { return }
+        // What was sent before comes first.
+        guard !link.asking.isWriting, link.asking.waiting.isEmpty, link.asking.written.isEmpty
+        else {
+            return
+        }
+        let count = link.asking.announced.messages.prefix { isHere($0) }.count
+        guard count > 0 else { return }
+        let commit = link.asking.announced.messages[count - 1].commit
+        link.asking.announced.messages.removeFirst(count)
+        link.asking.announced.deadline =
+            link.asking.announced.messages.isEmpty ? nil : now + Self.patience
+        noteReached(commit, on: link)
+        link.session.acknowledge(commit: commit, of: link.asking.generation)
+    }
+
+    /// Whether all that was announced has been seen by what is durable here.
+    private func isHere(_ message: Announce) -> Bool {
+        let snapshot = news.snapshot
+        return message.entries.allSatisfy { entry in
+            guard let key = snapshot.key(of: entry.address),
+                let document = try? snapshot.document(key)
+            else { return false }
+            let seen = document.read { bytes in try? EncodedDocument(bytes).vector() }
+            return seen?.covers(entry.vector) ?? false
+        }
+    }
+
+    /// Asks for what was announced a while ago, and is not here.
+    func checkPatience(_ link: Link) {
+        guard let deadline = link.asking.announced.deadline, deadline <= now,
+            !link.asking.isWriting
+        else { return }
+        link.asking.announced = Announced()
+        link.session.send(after: link.asking.reached)
+    }
+
+    /// Notes that a connection brings what others have brought before.
+    func noteRepetition(on link: Link) {
+        let hasOthers = links.values.contains { other in
+            other !== link && other.session.isOpen && other.asking.generation > 0
+                && !other.asking.announced.isAnnouncing
+        }
+        guard hasOthers, !link.asking.announced.isAnnouncing else { return }
+        link.asking.announced.isAnnouncing = true
+        link.session.announceOnly()
+    }
+
+    func paced(_ pace: Pace, on link: Link) {
+        guard let telling = link.telling, telling.isStreaming else { return }
+        switch pace {
+        case .announcing: link.telling?.isAnnouncing = true
+        case .sending(let commit):
+            link.telling?.isAnnouncing = false
+            guard commit <= news.snapshot.log.commit, commit >= news.reapedThrough else {
+                return restart(link)
+            }
+            link.telling?.sent = min(telling.sent, commit)
+            link.telling?.isBehind = true
+            tell(link)
+        }
+    }
+
+    // MARK: What is announced
+
+    /// Announces what changed since the last step; false where that is too much.
+    func announce(on link: Link) throws(EngineError) -> Bool {
+        guard let telling = link.telling, telling.isAnnouncing, !telling.isBehind,
+            telling.whole.isEmpty, let commits = news.commits(after: telling.sent),
+            commits.reduce(0, { $0 + $1.changes.count }) <= Self.mostAnnounced
+        else { return false }
+        var entries: [DocumentAddress: VersionVector] = [:]
+        for commit in commits {
+            guard let shipped = try concerning(commit, on: link) else { return false }
+            for document in shipped {
+                entries[document.address] = try onDocument(document.key) { () throws(Malformed) in
+                    try document.written.document.read { (bytes) throws(Malformed) in
+                        try EncodedDocument(bytes).vector()
+                    }
+                }
+            }
+        }
+        let sorted = entries.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
+        let newest = news.snapshot.log.commit
+        link.session.announce(
+            sorted.map { Announce.Entry(address: $0.key, vector: $0.value) }, of: newest)
+        link.telling?.sent = newest
+        return true
+    }
+}

@@ -1,0 +1,45 @@
+import SheafDocument
+import SheafQuery
+
+/// With whom each collection is shared: the parameter `user_collection_sync_scopes`.
+struct SyncScopes: Equatable, Sendable {
+    enum Scope: String, CaseIterable, Sendable {
+        case allPeers = "AllPeers"
+        case bigPeerOnly = "BigPeerOnly"
+        case smallPeersOnly = "SmallPeersOnly"
+        case localPeerOnly = "LocalPeerOnly"
+    }
+
+    private var scopes: [[UInt8]: Scope] = [:]
+
+    init() {}
+
+    /// Reads the parameter: a scope for each collection that is not shared with all.
+    init(_ object: Object) throws(QueryError) {
+        for field in object {
+            guard case .string(let name) = field.value, let scope = Scope(rawValue: name) else {
+                let known = Scope.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+                throw QueryError(
+                    .argument,
+                    "the sync scope of \(field.name) is one of \(known), and not "
+                        + field.value.json)
+            }
+            scopes[Array(field.name.utf8)] = scope
+        }
+    }
+
+    /// Whether documents of a collection may be sent to another peer.
+    func allows(_ collection: String, toServer: Bool) -> Bool {
+        switch scopes[Array(collection.utf8)] ?? .allPeers {
+        case .allPeers: true
+        case .bigPeerOnly: toServer
+        case .smallPeersOnly: !toServer
+        case .localPeerOnly: false
+        }
+    }
+
+    /// Whether documents of a collection are shared with anybody.
+    func isShared(_ collection: String) -> Bool {
+        scopes[Array(collection.utf8)] != .localPeerOnly
+    }
+}

@@ -1,0 +1,107 @@
+package import SheafBytes
+package import SheafDocument
+
+/// What would be sent of some commits, by what the documents have seen: where the other side mostly has it
+/// from somebody else, that is less than to send it (`format-spec/sync.md`, table 16).
+package struct Announce: Equatable, Sendable {
+    package struct Entry: Equatable, Sendable {
+        package let address: DocumentAddress
+        package let vector: VersionVector
+
+        package init(address: DocumentAddress, vector: VersionVector) {
+            self.address = address
+            self.vector = vector
+        }
+    }
+
+    package let generation: UInt64
+    /// The last of the commits.
+    package let commit: UInt64
+    package let entries: [Entry]
+
+    package init(generation: UInt64, commit: UInt64, _ entries: [Entry]) {
+        self.generation = generation
+        self.commit = commit
+        self.entries = entries
+    }
+
+    package var bytes: [UInt8] {
+        var writer = ByteWriter(capacity: 64)
+        writer.writeVarint(generation)
+        writer.writeVarint(commit)
+        writer.write(entries.map(\.address))
+        for entry in entries {
+            writer.writeVarint(UInt64(entry.vector.entries.count))
+            for seen in entry.vector.entries {
+                writer.write(seen.site.rawValue)
+                writer.write(seen.time.rawValue)
+            }
+        }
+        return writer.bytes
+    }
+
+    package init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
+        var reader = ByteReader(bytes)
+        generation = try reader.readVarint()
+        commit = try reader.readVarint()
+        var entries: [Entry] = []
+        for address in try reader.readAddresses() {
+            let start = reader.offset
+            var seen: [VersionVector.Entry] = []
+            // Each takes bytes, so a count that is a lie ends with them.
+            for _ in 0..<(try reader.readVarint()) {
+                let site = Site(rawValue: try reader.readUInt64())
+                let time = HybridTime(rawValue: try reader.readUInt64())
+                seen.append(VersionVector.Entry(site: site, time: time))
+            }
+            guard let vector = VersionVector(sorted: seen) else {
+                throw .invalid("sites that are not in their order", at: start)
+            }
+            entries.append(Entry(address: address, vector: vector))
+        }
+        self.entries = entries
+        try reader.checkEnd()
+    }
+}
+
+/// Whether commits are sent, or announced (`format-spec/sync.md`, table 17).
+package enum Pace: Equatable, Sendable {
+    /// Announced from now on: what was sent had come from somebody else before.
+    case announcing
+    /// Sent, from behind a commit on that the other side has.
+    case sending(after: UInt64)
+}
+
+struct PaceMessage {
+    let generation: UInt64
+    let pace: Pace
+
+    init(generation: UInt64, _ pace: Pace) {
+        self.generation = generation
+        self.pace = pace
+    }
+
+    var bytes: [UInt8] {
+        var writer = ByteWriter(capacity: 16)
+        writer.writeVarint(generation)
+        switch pace {
+        case .announcing: writer.write(UInt8(0))
+        case .sending(let commit):
+            writer.write(UInt8(1))
+            writer.writeVarint(commit)
+        }
+        return writer.bytes
+    }
+
+    init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
+        var reader = ByteReader(bytes)
+        generation = try reader.readVarint()
+        let start = reader.offset
+        switch try reader.readUInt8() {
+        case 0: pace = .announcing
+        case 1: pace = .sending(after: try reader.readVarint())
+        case let byte: throw .unexpected(byte, at: start)
+        }
+        try reader.checkEnd()
+    }
+}

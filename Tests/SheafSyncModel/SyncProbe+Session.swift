@@ -1,0 +1,106 @@
+import SheafBytes
+import SheafDocument
+import SheafSync
+
+extension SyncProbe {
+    /// Says to a session what the bytes say, frame by frame, with checksums that fit: each frame is a type,
+    /// a length of two bytes, and a body.
+    ///
+    /// The session has a host that answers as one does, so whatever its peer says it never hangs or traps.
+    static func readSession(_ bytes: UnsafeRawBufferPointer) throws -> String? {
+        let database = Hello.DatabaseID(low: 1, high: 2)
+        func hello(_ number: UInt8) -> Hello {
+            Hello(
+                database: database, peerKey: Array(repeating: number, count: 32),
+                site: Site(rawValue: UInt64(number)), log: database, nonce: 1, isServer: false,
+                name: "")
+        }
+        var session = SyncSession(hello(1), at: 0)
+        var other = FrameWriter()
+        var host = SessionHost()
+        host.say(other.bytes(of: Frame(.hello, hello(2).bytes)), to: &session)
+        session.subscribe(
+            Subscribe(
+                generation: 1, [SubscribedQuery(text: "SELECT * FROM c", arguments: [])], at: 0))
+        var reader = ByteReader(bytes)
+        while reader.remaining >= 3, session.isOpen {
+            let type = FrameType(rawValue: try reader.readUInt8()) ?? .segment
+            let length = Int(try reader.readUInt16())
+            let body = Array(try reader.readBytes(min(length, reader.remaining)))
+            host.say(other.bytes(of: Frame(type, body)), to: &session)
+            if let wrong = host.wrong { return wrong }
+        }
+        return nil
+    }
+}
+
+/// Answers what a session asks of its host.
+private struct SessionHost {
+    private var time: UInt64 = 0
+    private var steps = 0
+    private(set) var wrong: String?
+
+    private static let list = VersionList(
+        sorted: (0..<40).map { number in
+            DocumentVersion(
+                id: DocumentAddress(collection: "c", id: [64, UInt8(number)]).bytes,
+                version: UInt64(number))
+        })
+
+    mutating func say(_ bytes: [UInt8], to session: inout SyncSession) {
+        time += 1_000_000
+        bytes.span.withUnsafeBytes { session.receive($0, at: time) }
+        var rounds = 0
+        while true {
+            let effects = session.takeEffects()
+            if effects.isEmpty { return }
+            rounds += 1
+            guard rounds < 1_000 else {
+                wrong = "a session has effects without end"
+                return
+            }
+            for effect in effects { answer(effect, &session) }
+        }
+    }
+
+    private mutating func answer(_ effect: SyncSession.Effect, _ session: inout SyncSession) {
+        switch effect {
+        case .announced(let message):
+            if message.commit % 2 == 0 {
+                session.acknowledge(commit: message.commit, of: message.generation)
+            } else {
+                session.send(after: message.commit / 2)
+            }
+        case .paced: session.announce([], of: 8)
+        case .listOwn: session.compare(with: Self.list)
+        case .apply(let step):
+            steps += 1
+            session.grant(step.length)
+            session.acknowledge(commit: step.commit, of: step.generation)
+        case .subscribed(let request):
+            if request.cursor != nil, request.generation % 2 == 0 { session.restart() }
+        case .listMatches:
+            do throws(WireError) { try session.tell(Self.list) } catch {
+                session.end(Farewell(.protocolBroken, "\(error)"))
+            }
+        case .wanted(let documents):
+            tell(documents, &session)
+        case .roomToSend: tell(.all, &session)
+        case .send, .end, .greeted, .acknowledged: break
+        }
+    }
+
+    private func tell(_ documents: Want.Documents, _ session: inout SyncSession) {
+        var rest = 8
+        if case .some(let addresses, _) = documents { rest = min(addresses.count, 8) }
+        while rest > 0, session.hasRoom() {
+            rest -= 1
+            session.ship(
+                ShippedCommit(
+                    commit: 7, stamp: nil,
+                    [ShippedDocument(collection: "c", id: [64, 1], .state, [1, 2, 3, 4])],
+                    isContinued: rest > 0))
+        }
+        session.sendSegment()
+    }
+}
