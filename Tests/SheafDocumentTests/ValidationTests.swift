@@ -1,6 +1,7 @@
 import SheafBytes
 import SheafDocument
 import SheafDocumentModel
+import SheafTestSupport
 import Testing
 
 /// What validation takes, beyond what vectors and histories say of it.
@@ -68,5 +69,61 @@ import Testing
         if length > 0xFFFF { writer.write(UInt32(length)) } else { writer.write(UInt16(length)) }
         writer.write([1, 0, length > 0xFFFF ? 0x4A : 0x49])
         return writer.bytes
+    }
+
+    /// Most documents are checked on a short way; it takes nothing that the long one does not.
+    @Test func `the short way of validation takes what the long one takes`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("short validation, seed \(seed)")
+        var random = SeededRandom(seed: seed, "short validation")
+        var valid = 0
+        for _ in 0..<2_000 {
+            var object = Object()
+            for _ in 0..<random.below(12) {
+                let name = [
+                    "a", "b", "\u{E9}", "a long name of a field", "n\(random.below(300))", "",
+                ]
+                object[name[random.below(name.count)]] = plainValue(&random, depth: 1)
+            }
+            let bytes = try Insertion.document(
+                object, without: "_id", at: stamp(UInt64(1 + random.below(9))), NameTable()
+            ).bytes
+            for round in 0..<8 {
+                var bytes = bytes
+                for _ in 0..<round {
+                    bytes[random.below(bytes.count)] = UInt8(random.below(256))
+                }
+                let (short, long) = bytes.withUnsafeBytes { bytes in
+                    (
+                        (try? EncodedDocument(bytes).validate(NameTable())) != nil,
+                        (try? EncodedDocument(bytes).validateThoroughly(NameTable())) != nil
+                    )
+                }
+                #expect(short == long, "\(bytes)")
+                if long { valid += 1 }
+            }
+        }
+        #expect(valid > 2_000)
+    }
+
+    private func plainValue(_ random: inout SeededRandom, depth: Int) -> Value {
+        switch random.below(depth > 3 ? 8 : 11) {
+        case 0: return .null
+        case 1: return .bool(random.chance(1, in: 2))
+        case 2: return .integer(Int64(random.below(300)) - 150)
+        case 3:
+            return .integer(Int64(truncatingIfNeeded: random.next() >> UInt64(random.below(64))))
+        case 4: return .float(Double(random.below(1_000)) / 8)
+        case 5: return .string(String(repeating: "text", count: random.below(100)))
+        case 6: return .string(["", "\u{E9}\u{1F600}", "a\0b"][random.below(3)])
+        case 7: return .bytes(Array(repeating: 200, count: random.below(300)))
+        case 8: return .array([plainValue(&random, depth: depth + 1)])
+        default:
+            var object = Object()
+            for number in 0..<random.below(4) {
+                object["f\(number)"] = plainValue(&random, depth: depth + 1)
+            }
+            return .object(object)
+        }
     }
 }
