@@ -15,59 +15,71 @@ extension DocumentTransaction {
 
     /// Joins what a peer has sent of a document.
     mutating func receive(_ shipped: ShippedDocument) throws(EngineError) -> Reception {
-        let id: Value
-        let seen: VersionVector
+        let seen = try check(shipped)
+        let position = try open(try key(of: shipped))
+        let before = working[position].state == nil ? nil : try vector(at: position)
+        guard before != nil || shipped.form == .state else { return .gap }
+        if seen.time(of: clock.site) > clock.latest { metOwnFuture = true }
+        do throws(HybridClock.Refusal) { try clock.observe(seen.latest, at: now) } catch {
+            throw .clock(error)
+        }
+        let length = working[position].changedLength
+        do throws(EngineError) {
+            _ = try working[position].takeIfNew(shipped.bytes, directory.names)
+        } catch {
+            switch error {
+            case .gap: return .gap
+            case .edit(.malformed(let reason)): throw .received(reason)
+            default: throw error
+            }
+        }
+        try countLength(working[position].changedLength - length)
+        guard let before, !seen.covers(before) else { return .taken }
+        return .known(before: working[position].original)
+    }
+
+    /// Checks that what came is a document; returns what it has seen.
+    private func check(_ shipped: ShippedDocument) throws(EngineError) -> VersionVector {
         do throws(Malformed) {
-            id = try DocumentID.id(of: shipped.id)
-            seen = try shipped.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
+            return try shipped.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
                 let document = try EncodedDocument(bytes)
                 guard document.isPartial == (shipped.form == .delta) else {
                     throw .invalid("a document of another form than it was said to have", at: 0)
                 }
+                try document.validate(NameTable())
                 return try document.vector()
             }
         } catch {
             throw .received(error)
         }
-        let key = try Self.keyBytes(of: id)
+    }
+
+    /// The key of what came; a collection begins with its first document.
+    private mutating func key(of shipped: ShippedDocument) throws(EngineError) -> DocumentKey {
         // An id that is spelled in two ways would be two documents on one side, and one on another.
-        guard key == shipped.id else {
+        let isSpelledRight: Bool
+        do throws(Malformed) { isSpelledRight = try DocumentID.isKey(shipped.id) } catch {
+            throw .received(error)
+        }
+        guard isSpelledRight else {
             throw .received(.invalid("an id that is not spelled as keys are", at: 0))
         }
-        let change = DocumentChange(shipped.collection, id, .join(shipped.bytes))
-        do throws(EngineError) {
-            _ = try apply(change)
-        } catch {
-            if case .gap = error { return .gap }
-            throw error
+        let number: UInt16
+        if let known = directory.number(ofCollection: shipped.collection) {
+            number = known
+        } else {
+            number = try directory.add(collection: shipped.collection)
         }
-        guard let (own, before) = try state(of: key, in: shipped.collection), !seen.covers(own) else {
-            return .taken
-        }
-        return .known(before: before)
+        return DocumentKey(StoreKey.document(collection: number, id: shipped.id).bytes)
     }
 
-    private static func keyBytes(of id: Value) throws(EngineError) -> [UInt8] {
-        do throws(DocumentID.Refusal) { return try DocumentID.key(of: id) } catch {
-            throw .id(error)
-        }
-    }
-
-    /// What a document has seen that this transaction has in hand, and how it was.
-    private func state(
-        of id: [UInt8], in collection: String
-    ) throws(EngineError) -> (VersionVector, before: StoredDocument?)? {
-        guard let number = directory.number(ofCollection: collection) else { return nil }
-        let key = StoreKey.document(collection: number, id: id).bytes
-        guard let position = positions[DocumentKey(key)], let state = working[position].state else {
-            return nil
-        }
-        let vector = try onDocument(key) { () throws(Malformed) in
+    private func vector(at position: Int) throws(EngineError) -> VersionVector {
+        guard let state = working[position].state else { return VersionVector() }
+        return try onDocument(working[position].key.bytes) { () throws(Malformed) in
             try state.span.withUnsafeBytes { (bytes) throws(Malformed) in
                 try EncodedDocument(bytes).vector()
             }
         }
-        return (vector, working[position].original)
     }
 
     /// Refuses changes of documents that match no query, as they were or as they are now.

@@ -12,11 +12,11 @@ package struct DocumentTransaction: Sendable {
     var replaced: [(key: DocumentKey, entry: PendingDocuments.Entry?)] = []
     /// Where the statement in hand can be taken back to.
     var savepoint = Savepoint()
-    private let now: UInt64
+    let now: UInt64
     var directory: Directory
     var clock: HybridClock
     /// Whether somebody has seen writes of this store that are later than all it knows of.
-    private(set) var metOwnFuture = false
+    var metOwnFuture = false
     /// What documents have that are written once in this commit.
     var stamp: Stamp?
     /// What the change in hand was written with.
@@ -113,7 +113,7 @@ package struct DocumentTransaction: Sendable {
     }
 
     /// Refuses what memory should not hold.
-    private mutating func countLength(_ more: Int) throws(EngineError) {
+    mutating func countLength(_ more: Int) throws(EngineError) {
         changedLength += more
         guard changedLength <= maximumChangedLength else {
             throw .limit(
@@ -246,7 +246,7 @@ package struct DocumentTransaction: Sendable {
         do throws(DocumentID.Refusal) { _ = try DocumentID.key(of: id) } catch { throw .id(error) }
     }
 
-    private mutating func open(_ key: DocumentKey) throws(EngineError) -> Int {
+    mutating func open(_ key: DocumentKey) throws(EngineError) -> Int {
         if let position = positions[key] { return position }
         let document: StoredDocument?
         if let newer = pending[key] {

@@ -135,6 +135,15 @@ package enum DocumentID {
         }
     }
 
+    /// Whether some bytes are the key of an id, as they are written.
+    package static func isKey(_ bytes: [UInt8]) throws(Malformed) -> Bool {
+        guard bytes.count <= maximumLength else { return false }
+        if bytes.span.withUnsafeBytes({ SortKey.isPlainText($0) }) { return true }
+        let id = try id(of: bytes)
+        guard let key = try? key(of: id) else { return false }
+        return key == bytes
+    }
+
     /// The id that a key has.
     package static func id(of key: [UInt8]) throws(Malformed) -> Value {
         try key.span.withUnsafeBytes { key throws(Malformed) in try id(of: key) }

@@ -87,6 +87,18 @@ package enum SortKey {
         return length ?? nil
     }
 
+    /// Whether some bytes are the key of a text of which no byte has to be escaped, in ASCII; most ids are.
+    static func isPlainText(_ key: UnsafeRawBufferPointer) -> Bool {
+        guard key.count >= 2, key[0] == Tag.string.rawValue, key[key.count - 1] == Tag.end.rawValue
+        else { return false }
+        var (least, most) = (UInt8.max, UInt8.min)
+        for byte in key[1..<key.count - 1] {
+            least = min(least, byte)
+            most = max(most, byte)
+        }
+        return least > escape && most < 0x80
+    }
+
     /// Whether no byte of a text has to be escaped: so it is with nearly all texts.
     @inline(__always)
     fileprivate static func isPlain(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
