@@ -161,6 +161,17 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "SheafNetworkTests",
+            dependencies: [
+                "SheafNetwork", "COpenSSL", "Sheaf", "SheafBytes", "SheafStorage",
+                "SheafTestSupport", "sheaf-network",
+            ],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "sheaf-network",
+            dependencies: ["SheafNetwork", "Sheaf", "SheafStorage", "SheafTestSupport"],
+            path: "Tests/sheaf-network", swiftSettings: settings),
+        .testTarget(
             name: "SheafTests",
             dependencies: [
                 "Sheaf", "SheafBytes", "SheafConformance", "SheafDocument", "SheafDocumentLives",
