@@ -10,8 +10,8 @@ public struct NetworkLimits: Hashable, Sendable {
     public var patienceMilliseconds = 1_000
     /// What may wait to be sent to one peer; a connection that has more is ended.
     public var queuedBytes = 8 << 20
-    /// For how long a connection that ends still sends what was queued.
-    public var closingMilliseconds = 2_000
+    /// For how long a connection that ends waits until the other end takes something, or closes.
+    public var closingMilliseconds = 5_000
     /// The first wait before an address is tried again; it doubles with each failure.
     public var firstRetryMilliseconds = 500
     /// The longest wait before an address is tried again.

@@ -50,6 +50,7 @@ extension NetworkLoop {
         }
         channel.wantsToWrite = false
         var hasEmptied = false
+        defer { setClosingDeadline(channel) }
         for _ in 0..<Self.recordsAtOnce {
             let length = channel.unfinishedWrite ?? outgoing.count
             let count = channel.queue.copyNext(
@@ -59,16 +60,17 @@ extension NetworkLoop {
             case .done(let written):
                 channel.unfinishedWrite = nil
                 hasEmptied = channel.queue.advance(by: written)
+                // As long as something is taken, the end is waited for.
+                if channel.queue.isClosing { channel.deadlineNanoseconds = nil }
             case .wantsToWrite, .wantsToRead:
                 channel.unfinishedWrite = count
                 channel.wantsToWrite = true
-                if channel.queue.isClosing { setClosingDeadline(channel) }
                 return
             case .ended:
                 end(channel, nil)
                 return
             case .failed(let error):
-                end(channel, error)
+                broke(channel, session, error)
                 return
             }
         }
@@ -76,12 +78,28 @@ extension NetworkLoop {
         wrote(channel, session, hasEmptied: hasEmptied)
     }
 
+    /// Nothing can be sent any more; what came before that is still there, and heard.
+    private func broke(_ channel: Channel, _ session: TLSSession, _ error: NetworkError) {
+        guard case .talk(_, let link, _) = channel.stage else {
+            end(channel, error)
+            return
+        }
+        while channels[channel.identifier] === channel {
+            switch channel.queue.isClosing ? .failed(error) : session.read(into: incoming) {
+            case .done(let count):
+                link.received(UnsafeRawBufferPointer(rebasing: incoming[..<count]))
+            case .ended: end(channel, nil)
+            case .wantsToRead, .wantsToWrite, .failed: end(channel, error)
+            }
+        }
+    }
+
     private func wrote(_ channel: Channel, _ session: TLSSession, hasEmptied: Bool) {
         let isEmpty = channel.queue.length == 0
         switch channel.stage {
         case .talk(_, let link, _):
             if channel.queue.isClosing {
-                if isEmpty { part(channel, session) } else { setClosingDeadline(channel) }
+                if isEmpty { part(channel, session) }
             } else if hasEmptied, isEmpty {
                 link.drained()
             }
@@ -95,7 +113,6 @@ extension NetworkLoop {
         channel.stage = .farewell(session)
         channel.unfinishedWrite = nil
         channel.deadlineNanoseconds = nil
-        setClosingDeadline(channel)
         dialerLost(channel, NetworkError(.host, "the host did not want the connection"))
         flush(channel)
     }
@@ -104,13 +121,16 @@ extension NetworkLoop {
     ///
     /// A socket that is closed while bytes come in takes back what it has sent.
     private func part(_ channel: Channel, _ session: TLSSession) {
-        session.sayFarewell()
+        guard session.sayFarewell() else {
+            channel.wantsToWrite = true
+            return
+        }
         channel.socket.endSending()
-        channel.deadlineNanoseconds = nil
-        setClosingDeadline(channel)
         let last = channel.stage
         channel.stage = .silence
         channel.wantsToWrite = false
+        channel.deadlineNanoseconds = nil
+        setClosingDeadline(channel)
         if case .talk(_, let link, let key) = last { left(channel, link, key, nil) }
     }
 
@@ -120,7 +140,8 @@ extension NetworkLoop {
         let last = channel.stage
         switch last {
         case .talk(let session, let link, let key):
-            session.sayFarewell()
+            // Where something is missing, the other end is not to think that this was all.
+            if channel.queue.length == 0 { _ = session.sayFarewell() }
             channel.stage = .silence
             left(channel, link, key, error)
         case .connecting, .handshake, .introduction:
@@ -142,8 +163,14 @@ extension NetworkLoop {
         if talking[key] == nil { peerIsGone(key) }
     }
 
+    /// Gives a channel that is about to end some time for it.
     private func setClosingDeadline(_ channel: Channel) {
         guard channel.deadlineNanoseconds == nil else { return }
+        switch channel.stage {
+        case .connecting, .handshake, .introduction: return
+        case .talk: guard channel.queue.isClosing else { return }
+        case .farewell, .silence: break
+        }
         channel.deadlineNanoseconds = now + UInt64(limits.closingMilliseconds) * 1_000_000
     }
 

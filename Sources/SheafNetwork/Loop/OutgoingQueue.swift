@@ -20,7 +20,21 @@ final class OutgoingQueue: Sendable {
         var isDead = false
         /// Whether the loop knows that there is something to do.
         var isTold = false
+
+        /// Adds bytes; small ones go together, as each array of its own has a price.
+        mutating func add(_ bytes: [UInt8]) {
+            length += bytes.count
+            if first < chunks.count,
+                chunks[chunks.count - 1].count + bytes.count <= OutgoingQueue.smallLength
+            {
+                chunks[chunks.count - 1] += bytes
+            } else {
+                chunks.append(bytes)
+            }
+        }
     }
+
+    private static let smallLength = 4_096
 
     private let state = Mutex(State())
     private let limit: Int
@@ -45,8 +59,7 @@ final class OutgoingQueue: Sendable {
             if bytes.count > limit - state.length {
                 state.isOverfull = true
             } else {
-                state.chunks.append(bytes)
-                state.length += bytes.count
+                state.add(bytes)
             }
             return Self.tell(&state)
         }

@@ -98,12 +98,12 @@ package final class TLSSession {
     /// Whether bytes came that a socket does not tell of any more.
     package var hasPending: Bool { SSL_has_pending(pointer) == 1 }
 
-    /// Says farewell, if there is room for it.
-    package func sayFarewell() {
+    /// Says farewell, and does not wait for the answer; false where there is no room for it yet.
+    package func sayFarewell() -> Bool {
         ERR_clear_error()
-        // The answer is not waited for: who closes has nothing more to hear.
-        SSL_shutdown(pointer)
-        ERR_clear_error()
+        defer { ERR_clear_error() }
+        let result = SSL_shutdown(pointer)
+        return result >= 0 || SSL_get_error(pointer, result) != SSL_ERROR_WANT_WRITE
     }
 
     private func step(_ call: () -> Int32) -> Step {
