@@ -120,18 +120,31 @@ struct HostileTests {
     @Test func `who has a key of another kind is refused`() throws {
         let (isDone, _) = try shake { context in
             offer("sheaf/1", in: context)
-            guard let key = keyOnP256(), let certificate = X509_new() else { return }
+            guard let key = key(EVP_PKEY_EC, curve: NID_X9_62_prime256v1),
+                let certificate = certificate(key)
+            else { return }
             defer {
                 EVP_PKEY_free(key)
                 X509_free(certificate)
             }
-            X509_set_version(certificate, 2)
-            ASN1_TIME_set_string(X509_getm_notBefore(certificate), "20000101000000Z")
-            ASN1_TIME_set_string(X509_getm_notAfter(certificate), "20990101000000Z")
-            X509_set_pubkey(certificate, key)
-            X509_sign(certificate, key, EVP_sha256())
             SSL_CTX_use_certificate(context, certificate)
             SSL_CTX_use_PrivateKey(context, key)
+        }
+        #expect(!isDone)
+        #expect(isRefused(.certificate))
+    }
+
+    @Test func `who shows more than one certificate is refused`() throws {
+        let (isDone, _) = try shake { context in
+            offer("sheaf/1", in: context)
+            guard let key = key(EVP_PKEY_ED25519, curve: nil), let certificate = certificate(key)
+            else { return }
+            SSL_CTX_use_certificate(context, certificate)
+            SSL_CTX_use_PrivateKey(context, key)
+            // The context takes over what is shown beside the first.
+            SSL_CTX_ctrl(
+                context, SSL_CTRL_EXTRA_CHAIN_CERT, 0, UnsafeMutableRawPointer(certificate))
+            EVP_PKEY_free(key)
         }
         #expect(!isDone)
         #expect(isRefused(.certificate))
@@ -308,14 +321,26 @@ struct HostileTests {
     }
 }
 
-/// A key on the curve P-256; the library's own call for it takes any number of arguments.
-private func keyOnP256() -> OpaquePointer? {
-    guard let context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil) else { return nil }
+/// A new key of some kind.
+private func key(_ kind: Int32, curve: Int32?) -> OpaquePointer? {
+    guard let context = EVP_PKEY_CTX_new_id(kind, nil) else { return nil }
     defer { EVP_PKEY_CTX_free(context) }
     var key: OpaquePointer?
     guard EVP_PKEY_keygen_init(context) == 1,
-        EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1,
+        curve.map({ EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, $0) }) ?? 1 == 1,
         EVP_PKEY_keygen(context, &key) == 1
     else { return nil }
     return key
+}
+
+/// A certificate of a key, signed by itself.
+private func certificate(_ key: OpaquePointer) -> OpaquePointer? {
+    guard let certificate = X509_new() else { return nil }
+    X509_set_version(certificate, 2)
+    ASN1_TIME_set_string(X509_getm_notBefore(certificate), "20000101000000Z")
+    ASN1_TIME_set_string(X509_getm_notAfter(certificate), "20990101000000Z")
+    X509_set_pubkey(certificate, key)
+    let isEd25519 = EVP_PKEY_get_id(key) == EVP_PKEY_ED25519
+    X509_sign(certificate, key, isEd25519 ? nil : EVP_sha256())
+    return certificate
 }

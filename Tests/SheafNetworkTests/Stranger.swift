@@ -36,6 +36,17 @@ final class Stranger {
             }
         }
         guard result == 0 else { throw NetworkError(.address, "\(address): \(errno)") }
+        stopWaiting()
+    }
+
+    /// Takes over somebody who has come.
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        stopWaiting()
+    }
+
+    private func stopWaiting() {
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     }
 
@@ -87,15 +98,25 @@ final class Liar {
     let stranger: Stranger
     let session: TLSSession
     let keyPair: PeerKeyPair
+    private let role: Proof.Role
     private let context: TLSContext
 
     /// Connects and shakes hands.
-    init(_ address: String, keyPair: PeerKeyPair? = nil, receiveBuffer: Int32? = nil) throws {
-        let keyPair = try keyPair ?? .generate()
+    convenience init(
+        _ address: String, keyPair: PeerKeyPair? = nil, receiveBuffer: Int32? = nil
+    ) throws {
+        try self.init(
+            Stranger(address, receiveBuffer: receiveBuffer), .dialer,
+            keyPair: keyPair ?? .generate())
+    }
+
+    /// Shakes hands over a socket that is there.
+    init(_ stranger: Stranger, _ role: Proof.Role, keyPair: PeerKeyPair) throws {
         self.keyPair = keyPair
-        stranger = try Stranger(address, receiveBuffer: receiveBuffer)
+        self.stranger = stranger
+        self.role = role
         context = try TLSContext(keyPair)
-        session = try TLSSession(context, socket: stranger.descriptor, role: .dialer)
+        session = try TLSSession(context, socket: stranger.descriptor, role: role)
         blockPipeSignal()
         while true {
             switch session.shakeHands() {
@@ -113,7 +134,7 @@ final class Liar {
         var configuration = configuration
         configuration.keyPair = keyPair
         return Introduction(
-            try Credentials(configuration), role: .dialer, remoteKey: try session.remoteKey(),
+            try Credentials(configuration), role: role, remoteKey: try session.remoteKey(),
             exporter: try session.exporter()
         ).words
     }
