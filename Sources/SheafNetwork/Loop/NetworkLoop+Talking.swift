@@ -95,15 +95,14 @@ extension NetworkLoop {
     }
 
     private func wrote(_ channel: Channel, _ session: TLSSession, hasEmptied: Bool) {
-        let isEmpty = channel.queue.length == 0
         switch channel.stage {
         case .talk(_, let link, _):
-            if channel.queue.isClosing {
-                if isEmpty { part(channel, session) }
-            } else if hasEmptied, isEmpty {
+            if channel.queue.isFinished {
+                part(channel, session)
+            } else if hasEmptied, !channel.queue.isClosing {
                 link.drained()
             }
-        case .farewell where isEmpty: part(channel, session)
+        case .farewell where channel.queue.length == 0: part(channel, session)
         default: break
         }
     }
@@ -141,7 +140,7 @@ extension NetworkLoop {
         switch last {
         case .talk(let session, let link, let key):
             // Where something is missing, the other end is not to think that this was all.
-            if channel.queue.length == 0 { _ = session.sayFarewell() }
+            if channel.queue.die() == 0 { _ = session.sayFarewell() }
             channel.stage = .silence
             left(channel, link, key, error)
         case .connecting, .handshake, .introduction:

@@ -47,6 +47,8 @@ final class OutgoingQueue: Sendable {
     var length: Int { state.withLock { $0.length } }
     /// Whether the connection is to end when all is sent.
     var isClosing: Bool { state.withLock { $0.isClosing } }
+    /// Whether all is sent, and nothing more will come: looked at together, as others may send meanwhile.
+    var isFinished: Bool { state.withLock { $0.isClosing && $0.length == 0 } }
     /// Whether more was to be sent than may wait.
     var isOverfull: Bool { state.withLock { $0.isOverfull } }
 
@@ -79,11 +81,14 @@ final class OutgoingQueue: Sendable {
         state.withLock { $0.isTold = false }
     }
 
-    /// Drops everything, now and from now on.
-    func die() {
+    /// Drops everything, now and from now on; says how much was left.
+    @discardableResult
+    func die() -> Int {
         state.withLock { state in
+            let rest = state.length
             state = State()
             state.isDead = true
+            return rest
         }
     }
 
