@@ -45,7 +45,7 @@ struct TransferTests {
 
     @Test func `what was sent before the end comes, also where the other end sends as well`() throws
     {
-        for round in 0..<20 {
+        for round in 0..<40 {
             let server = try RunningPeer(Peers.configuration(), listens: true)
             let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
             let here = try #require(client.host.link())

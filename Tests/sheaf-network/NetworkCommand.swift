@@ -105,15 +105,20 @@ enum NetworkCommand {
             listener.stop()
             dialer.stop()
             // What is made once for all is made with the first.
-            if round == 0 { before = OpenThings.now() }
+            if round == 0 {
+                before = OpenThings(descriptors: OpenThings.now().descriptors, threads: 0)
+            }
         }
         print("before \(before)")
+        // The system lists a thread for a moment after it has ended.
+        let deadline = Clock.system.monotonicNanoseconds() + 10_000_000_000
+        while OpenThings.now() != before, Clock.system.monotonicNanoseconds() < deadline {}
         print("after \(OpenThings.now())")
     }
 }
 
 /// What the system holds for this process.
-struct OpenThings: CustomStringConvertible {
+struct OpenThings: Equatable, CustomStringConvertible {
     let descriptors: Int
     let threads: Int
 
