@@ -18,6 +18,7 @@ let package = Package(
         .library(name: "SheafDocument", targets: ["SheafDocument"]),
         .library(name: "SheafQuery", targets: ["SheafQuery"]),
         .library(name: "Sheaf", targets: ["Sheaf"]),
+        .library(name: "SheafNetwork", targets: ["SheafNetwork"]),
         .library(name: "DittoNames", targets: ["DittoNames"]),
         .library(name: "SheafDocumentModel", targets: ["SheafDocumentModel"]),
         .library(name: "SheafQueryModel", targets: ["SheafQueryModel"]),
@@ -32,6 +33,9 @@ let package = Package(
         .systemLibrary(
             name: "CXXHash", pkgConfig: "libxxhash",
             providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+        .systemLibrary(
+            name: "COpenSSL", pkgConfig: "openssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
         // Floor 1: bytes.
         .target(
@@ -59,6 +63,12 @@ let package = Package(
             dependencies: [
                 "SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage", "SheafSync",
             ],
+            swiftSettings: settings),
+
+        // Floor 5: peers over TCP.
+        .target(
+            name: "SheafNetwork",
+            dependencies: ["COpenSSL", "Sheaf", "SheafBytes", "SheafStorage"],
             swiftSettings: settings),
 
         // Floor 5: the names of the reference system, and the tool.
@@ -160,6 +170,17 @@ let package = Package(
         .executableTarget(
             name: "sheaf-mesh", dependencies: ["SheafMesh", "SheafSimulator", "SheafStorage"],
             path: "Tests/sheaf-mesh", swiftSettings: settings),
+        .testTarget(
+            name: "SheafNetworkTests",
+            dependencies: [
+                "SheafNetwork", "COpenSSL", "Sheaf", "SheafBytes", "SheafStorage",
+                "SheafTestSupport", "sheaf-network",
+            ],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "sheaf-network",
+            dependencies: ["SheafNetwork", "Sheaf", "SheafStorage", "SheafTestSupport"],
+            path: "Tests/sheaf-network", swiftSettings: settings),
         .testTarget(
             name: "SheafTests",
             dependencies: [

@@ -1,0 +1,58 @@
+/// What one end has to show, and by what it knows others.
+package struct Credentials: Sendable {
+    package let databaseID: [UInt8]
+    package let publicKey: [UInt8]
+    package let identity: NetworkIdentity
+
+    /// Takes what a configuration says, where it can be so.
+    package init(_ configuration: NetworkConfiguration) throws(NetworkError) {
+        databaseID = configuration.databaseID
+        publicKey = configuration.keyPair.publicKey
+        identity = configuration.identity
+        guard databaseID.count == PeerGrant.databaseIDLength else {
+            throw NetworkError(
+                .key,
+                "a database id of \(databaseID.count) bytes: it has to have "
+                    + "\(PeerGrant.databaseIDLength)")
+        }
+        guard case .authority(let authority, let grant) = identity else { return }
+        guard authority.count == Ed25519.keyLength else {
+            throw NetworkError(
+                .key,
+                "the public key of an authority of \(authority.count) bytes: it has to have "
+                    + "\(Ed25519.keyLength)")
+        }
+        // Whether the time is right is asked with each connection: clocks are set late on some devices.
+        try grant.check(
+            authority: authority, databaseID: databaseID, peerKey: publicKey,
+            at: grant.validMilliseconds.lowerBound)
+    }
+
+    /// The grant of this end, where the mode has one.
+    var grant: PeerGrant? {
+        if case .authority(_, let grant) = identity { return grant }
+        return nil
+    }
+
+    /// What this end says first, or answers.
+    package func greeting(_ proof: Proof, role: Proof.Role, to receiver: [UInt8]) -> Greeting {
+        let proofs = proofs(proof, role: role, sender: publicKey, receiver: receiver)
+        return Greeting(
+            mode: identity.number, grantLength: grant?.bytes.count ?? 0,
+            databaseProof: proofs.database, secretProof: proofs.secret)
+    }
+
+    /// Both proofs of a greeting; without a shared key the second one is zeros.
+    func proofs(
+        _ proof: Proof, role: Proof.Role, sender: [UInt8], receiver: [UInt8]
+    ) -> (database: [UInt8], secret: [UInt8]) {
+        let database = databaseID.withUnsafeBytes {
+            proof.bytes(of: $0, .database, role: role, sender: sender, receiver: receiver)
+        }
+        guard case .sharedKey(let key) = identity else { return (database, Greeting.noProof) }
+        let secret = key.secret.withBytes {
+            proof.bytes(of: $0, .sharedKey, role: role, sender: sender, receiver: receiver)
+        }
+        return (database, secret)
+    }
+}

@@ -1,0 +1,126 @@
+import Sheaf
+import SheafBytes
+
+/// The bytes of a grant (`format-spec/network.md`, table 4).
+extension PeerGrant {
+    private static let magic = Array("SHGR".utf8)
+    private static let version: UInt8 = 1
+    /// What is signed begins with this, so that no other signature of the key passes for one.
+    private static let context = Array("sheaf grant 1\0".utf8)
+
+    static func signed(_ statement: [UInt8]) -> [UInt8] { context + statement }
+
+    static func statement(
+        authority: [UInt8], databaseID: [UInt8], peerKey: [UInt8],
+        validMilliseconds: Range<UInt64>, rights: PeerRights?
+    ) -> [UInt8] {
+        var writer = ByteWriter(capacity: 256)
+        writer.write(magic)
+        writer.write(version)
+        writer.write(authority)
+        writer.write(databaseID)
+        writer.write(peerKey)
+        writer.write(validMilliseconds.lowerBound)
+        writer.write(validMilliseconds.upperBound)
+        writer.write(rights == nil ? UInt8(0) : 1)
+        if let rights {
+            for conditions in [rights.read, rights.write] { writer.write(conditions) }
+        }
+        return writer.bytes
+    }
+
+    static func decoded(_ bytes: [UInt8]) throws(NetworkError) -> PeerGrant {
+        guard bytes.count <= maximumLength else {
+            throw NetworkError(
+                .grant, "a grant of \(bytes.count) bytes; it may have \(maximumLength)")
+        }
+        let result = bytes.withUnsafeBytes { buffer -> Result<PeerGrant, Malformed> in
+            var reader = ByteReader(buffer)
+            do throws(Malformed) {
+                return .success(try PeerGrant(from: &reader, bytes))
+            } catch {
+                return .failure(error)
+            }
+        }
+        switch result {
+        case .success(let grant): return grant
+        case .failure(let error):
+            throw NetworkError(.grant, "the bytes are no grant: \(error)")
+        }
+    }
+
+    private init(from reader: inout ByteReader, _ bytes: [UInt8]) throws(Malformed) {
+        let magic = Array(try reader.readBytes(Self.magic.count))
+        guard magic == Self.magic else {
+            throw .invalid("something else than a grant", at: 0)
+        }
+        let version = try reader.readUInt8()
+        guard version == Self.version else { throw .unexpected(version, at: reader.offset - 1) }
+        let authority = Array(try reader.readBytes(Ed25519.keyLength))
+        let databaseID = Array(try reader.readBytes(Self.databaseIDLength))
+        let peerKey = Array(try reader.readBytes(Ed25519.keyLength))
+        let (first, end) = (try reader.readUInt64(), try reader.readUInt64())
+        guard first <= end else { throw .invalid("an end before its start", at: reader.offset) }
+        let flags = try reader.readUInt8()
+        guard flags <= 1 else { throw .unexpected(flags, at: reader.offset - 1) }
+        var rights: PeerRights?
+        if flags == 1 {
+            let read = try reader.readConditions()
+            rights = PeerRights(read: read, write: try reader.readConditions())
+        }
+        _ = try reader.readBytes(Ed25519.signatureLength)
+        guard reader.remaining == 0 else {
+            throw .invalid("something behind the signature", at: reader.offset)
+        }
+        self.init(
+            authority: authority, databaseID: databaseID, peerKey: peerKey,
+            validMilliseconds: first..<end, rights: rights, bytes: bytes)
+    }
+}
+
+extension ByteWriter {
+    /// Writes collections and their conditions, in the order of the bytes of their names.
+    fileprivate mutating func write(_ conditions: [String: String]) {
+        writeVarint(UInt64(conditions.count))
+        let sorted = conditions.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        for (collection, condition) in sorted {
+            for text in [collection, condition] {
+                writeVarint(UInt64(text.utf8.count))
+                write(Array(text.utf8))
+            }
+        }
+    }
+}
+
+extension ByteReader {
+    /// Reads collections and their conditions, which are in their order, each once.
+    fileprivate mutating func readConditions() throws(Malformed) -> [String: String] {
+        let start = offset
+        let count = try readVarint()
+        guard count <= UInt64(PeerGrant.maximumCollections) else {
+            throw .tooLong(at: start, length: count, limit: UInt64(PeerGrant.maximumCollections))
+        }
+        var conditions: [String: String] = [:]
+        var last: String?
+        for _ in 0..<count {
+            let start = offset
+            let collection = try readText(limit: PeerGrant.maximumCollectionLength)
+            let isInOrder = last?.utf8.lexicographicallyPrecedes(collection.utf8) ?? true
+            guard isInOrder else { throw .invalid("collections out of their order", at: start) }
+            let condition = try readText(limit: PeerGrant.maximumConditionLength)
+            // Names that look the same to people, and to Swift, may differ in their bytes.
+            guard conditions.updateValue(condition, forKey: collection) == nil else {
+                throw .invalid("a collection twice", at: start)
+            }
+            last = collection
+        }
+        return conditions
+    }
+
+    private mutating func readText(limit: Int) throws(Malformed) -> String {
+        let start = offset
+        let bytes = try readLengthPrefixed(limit: limit)
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw .notText(at: start) }
+        return text
+    }
+}

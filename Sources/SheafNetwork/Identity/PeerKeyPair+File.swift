@@ -1,0 +1,120 @@
+import COpenSSL
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+extension PeerKeyPair {
+    /// What stands before the secret in PKCS #8, which is the same for all keys of this kind.
+    private static let prefix: [UInt8] = [
+        0x30, 0x2E, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x04, 0x22, 0x04,
+        0x20,
+    ]
+    private static let firstLine = "-----BEGIN PRIVATE KEY-----"
+    private static let lastLine = "-----END PRIVATE KEY-----"
+    /// Three lines are far shorter.
+    private static let maximumFileLength = 4_096
+
+    /// Writes the key pair to a new file that its owner alone can read.
+    ///
+    /// The file is what `openssl genpkey -algorithm ed25519` writes. One that is there is never
+    /// replaced: with it the peer would be lost.
+    public func save(to path: String) throws {
+        var text = pem()
+        defer { OPENSSL_cleanse(&text, text.count) }
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else {
+            throw NetworkError(
+                .keyFile, "\(path) cannot be made (\(systemMessage())); it has to be a new file")
+        }
+        defer { close(file) }
+        var sent = 0
+        // The mask of the process may take rights away, and never gives any.
+        var isWritten = fchmod(file, 0o600) == 0
+        while isWritten, sent < text.count {
+            let count = text.withUnsafeBytes {
+                write(file, $0.baseAddress.map { $0 + sent }, $0.count - sent)
+            }
+            if count < 0, errno == EINTR { continue }
+            isWritten = count > 0
+            sent += max(count, 0)
+        }
+        guard isWritten, fsync(file) == 0 else {
+            let message = systemMessage()
+            unlink(path)
+            throw NetworkError(.keyFile, "\(path) cannot be written: \(message)")
+        }
+    }
+
+    /// Reads a key pair from a file that its owner alone can read.
+    public static func load(from path: String) throws -> PeerKeyPair {
+        let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+        guard file >= 0 else {
+            throw NetworkError(.keyFile, "\(path) cannot be opened: \(systemMessage())")
+        }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw NetworkError(.keyFile, "\(path) is not a regular file")
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            throw NetworkError(
+                .keyFile,
+                "\(path) has the mode \(String(status.st_mode & 0o777, radix: 8)), so others can get "
+                    + "at the key; it has to be 600 (chmod 600 \(path))")
+        }
+        guard status.st_uid == geteuid() else {
+            throw NetworkError(
+                .keyFile, "\(path) is of user \(status.st_uid); it has to be of user \(geteuid())")
+        }
+        var bytes = [UInt8](repeating: 0, count: maximumFileLength)
+        defer { OPENSSL_cleanse(&bytes, bytes.count) }
+        var length = 0
+        while length < bytes.count {
+            let count = bytes.withUnsafeMutableBytes {
+                read(file, $0.baseAddress.map { $0 + length }, $0.count - length)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            length += count
+        }
+        guard let key = try key(in: bytes[..<length]) else {
+            throw NetworkError(
+                .keyFile,
+                "\(path) is no Ed25519 key; it has to be what `openssl genpkey -algorithm ed25519` "
+                    + "writes, without a password")
+        }
+        return key
+    }
+
+    private func pem() -> [UInt8] {
+        var plain = Self.prefix + secret.withBytes { Array($0) }
+        defer { OPENSSL_cleanse(&plain, plain.count) }
+        // Four letters for three bytes, and a zero behind them.
+        var letters = [UInt8](repeating: 0, count: plain.count / 3 * 4 + 1)
+        EVP_EncodeBlock(&letters, plain, Int32(plain.count))
+        letters.removeLast()
+        return Array("\(Self.firstLine)\n".utf8) + letters + Array("\n\(Self.lastLine)\n".utf8)
+    }
+
+    private static func key(in text: ArraySlice<UInt8>) throws -> PeerKeyPair? {
+        let lines = text.split(separator: 0x0A, omittingEmptySubsequences: false)
+        guard lines.count == 4, lines[3].isEmpty, Array(lines[0]) == Array(firstLine.utf8),
+            Array(lines[2]) == Array(lastLine.utf8), lines[1].count == 64
+        else { return nil }
+        var plain = [UInt8](repeating: 0, count: 48)
+        defer { OPENSSL_cleanse(&plain, plain.count) }
+        let count = EVP_DecodeBlock(&plain, Array(lines[1]), 64)
+        guard count == 48, Array(plain.prefix(prefix.count)) == prefix else { return nil }
+        return try PeerKeyPair(seed: Array(plain.suffix(Ed25519.keyLength)))
+    }
+}
+
+/// What the system says about the last call that failed.
+func systemMessage(_ code: Int32 = errno) -> String {
+    String(cString: strerror(code))
+}

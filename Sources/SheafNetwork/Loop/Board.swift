@@ -1,0 +1,42 @@
+import SheafStorage
+import Synchronization
+
+/// What the loop tells whoever asks for links: written when something has changed.
+final class Board: Sendable {
+    struct Entry: Sendable {
+        enum State: Sendable {
+            case waiting(untilNanoseconds: UInt64, reason: String?)
+            case connecting
+            case connected(key: [UInt8], OutgoingQueue)
+            case elsewhere(key: [UInt8])
+        }
+
+        let address: String
+        let isOutgoing: Bool
+        let state: State
+    }
+
+    private let entries = Mutex<[Entry]>([])
+
+    /// Shows other links.
+    func show(_ new: [Entry]) {
+        entries.withLock { $0 = new }
+    }
+
+    /// The links at a time.
+    func links(at now: UInt64) -> [NetworkLink] {
+        entries.withLock { $0 }.map { entry in
+            let state: NetworkLink.State =
+                switch entry.state {
+                case .waiting(let until, let reason):
+                    .waiting(
+                        milliseconds: until > now ? Int((until - now) / 1_000_000) : 0,
+                        reason: reason)
+                case .connecting: .connecting
+                case .connected(let key, let queue): .connected(key: key, queuedBytes: queue.length)
+                case .elsewhere(let key): .elsewhere(key: key)
+                }
+            return NetworkLink(address: entry.address, isOutgoing: entry.isOutgoing, state: state)
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import Sheaf
+import SheafStorage
+
+/// How connections are made from here, and made again.
+extension NetworkLoop {
+    /// Begins to keep a connection with an address.
+    func add(_ address: NetworkAddress) {
+        guard !dialers.values.contains(where: { $0.address == address }) else { return }
+        let identifier = newIdentifier()
+        dialers[identifier] = Dialer(
+            identifier: identifier, address: address, phase: .waiting(untilNanoseconds: now),
+            backoff: Backoff(limits))
+        isBoardOld = true
+    }
+
+    /// Ends the connection with an address, and makes none again.
+    func remove(_ address: NetworkAddress) {
+        guard let dialer = dialers.values.first(where: { $0.address == address }) else { return }
+        dialers[dialer.identifier] = nil
+        isBoardOld = true
+        for channel in Array(channels.values) where channel.dialer == dialer.identifier {
+            guard channel.talkingKey != nil else {
+                end(channel, nil)
+                continue
+            }
+            _ = channel.queue.close()
+            flush(channel)
+        }
+    }
+
+    /// Looks up the address of a dialer, and tries what is found.
+    func dial(_ identifier: UInt64) {
+        guard var dialer = dialers[identifier] else { return }
+        isBoardOld = true
+        if let key = dialer.knownKey, talking[key] != nil {
+            dialer.phase = .content(key: key)
+            dialers[identifier] = dialer
+            return
+        }
+        dialer.phase = .resolving
+        dialers[identifier] = dialer
+        if let found = try? SocketAddress.all(of: dialer.address, numeric: true) {
+            resolved(identifier, .success(found))
+            return
+        }
+        let (address, mailbox) = (dialer.address, share.mailbox)
+        do throws(ThreadRefused) {
+            // The system may take its time, and cannot be told to stop: the thread ends by itself.
+            _ = try Thread(name: "sheaf-resolve") {
+                do throws(NetworkError) {
+                    let found = try SocketAddress.all(of: address, numeric: false)
+                    mailbox.post(.resolved(dialer: identifier, .success(found)))
+                } catch {
+                    mailbox.post(.resolved(dialer: identifier, .failure(error)))
+                }
+            }
+        } catch {
+            let message = systemMessage(error.code)
+            failed(identifier, NetworkError(.system, "there is no room for a thread: \(message)"))
+        }
+    }
+
+    /// Takes what was found for a dialer.
+    func resolved(_ identifier: UInt64, _ result: Result<[SocketAddress], NetworkError>) {
+        guard let dialer = dialers[identifier], case .resolving = dialer.phase else { return }
+        switch result {
+        case .failure(let error): failed(identifier, error)
+        case .success(let found):
+            let isOnlyLocal = setup.credentials.identity.isOnlyLocal
+            let allowed = found.filter { !isOnlyLocal || $0.isLoopback }
+            guard !allowed.isEmpty else {
+                failed(
+                    identifier,
+                    NetworkError(
+                        .loopback,
+                        "\(dialer.address) is not on this machine, and in the mode development no "
+                            + "other is talked to unless allowsOtherMachines is set"))
+                return
+            }
+            tryNext(identifier, allowed[...])
+        }
+    }
+
+    private func tryNext(_ identifier: UInt64, _ addresses: ArraySlice<SocketAddress>) {
+        guard var dialer = dialers[identifier], let address = addresses.first else { return }
+        do throws(NetworkError) {
+            guard channels.count < limits.connections else {
+                throw NetworkError(
+                    .connections,
+                    "there are \(limits.connections) connections, and no room for more")
+            }
+            let socket = try Socket.connecting(to: address)
+            let channel = Channel(
+                newIdentifier(), socket, address: dialer.address.description, role: .dialer,
+                dialer: identifier, stage: .connecting, now: now, limits: limits)
+            channel.wantsToWrite = true
+            channels[channel.identifier] = channel
+            dialer.phase = .trying(
+                channel: channel.identifier, others: Array(addresses.dropFirst()))
+            dialers[identifier] = dialer
+        } catch {
+            guard addresses.count > 1 else {
+                failed(identifier, error)
+                return
+            }
+            tryNext(identifier, addresses.dropFirst())
+        }
+    }
+
+    /// A channel of a dialer is over.
+    func dialerLost(_ channel: Channel, _ error: NetworkError?) {
+        guard let identifier = channel.dialer, var dialer = dialers[identifier] else { return }
+        switch dialer.phase {
+        case .connected(channel.identifier):
+            let steady = UInt64(limits.steadyMilliseconds) * 1_000_000
+            if let since = channel.connectedNanoseconds, now >= since + steady {
+                dialer.backoff.reset()
+            }
+            dialer.lastFailure = error?.description
+            dialers[identifier] = dialer
+            waitAgain(identifier)
+        case .trying(channel.identifier, let others):
+            if case .connecting = channel.stage, !others.isEmpty {
+                tryNext(identifier, others[...])
+            } else {
+                failed(identifier, error ?? NetworkError(.cut, "the other end went away"))
+            }
+        default: break
+        }
+    }
+
+    /// The peer has no connection any more: who was content with it tries again.
+    func peerIsGone(_ key: [UInt8]) {
+        for dialer in dialers.values {
+            if case .content(key) = dialer.phase { waitAgain(dialer.identifier) }
+        }
+    }
+
+    private func failed(_ identifier: UInt64, _ error: NetworkError) {
+        guard var dialer = dialers[identifier] else { return }
+        isBoardOld = true
+        dialer.lastFailure = error.description
+        if let key = dialer.knownKey, talking[key] != nil {
+            dialer.phase = .content(key: key)
+            dialers[identifier] = dialer
+            return
+        }
+        dialers[identifier] = dialer
+        let wait = waitAgain(identifier)
+        let event = PeerTransportEvent.unreachable(
+            address: dialer.address.description, reason: error.description,
+            nextTryMilliseconds: wait)
+        tell { $0.report(event) }
+    }
+
+    @discardableResult
+    private func waitAgain(_ identifier: UInt64) -> Int {
+        guard var dialer = dialers[identifier] else { return 0 }
+        let wait = dialer.backoff.milliseconds(drawing: setup.random())
+        dialer.phase = .waiting(untilNanoseconds: now + UInt64(wait) * 1_000_000)
+        dialers[identifier] = dialer
+        isBoardOld = true
+        return wait
+    }
+}

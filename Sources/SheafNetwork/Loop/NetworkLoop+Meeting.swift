@@ -1,0 +1,165 @@
+import Sheaf
+
+/// How two ends come to talk: the system connects, TLS shakes hands, and both say who they are.
+extension NetworkLoop {
+    /// Goes on with whatever a channel is at.
+    func serve(_ channel: Channel, writable: Bool) {
+        channel.isUnfinished = false
+        switch channel.stage {
+        case .connecting: if writable { connected(channel) }
+        case .handshake(let session): shakeHands(channel, session)
+        case .introduction: listenToIntroduction(channel)
+        case .talk(let session, let link, _):
+            if channel.wantsToWrite || channel.queue.length > 0 {
+                flush(channel)
+                guard channels[channel.identifier] === channel, channel.talkingKey != nil else {
+                    return
+                }
+            }
+            listen(channel, session, link)
+        case .farewell:
+            flush(channel)
+        case .silence:
+            if !channel.socket.discard(into: incoming) { end(channel, nil) }
+        }
+    }
+
+    private func connected(_ channel: Channel) {
+        if let failure = channel.socket.connectFailure {
+            end(channel, NetworkError(.address, "\(channel.address) cannot be reached: \(failure)"))
+            return
+        }
+        do throws(NetworkError) {
+            let session = try TLSSession(
+                setup.tls, socket: channel.socket.number, role: .dialer)
+            channel.stage = .handshake(session)
+            shakeHands(channel, session)
+        } catch {
+            end(channel, error)
+        }
+    }
+
+    private func shakeHands(_ channel: Channel, _ session: TLSSession) {
+        channel.wantsToWrite = false
+        switch session.shakeHands() {
+        case .wantsToRead: break
+        case .wantsToWrite: channel.wantsToWrite = true
+        case .ended: refuse(channel, NetworkError(.cut, "the other end went away"))
+        case .failed(let error): refuse(channel, error)
+        case .done: introduce(channel, session)
+        }
+    }
+
+    private func introduce(_ channel: Channel, _ session: TLSSession) {
+        do throws(NetworkError) {
+            let key = try session.remoteKey()
+            let introduction = Introduction(
+                setup.credentials, role: channel.role, remoteKey: key,
+                exporter: try session.exporter())
+            channel.stage = .introduction(session, introduction, received: [], key: key)
+            try introduction.begin(at: wallNow)
+            if let dialer = channel.dialer { dialers[dialer]?.knownKey = key }
+            if channel.role == .dialer {
+                _ = channel.queue.append(introduction.words)
+                flush(channel)
+                guard channels[channel.identifier] === channel else { return }
+            }
+            listenToIntroduction(channel)
+        } catch {
+            refuse(channel, error)
+        }
+    }
+
+    private func listenToIntroduction(_ channel: Channel) {
+        if channel.wantsToWrite { flush(channel) }
+        while channels[channel.identifier] === channel,
+            case .introduction(let session, var introduction, var received, let key) = channel.stage
+        {
+            // Not a byte more than is wanted: what follows is for the peer.
+            let wanted = introduction.wantedLength - received.count
+            let room = UnsafeMutableRawBufferPointer(
+                rebasing: incoming[..<min(wanted, incoming.count)])
+            switch session.read(into: room) {
+            case .wantsToRead: return
+            case .wantsToWrite:
+                channel.wantsToWrite = true
+                return
+            case .ended:
+                refuse(channel, NetworkError(.cut, "the other end went away without a greeting"))
+            case .failed(let error): refuse(channel, error)
+            case .done(let count):
+                received.append(contentsOf: room[..<count])
+                do throws(NetworkError) {
+                    var outcome: Introduction.Outcome?
+                    if received.count == introduction.wantedLength {
+                        outcome = try introduction.received(received, at: wallNow)
+                        received = []
+                    }
+                    channel.stage = .introduction(
+                        session, introduction, received: received, key: key)
+                    if let outcome { welcome(channel, session, introduction, key, outcome) }
+                } catch {
+                    refuse(channel, error)
+                }
+            }
+        }
+    }
+
+    /// Hands a connection whose other end is known to the host.
+    private func welcome(
+        _ channel: Channel, _ session: TLSSession, _ introduction: Introduction, _ key: [UInt8],
+        _ outcome: Introduction.Outcome
+    ) {
+        if let other = talking[key].flatMap({ channels[$0] }) {
+            let isKept = Rivalry.isNewKept(
+                oldRole: other.role, newRole: channel.role,
+                ownKey: setup.credentials.publicKey, remoteKey: key)
+            let error = NetworkError(.duplicate, "there is a better connection with the same peer")
+            guard isKept else {
+                refuse(channel, error)
+                return
+            }
+            end(other, error)
+        }
+        if channel.role == .listener { _ = channel.queue.append(introduction.words) }
+        let remote = PeerIdentity(key: key, address: channel.address, rights: outcome.rights)
+        let connection = TCPConnection(
+            remote, channel.identifier, channel.queue, share.mailbox)
+        guard let link = tell({ $0.connected(connection) }) ?? nil else {
+            // Whatever was sent meanwhile is for nobody.
+            let isListening = channel.role == .listener
+            channel.queue.replaceAll(with: isListening ? Greeting(refusing: .host).bytes : [])
+            sayFarewell(channel, session)
+            return
+        }
+        channel.stage = .talk(session, link, key: key)
+        channel.deadlineNanoseconds = nil
+        channel.endMilliseconds = outcome.endMilliseconds
+        channel.connectedNanoseconds = now
+        channel.isUnfinished = true
+        talking[key] = channel.identifier
+        if let dialer = channel.dialer {
+            dialers[dialer]?.phase = .connected(channel: channel.identifier)
+            dialers[dialer]?.lastFailure = nil
+        }
+        isBoardOld = true
+        flush(channel)
+    }
+
+    /// Ends what did not lead to anything; says why where the other end can understand it.
+    func refuse(_ channel: Channel, _ error: NetworkError) {
+        // What comes of connecting is told with the next try. And two peers that connect with each other
+        // at the same time are no news.
+        if channel.role == .listener, error.rule != .duplicate {
+            reportRefusal(channel.address, error)
+        }
+        guard channel.role == .listener, let refusal = Greeting.Refusal(error.rule),
+            case .introduction(let session, _, _, _) = channel.stage
+        else {
+            end(channel, error)
+            return
+        }
+        channel.queue.replaceAll(with: Greeting(refusing: refusal).bytes)
+        sayFarewell(channel, session)
+    }
+}

@@ -1,0 +1,213 @@
+import Sheaf
+
+/// How bytes come and go while two peers talk, and how they part.
+extension NetworkLoop {
+    /// How many records of one channel are read or written before it is the turn of the others.
+    private static let recordsAtOnce = 32
+
+    /// Reads what came, and hands it on.
+    func listen(_ channel: Channel, _ session: TLSSession, _ link: any PeerLink) {
+        for _ in 0..<Self.recordsAtOnce {
+            // Who has closed hears no more.
+            guard channels[channel.identifier] === channel, channel.talkingKey != nil,
+                !channel.queue.isClosing
+            else { return }
+            switch session.read(into: incoming) {
+            case .done(let count):
+                link.received(UnsafeRawBufferPointer(rebasing: incoming[..<count]))
+            case .wantsToRead: return
+            case .wantsToWrite:
+                channel.wantsToWrite = true
+                return
+            case .ended:
+                end(channel, nil)
+                return
+            case .failed(let error):
+                end(channel, error)
+                return
+            }
+        }
+        channel.isUnfinished = true
+    }
+
+    /// Writes what waits, as far as the other end takes it.
+    func flush(_ channel: Channel) {
+        let session: TLSSession
+        switch channel.stage {
+        case .connecting, .handshake, .silence: return
+        case .introduction(let here, _, _, _), .talk(let here, _, _), .farewell(let here):
+            session = here
+        }
+        channel.queue.heard()
+        guard !channel.queue.isOverfull else {
+            end(
+                channel,
+                NetworkError(
+                    .queue,
+                    "more than \(limits.queuedBytes) bytes wait to be sent; the other end has to take "
+                        + "them faster"))
+            return
+        }
+        channel.wantsToWrite = false
+        var hasEmptied = false
+        defer { setClosingDeadline(channel) }
+        for _ in 0..<Self.recordsAtOnce {
+            let length = channel.unfinishedWrite ?? outgoing.count
+            let count = channel.queue.copyNext(
+                into: UnsafeMutableRawBufferPointer(rebasing: outgoing[..<length]))
+            guard count > 0 else { break }
+            switch session.write(UnsafeRawBufferPointer(rebasing: outgoing[..<count])) {
+            case .done(let written):
+                channel.unfinishedWrite = nil
+                hasEmptied = channel.queue.advance(by: written)
+                // As long as something is taken, the end is waited for.
+                if channel.queue.isClosing { channel.deadlineNanoseconds = nil }
+            case .wantsToWrite, .wantsToRead:
+                channel.unfinishedWrite = count
+                channel.wantsToWrite = true
+                return
+            case .ended:
+                end(channel, nil)
+                return
+            case .failed(let error):
+                broke(channel, session, error)
+                return
+            }
+        }
+        if channel.queue.length > 0 { channel.isUnfinished = true }
+        wrote(channel, session, hasEmptied: hasEmptied)
+    }
+
+    /// Nothing can be sent any more; what came before that is still there, and heard.
+    private func broke(_ channel: Channel, _ session: TLSSession, _ error: NetworkError) {
+        guard case .talk(_, let link, _) = channel.stage else {
+            end(channel, error)
+            return
+        }
+        while channels[channel.identifier] === channel {
+            switch channel.queue.isClosing ? .failed(error) : session.read(into: incoming) {
+            case .done(let count):
+                link.received(UnsafeRawBufferPointer(rebasing: incoming[..<count]))
+            case .ended: end(channel, nil)
+            case .wantsToRead, .wantsToWrite, .failed: end(channel, error)
+            }
+        }
+    }
+
+    private func wrote(_ channel: Channel, _ session: TLSSession, hasEmptied: Bool) {
+        switch channel.stage {
+        case .talk(_, let link, _):
+            if channel.queue.isFinished {
+                part(channel, session)
+            } else if hasEmptied, !channel.queue.isClosing {
+                link.drained()
+            }
+        case .farewell where channel.queue.length == 0: part(channel, session)
+        default: break
+        }
+    }
+
+    /// Sends what is queued, which says why, and ends.
+    func sayFarewell(_ channel: Channel, _ session: TLSSession) {
+        channel.stage = .farewell(session)
+        channel.unfinishedWrite = nil
+        channel.deadlineNanoseconds = nil
+        dialerLost(channel, NetworkError(.host, "the host did not want the connection"))
+        flush(channel)
+    }
+
+    /// All is sent: says farewell, and waits for the other end to close.
+    ///
+    /// A socket that is closed while bytes come in takes back what it has sent.
+    private func part(_ channel: Channel, _ session: TLSSession) {
+        guard session.sayFarewell() else {
+            channel.wantsToWrite = true
+            return
+        }
+        channel.socket.endSending()
+        let last = channel.stage
+        channel.stage = .silence
+        channel.wantsToWrite = false
+        channel.deadlineNanoseconds = nil
+        setClosingDeadline(channel)
+        if case .talk(_, let link, let key) = last { left(channel, link, key, nil) }
+    }
+
+    /// Ends a channel at once.
+    func end(_ channel: Channel, _ error: NetworkError?) {
+        guard channels.removeValue(forKey: channel.identifier) != nil else { return }
+        let last = channel.stage
+        switch last {
+        case .talk(let session, let link, let key):
+            // Where something is missing, the other end is not to think that this was all.
+            if channel.queue.die() == 0 { _ = session.sayFarewell() }
+            channel.stage = .silence
+            left(channel, link, key, error)
+        case .connecting, .handshake, .introduction:
+            channel.queue.die()
+            dialerLost(channel, error)
+        case .farewell, .silence:
+            channel.queue.die()
+        }
+    }
+
+    private func left(
+        _ channel: Channel, _ link: any PeerLink, _ key: [UInt8], _ error: NetworkError?
+    ) {
+        channel.queue.die()
+        if talking[key] == channel.identifier { talking[key] = nil }
+        isBoardOld = true
+        link.closed(error?.description)
+        dialerLost(channel, error)
+        if talking[key] == nil { peerIsGone(key) }
+    }
+
+    /// Gives a channel that is about to end some time for it.
+    private func setClosingDeadline(_ channel: Channel) {
+        guard channel.deadlineNanoseconds == nil else { return }
+        switch channel.stage {
+        case .connecting, .handshake, .introduction: return
+        case .talk: guard channel.queue.isClosing else { return }
+        case .farewell, .silence: break
+        }
+        channel.deadlineNanoseconds = now + UInt64(limits.closingMilliseconds) * 1_000_000
+    }
+
+    /// Writes down what links there are.
+    func showBoard() {
+        isBoardOld = false
+        var entries: [Board.Entry] = []
+        for dialer in dialers.values.sorted(by: { $0.identifier < $1.identifier }) {
+            let state: Board.Entry.State
+            switch dialer.phase {
+            case .waiting(let until):
+                state = .waiting(untilNanoseconds: until, reason: dialer.lastFailure)
+            case .resolving, .trying: state = .connecting
+            case .content(let key): state = .elsewhere(key: key)
+            case .connected: continue
+            }
+            entries.append(
+                Board.Entry(
+                    address: dialer.address.description, isOutgoing: true, state: state))
+        }
+        for channel in channels.values.sorted(by: { $0.identifier < $1.identifier }) {
+            guard let key = channel.talkingKey else { continue }
+            entries.append(
+                Board.Entry(
+                    address: channel.address, isOutgoing: channel.role == .dialer,
+                    state: .connected(key: key, channel.queue)))
+        }
+        share.board.show(entries)
+    }
+}
+
+extension Channel {
+    /// Whether something is to be read: not while the connection is made, nor while only a farewell goes.
+    var wantsReading: Bool {
+        switch stage {
+        case .connecting, .farewell: false
+        case .handshake, .introduction, .silence: true
+        case .talk: !queue.isClosing
+        }
+    }
+}

@@ -1,0 +1,24 @@
+/// Lets through so many reports in a second, and counts the others: a flood fills nobody's log.
+struct ReportGate {
+    private let limit: Int
+    private var second: UInt64 = 0
+    private var count = 0
+    private var omitted = 0
+
+    init(perSecond limit: Int) {
+        self.limit = limit
+    }
+
+    /// How many were left out since the last that was let through; nil where this one is left out.
+    mutating func pass(atNanoseconds now: UInt64) -> Int? {
+        let second = now / 1_000_000_000
+        if second != self.second { (self.second, count) = (second, 0) }
+        guard count < limit else {
+            omitted += 1
+            return nil
+        }
+        count += 1
+        defer { omitted = 0 }
+        return omitted
+    }
+}

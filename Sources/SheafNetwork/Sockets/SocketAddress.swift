@@ -1,0 +1,119 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// An address as the system has it.
+struct SocketAddress: Sendable, CustomStringConvertible {
+    private var storage: sockaddr_storage
+    private let length: socklen_t
+
+    /// The addresses of a host; where it is a name, this waits for the network.
+    static func all(
+        of address: NetworkAddress, numeric: Bool
+    ) throws(NetworkError) -> [SocketAddress] {
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        #if canImport(Glibc)
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        #else
+            hints.ai_socktype = SOCK_STREAM
+        #endif
+        hints.ai_flags = AI_NUMERICSERV | (numeric ? AI_NUMERICHOST : 0)
+        var found: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(address.host, String(address.port), &hints, &found)
+        guard code == 0 else {
+            throw NetworkError(
+                .address, "\(address) has no address: \(String(cString: gai_strerror(code)))")
+        }
+        defer { freeaddrinfo(found) }
+        var addresses: [SocketAddress] = []
+        var next = found
+        while let entry = next?.pointee, addresses.count < maximumCount {
+            if let pointer = entry.ai_addr {
+                addresses.append(SocketAddress(pointer, entry.ai_addrlen))
+            }
+            next = entry.ai_next
+        }
+        return addresses
+    }
+
+    /// A name may have many; more than this are not tried.
+    private static let maximumCount = 8
+
+    private init(_ pointer: UnsafePointer<sockaddr>, _ length: socklen_t) {
+        storage = sockaddr_storage()
+        let count = min(Int(length), MemoryLayout<sockaddr_storage>.size)
+        withUnsafeMutableBytes(of: &storage) {
+            $0.copyMemory(from: UnsafeRawBufferPointer(start: pointer, count: count))
+        }
+        self.length = socklen_t(count)
+    }
+
+    /// Asks the system, which fills in an address of a socket.
+    init?(_ ask: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Bool) {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let isKnown = withUnsafeMutablePointer(to: &storage) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { ask($0, &length) }
+        }
+        guard isKnown else { return nil }
+        self.storage = storage
+        self.length = length
+    }
+
+    /// Lends the address, for a call.
+    func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        withUnsafePointer(to: storage) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
+        }
+    }
+
+    /// What kind of address it is.
+    var family: Int32 { Int32(storage.ss_family) }
+
+    /// Whether it is of this machine, and of no network.
+    var isLoopback: Bool {
+        let bytes = hostBytes
+        guard bytes.count == 16 else { return bytes.first == 127 }
+        let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 255 && bytes[11] == 255
+        if isMapped { return bytes[12] == 127 }
+        return bytes[..<15].allSatisfy { $0 == 0 } && bytes[15] == 1
+    }
+
+    /// The bytes of the host, in the order of the network.
+    private var hostBytes: [UInt8] {
+        withUnsafeBytes(of: storage) { bytes in
+            switch family {
+            case AF_INET:
+                let offset = MemoryLayout<sockaddr_in>.offset(of: \.sin_addr) ?? 4
+                return Array(bytes[offset..<offset + 4])
+            case AF_INET6:
+                let offset = MemoryLayout<sockaddr_in6>.offset(of: \.sin6_addr) ?? 8
+                return Array(bytes[offset..<offset + 16])
+            default:
+                return []
+            }
+        }
+    }
+
+    var description: String {
+        var host = [CChar](repeating: 0, count: 64)
+        var port = [CChar](repeating: 0, count: 16)
+        let code = withPointer { pointer, length in
+            getnameinfo(
+                pointer, length, &host, socklen_t(host.count), &port, socklen_t(port.count),
+                NI_NUMERICHOST | NI_NUMERICSERV)
+        }
+        guard code == 0 else { return "an unknown address" }
+        let (name, number) = (Self.text(host), Self.text(port))
+        return name.contains(":") ? "[\(name)]:\(number)" : "\(name):\(number)"
+    }
+
+    private static func text(_ letters: [CChar]) -> String {
+        String(decoding: letters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,346 @@
+import COpenSSL
+import Sheaf
+import SheafNetwork
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// What strangers try, each refused by a rule that has a name, while a peer goes on talking.
+struct HostileTests {
+    private let clock = FakeClock()
+    private let server: RunningPeer
+
+    init() throws {
+        server = try RunningPeer(Peers.configuration(), listens: true, clock: clock.clock)
+    }
+
+    /// Whether a refusal with this rule is told.
+    private func isRefused(_ rule: NetworkRule) -> Bool {
+        server.host.wait { $0.refusals.contains { $0.hasPrefix(rule.rawValue + ": ") } }
+    }
+
+    /// Whether a peer that is honest can still talk with the server.
+    private func isUnharmed() throws -> Bool {
+        let count = server.host.state.withLock { $0.links.count }
+        let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
+        guard let there = server.host.link(count), let here = client.host.link() else {
+            return false
+        }
+        here.connection.send([1, 2, 3])
+        return there.wait { $0.received == [1, 2, 3] }
+    }
+
+    @Test(arguments: [
+        "GET / HTTP/1.1\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}",
+        "\u{16}\u{3}\u{1}", "SHN1 and so on",
+    ])
+    func `what is no TLS is refused`(_ text: String) throws {
+        let stranger = try Stranger(server.host.address)
+        stranger.send(Array(text.utf8))
+        stranger.endSending()
+        #expect(stranger.isThrownOut())
+        let isTold = server.host.wait { !$0.refusals.isEmpty }
+        #expect(isTold)
+        #expect(server.host.state.withLock { $0.links.isEmpty })
+        #expect(try isUnharmed())
+    }
+
+    @Test func `random bytes are refused`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("random bytes, seed \(seed)")
+        var random = SeededRandom(seed: seed, "random bytes")
+        for round in 0..<20 {
+            let stranger = try Stranger(server.host.address)
+            // Every other one looks like the start of a handshake.
+            let start: [UInt8] = round % 2 == 0 ? [] : [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]
+            stranger.send(start + random.bytes(1 + random.below(4_000)))
+            stranger.endSending()
+            #expect(stranger.isThrownOut())
+        }
+        #expect(server.host.state.withLock { $0.links.isEmpty })
+        #expect(try isUnharmed())
+    }
+
+    /// A client of the library itself, which shakes hands as it is told.
+    private func shake(
+        _ prepare: (OpaquePointer) -> Void
+    ) throws -> (isDone: Bool, stranger: Stranger) {
+        let context = try #require(SSL_CTX_new(TLS_client_method()))
+        defer { SSL_CTX_free(context) }
+        prepare(context)
+        let session = try #require(SSL_new(context))
+        defer { SSL_free(session) }
+        let stranger = try Stranger(server.host.address)
+        SSL_set_fd(session, stranger.descriptor)
+        while true {
+            let result = SSL_connect(session)
+            if result == 1 { break }
+            switch SSL_get_error(session, result) {
+            case SSL_ERROR_WANT_READ: _ = stranger.waitFor(1)
+            case SSL_ERROR_WANT_WRITE: _ = stranger.waitFor(4)
+            default: return (false, stranger)
+            }
+        }
+        // Who connects hears last that he is refused.
+        var byte: UInt8 = 0
+        while true {
+            let result = SSL_read(session, &byte, 1)
+            if result > 0 { return (true, stranger) }
+            guard SSL_get_error(session, result) == SSL_ERROR_WANT_READ else {
+                return (false, stranger)
+            }
+            _ = stranger.waitFor(1)
+        }
+    }
+
+    private func offer(_ names: String, in context: OpaquePointer) {
+        let offered = [UInt8(names.utf8.count)] + Array(names.utf8)
+        SSL_CTX_set_alpn_protos(context, offered, UInt32(offered.count))
+    }
+
+    @Test(arguments: [TLS1_VERSION, TLS1_1_VERSION, TLS1_2_VERSION])
+    func `older versions of TLS are refused`(_ version: Int32) throws {
+        let (isDone, _) = try shake { context in
+            SSL_CTX_set_security_level(context, 0)
+            SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(version), nil)
+            SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(version), nil)
+            offer("sheaf/1", in: context)
+        }
+        #expect(!isDone)
+        #expect(isRefused(.tlsVersion))
+        #expect(try isUnharmed())
+    }
+
+    @Test func `who shows no certificate is refused`() throws {
+        let (isDone, _) = try shake { offer("sheaf/1", in: $0) }
+        #expect(!isDone)
+        #expect(isRefused(.certificate))
+    }
+
+    @Test func `who has a key of another kind is refused`() throws {
+        let (isDone, _) = try shake { context in
+            offer("sheaf/1", in: context)
+            guard let key = key(EVP_PKEY_EC, curve: NID_X9_62_prime256v1),
+                let certificate = certificate(key)
+            else { return }
+            defer {
+                EVP_PKEY_free(key)
+                X509_free(certificate)
+            }
+            SSL_CTX_use_certificate(context, certificate)
+            SSL_CTX_use_PrivateKey(context, key)
+        }
+        #expect(!isDone)
+        #expect(isRefused(.certificate))
+    }
+
+    @Test func `who shows more than one certificate is refused`() throws {
+        let (isDone, _) = try shake { context in
+            offer("sheaf/1", in: context)
+            guard let key = key(EVP_PKEY_ED25519, curve: nil), let certificate = certificate(key)
+            else { return }
+            SSL_CTX_use_certificate(context, certificate)
+            SSL_CTX_use_PrivateKey(context, key)
+            // The context takes over what is shown beside the first.
+            SSL_CTX_ctrl(
+                context, SSL_CTRL_EXTRA_CHAIN_CERT, 0, UnsafeMutableRawPointer(certificate))
+            EVP_PKEY_free(key)
+        }
+        #expect(!isDone)
+        #expect(isRefused(.certificate))
+    }
+
+    @Test func `who wants to speak something else in TLS is refused`() throws {
+        let (isDone, _) = try shake { offer("h2", in: $0) }
+        #expect(!isDone)
+        #expect(isRefused(.applicationProtocol))
+    }
+
+    @Test func `who does not say what he wants to speak is refused`() throws {
+        let (isDone, _) = try shake { _ in }
+        #expect(!isDone)
+        #expect(server.host.state.withLock { $0.links.isEmpty })
+    }
+
+    @Test func `a greeting that is none is refused`() throws {
+        let liar = try Liar(server.host.address)
+        liar.send(Array(repeating: 65, count: Greeting.Layout.size))
+        let answer = liar.read(Greeting.Layout.size)
+        #expect(try Greeting(decoding: answer).refusal == .greeting)
+        #expect(liar.ending() == .farewell)
+        #expect(isRefused(.greeting))
+    }
+
+    @Test(arguments: [32_769, 65_535])
+    func `a grant that is too long is refused before it comes`(_ length: Int) throws {
+        let liar = try Liar(server.host.address)
+        var greeting = Greeting(
+            mode: 2, grantLength: length, databaseProof: Greeting.noProof,
+            secretProof: Greeting.noProof)
+        greeting.grantLength = length
+        liar.send(greeting.bytes)
+        #expect(try Greeting(decoding: liar.read(Greeting.Layout.size)).refusal == .greeting)
+        #expect(isRefused(.greeting))
+    }
+
+    @Test func `who does not prove the database hears nothing but a refusal`() throws {
+        let liar = try Liar(server.host.address)
+        liar.send(try liar.words(Peers.configuration(databaseID: Peers.otherDatabaseID)))
+        let answer = try Greeting(decoding: liar.read(Greeting.Layout.size))
+        #expect(answer.refusal == .database)
+        #expect(answer.databaseProof == Greeting.noProof)
+        #expect(liar.ending() == .farewell)
+        #expect(isRefused(.database))
+        #expect(server.host.state.withLock { $0.links.isEmpty })
+    }
+
+    @Test func `the greeting of another connection is refused`() throws {
+        let first = try Liar(server.host.address)
+        let words = try first.words(Peers.configuration())
+        let second = try Liar(server.host.address, keyPair: first.keyPair)
+        second.send(words)
+        #expect(try Greeting(decoding: second.read(Greeting.Layout.size)).refusal == .database)
+    }
+
+    @Test func `a peer that is cut off in its greeting is refused`() throws {
+        for length in [0, 1, 71] {
+            let liar = try Liar(server.host.address)
+            liar.send(Array(try liar.words(Peers.configuration()).prefix(length)))
+            liar.stranger.endSending()
+            #expect(liar.stranger.isThrownOut())
+        }
+        #expect(isRefused(.cut))
+        #expect(server.host.state.withLock { $0.links.isEmpty })
+    }
+
+    @Test func `who says a byte now and then is refused when his time is over`() throws {
+        // Who shakes hands was let in after whoever has come before.
+        let silent = try Stranger(server.host.address)
+        let talkative = try Liar(server.host.address)
+        let words = try talkative.words(Peers.configuration())
+        for byte in words.prefix(9) {
+            talkative.send([byte])
+            clock.advance(milliseconds: 1_000)
+            server.transport.lookAtClock()
+        }
+        // Nine seconds of ten: both are still there, and a peer comes in.
+        #expect(try isUnharmed())
+        #expect(server.host.refusals.isEmpty)
+        clock.advance(milliseconds: 1_000)
+        server.transport.lookAtClock()
+        #expect(silent.isThrownOut())
+        #expect(talkative.stranger.isThrownOut())
+        let both = server.host.wait { $0.refusals.count { $0.hasPrefix("handshake-time: ") } == 2 }
+        #expect(both)
+    }
+
+    @Test func `a flood of sockets is held off, and room is made for peers`() throws {
+        var flood: [Stranger] = []
+        for _ in 0..<200 { flood.append(try Stranger(server.host.address)) }
+        // As many as there is room for stay; the others are thrown out.
+        let isTold = server.host.wait { $0.refusals.contains { $0.hasPrefix("handshakes: ") } }
+        #expect(isTold)
+        for stranger in flood.dropFirst(64) { #expect(stranger.isThrownOut()) }
+        // After a second, whoever has been there for longest makes room.
+        clock.advance(milliseconds: 1_001)
+        server.transport.lookAtClock()
+        #expect(try isUnharmed())
+        #expect(flood[0].isThrownOut())
+        clock.advance(milliseconds: 9_000)
+        server.transport.lookAtClock()
+        for stranger in flood { #expect(stranger.isThrownOut()) }
+        // Twenty reports in a second of this clock, and not two hundred.
+        #expect(server.host.refusals.count <= 60)
+    }
+
+    @Test func `a connection that ends without a farewell is told so`() throws {
+        let liar = try Liar(server.host.address)
+        liar.send(try liar.words(Peers.configuration()))
+        #expect(liar.read(Greeting.Layout.size).count == Greeting.Layout.size)
+        let link = try #require(server.host.link())
+        liar.stranger.endSending()
+        let isOver = link.wait { $0.closed == 1 }
+        #expect(isOver)
+        #expect(link.state.withLock { $0.reason }?.hasPrefix("cut: ") == true)
+    }
+
+    @Test func `bytes that nobody has encrypted end a connection`() throws {
+        let liar = try Liar(server.host.address)
+        liar.send(try liar.words(Peers.configuration()))
+        let link = try #require(server.host.link())
+        liar.stranger.send([23, 3, 3, 0, 32] + Array(repeating: 1, count: 32))
+        let isOver = link.wait { $0.closed == 1 }
+        #expect(isOver)
+        #expect(link.state.withLock { $0.reason }?.hasPrefix("tls: ") == true)
+        #expect(link.state.withLock { $0.received.isEmpty })
+        #expect(try isUnharmed())
+    }
+
+    @Test func `a record that is too long ends a connection`() throws {
+        let liar = try Liar(server.host.address)
+        liar.send(try liar.words(Peers.configuration()))
+        let link = try #require(server.host.link())
+        liar.stranger.send([23, 3, 3, 0xFF, 0xFF] + Array(repeating: 1, count: 20_000))
+        let isOver = link.wait { $0.closed == 1 }
+        #expect(isOver)
+        #expect(link.state.withLock { $0.reason }?.hasPrefix("tls: ") == true)
+    }
+
+    @Test func `a peer that takes nothing is left when too much waits`() throws {
+        let liar = try Liar(server.host.address, receiveBuffer: 4_096)
+        liar.send(try liar.words(Peers.configuration()))
+        let link = try #require(server.host.link())
+        let piece = [UInt8](repeating: 7, count: 1 << 20)
+        for _ in 0..<64 where link.state.withLock({ $0.closed == 0 }) {
+            link.connection.send(piece)
+            #expect(link.connection.queuedLength <= 8 << 20)
+        }
+        let isOver = link.wait { $0.closed == 1 }
+        #expect(isOver)
+        #expect(link.state.withLock { $0.reason }?.hasPrefix("queue: ") == true)
+        #expect(link.connection.queuedLength == 0)
+        #expect(try isUnharmed())
+    }
+
+    @Test func `a peer that takes nothing does not keep a connection that is closed`() throws {
+        let liar = try Liar(server.host.address, receiveBuffer: 4_096)
+        liar.send(try liar.words(Peers.configuration()))
+        let link = try #require(server.host.link())
+        link.connection.send(Array(repeating: 7, count: 8 << 20))
+        link.connection.close()
+        let isWaiting = link.connection.queuedLength > 0
+        #expect(isWaiting)
+        // The loop notes when it has begun to close, with a clock that stands still until then.
+        while link.state.withLock({ $0.closed == 0 }) {
+            clock.advance(milliseconds: 2_000)
+            server.transport.lookAtClock()
+            _ = link.state.wait(
+                until: Clock.system.monotonicNanoseconds() + 1_000_000, while: { $0.closed == 0 })
+        }
+        #expect(link.state.withLock { $0.reason }?.hasPrefix("queue: ") == true)
+    }
+}
+
+/// A new key of some kind.
+private func key(_ kind: Int32, curve: Int32?) -> OpaquePointer? {
+    guard let context = EVP_PKEY_CTX_new_id(kind, nil) else { return nil }
+    defer { EVP_PKEY_CTX_free(context) }
+    var key: OpaquePointer?
+    guard EVP_PKEY_keygen_init(context) == 1,
+        curve.map({ EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, $0) }) ?? 1 == 1,
+        EVP_PKEY_keygen(context, &key) == 1
+    else { return nil }
+    return key
+}
+
+/// A certificate of a key, signed by itself.
+private func certificate(_ key: OpaquePointer) -> OpaquePointer? {
+    guard let certificate = X509_new() else { return nil }
+    X509_set_version(certificate, 2)
+    ASN1_TIME_set_string(X509_getm_notBefore(certificate), "20000101000000Z")
+    ASN1_TIME_set_string(X509_getm_notAfter(certificate), "20990101000000Z")
+    X509_set_pubkey(certificate, key)
+    let isEd25519 = EVP_PKEY_get_id(key) == EVP_PKEY_ED25519
+    X509_sign(certificate, key, isEd25519 ? nil : EVP_sha256())
+    return certificate
+}

@@ -1,0 +1,275 @@
+import Sheaf
+import SheafNetwork
+import SheafTestSupport
+import Testing
+
+/// Who lets whom in: two machines talk, or one of them and somebody who lies.
+struct IntroductionTests {
+    /// One end: what it shows, and which end it is.
+    struct End {
+        var credentials: Credentials
+        var key: [UInt8]
+        var exporter = [UInt8](repeating: 9, count: 32)
+        var now = Peers.now
+
+        init(
+            _ identity: NetworkIdentity, keyPair: PeerKeyPair,
+            databaseID: [UInt8] = Peers.databaseID
+        ) throws {
+            credentials = try Credentials(
+                Peers.configuration(identity, keyPair: keyPair, databaseID: databaseID))
+            key = keyPair.publicKey
+        }
+    }
+
+    private let here: PeerKeyPair
+    private let there: PeerKeyPair
+    private let authority: PeerKeyPair
+
+    init() throws {
+        here = try .generate()
+        there = try .generate()
+        authority = try .generate()
+    }
+
+    /// What the listener says to what the dialer has said, or the rule by which he refuses.
+    private func meet(
+        dialer: End, listener: End, changing change: (inout [UInt8]) -> Void = { _ in }
+    ) -> Result<Introduction.Outcome, NetworkError> {
+        let first = Introduction(
+            dialer.credentials, role: .dialer, remoteKey: listener.key, exporter: dialer.exporter)
+        var second = Introduction(
+            listener.credentials, role: .listener, remoteKey: dialer.key,
+            exporter: listener.exporter)
+        do throws(NetworkError) {
+            try second.begin(at: listener.now)
+            var words = first.words
+            change(&words)
+            while true {
+                guard words.count >= second.wantedLength else {
+                    return .failure(NetworkError(.cut, "\(words.count) bytes are left"))
+                }
+                let next = Array(words.prefix(second.wantedLength))
+                words.removeFirst(next.count)
+                if let outcome = try second.received(next, at: listener.now) {
+                    return words.isEmpty
+                        ? .success(outcome) : .failure(NetworkError(.greeting, "too much"))
+                }
+            }
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func rule(_ result: Result<Introduction.Outcome, NetworkError>) -> NetworkRule? {
+        if case .failure(let error) = result { return error.rule }
+        return nil
+    }
+
+    private func grant(
+        _ keyPair: PeerKeyPair, by signer: PeerKeyPair? = nil,
+        _ valid: Range<UInt64> = Peers.now - 1_000..<Peers.now + 1_000,
+        databaseID: [UInt8] = Peers.databaseID, rights: PeerRights? = nil
+    ) throws -> PeerGrant {
+        try PeerGrant(
+            authority: signer ?? authority, databaseID: databaseID, peerKey: keyPair.publicKey,
+            validMilliseconds: valid, rights: rights)
+    }
+
+    private func granted(
+        _ keyPair: PeerKeyPair, _ valid: Range<UInt64> = Peers.now - 1_000..<Peers.now + 1_000,
+        rights: PeerRights? = nil
+    ) throws -> End {
+        let grant = try grant(keyPair, valid, rights: rights)
+        return try End(
+            .authority(publicKey: authority.publicKey, grant: grant), keyPair: keyPair)
+    }
+
+    @Test func `peers of one database know each other in the mode development`() throws {
+        let result = meet(
+            dialer: try End(.development(), keyPair: here),
+            listener: try End(.development(), keyPair: there))
+        #expect(rule(result) == nil)
+        #expect(try result.get().rights == nil)
+    }
+
+    @Test func `another database is refused, in each mode`() throws {
+        let key = try SharedKey(Array(repeating: 5, count: 16))
+        for identity: NetworkIdentity in [.development(), .sharedKey(key)] {
+            let result = meet(
+                dialer: try End(identity, keyPair: here, databaseID: Peers.otherDatabaseID),
+                listener: try End(identity, keyPair: there))
+            #expect(rule(result) == .database)
+        }
+        let other = try grant(here, databaseID: Peers.otherDatabaseID)
+        let dialer = try End(
+            .authority(publicKey: authority.publicKey, grant: other), keyPair: here,
+            databaseID: Peers.otherDatabaseID)
+        #expect(rule(meet(dialer: dialer, listener: try granted(there))) == .database)
+    }
+
+    @Test func `another mode is refused`() throws {
+        let ends = [
+            try End(.development(), keyPair: here),
+            try End(.sharedKey(SharedKey(Array(repeating: 5, count: 16))), keyPair: here),
+            try granted(here),
+        ]
+        for (first, dialer) in ends.enumerated() {
+            for (second, var listener) in ends.enumerated() where first != second {
+                if case .authority = listener.credentials.identity {
+                    listener = try granted(there)
+                } else {
+                    listener = try End(listener.credentials.identity, keyPair: there)
+                }
+                #expect(rule(meet(dialer: dialer, listener: listener)) == .mode)
+            }
+        }
+    }
+
+    @Test func `a shared key has to be the same in each bit`() throws {
+        let bytes = [UInt8](repeating: 5, count: 32)
+        let listener = try End(.sharedKey(SharedKey(bytes)), keyPair: there)
+        let right = try End(.sharedKey(SharedKey(bytes)), keyPair: here)
+        #expect(rule(meet(dialer: right, listener: listener)) == nil)
+        for bit in 0..<256 {
+            var other = bytes
+            other[bit / 8] ^= 1 << (bit % 8)
+            let dialer = try End(.sharedKey(SharedKey(other)), keyPair: here)
+            #expect(rule(meet(dialer: dialer, listener: listener)) == .sharedKey)
+        }
+    }
+
+    @Test func `what is repeated on another connection, or comes from another key, is refused`()
+        throws
+    {
+        let key = try SharedKey(Array(repeating: 5, count: 16))
+        for identity: NetworkIdentity in [.development(), .sharedKey(key)] {
+            let dialer = try End(identity, keyPair: here)
+            let listener = try End(identity, keyPair: there)
+            var elsewhere = listener
+            elsewhere.exporter[31] ^= 1
+            #expect(rule(meet(dialer: dialer, listener: elsewhere)) == .database)
+            // Somebody passes on what the dialer has said, and has a key of his own.
+            var relayed = dialer
+            relayed.key = authority.publicKey
+            #expect(rule(meet(dialer: relayed, listener: listener)) == .database)
+            var reached = listener
+            reached.key = authority.publicKey
+            #expect(rule(meet(dialer: dialer, listener: reached)) == .database)
+        }
+    }
+
+    @Test func `what an end has said itself is no answer`() throws {
+        let credentials = try End(.development(), keyPair: here).credentials
+        let words = Introduction(
+            credentials, role: .dialer, remoteKey: there.publicKey,
+            exporter: Array(repeating: 9, count: 32)
+        ).words
+        var mirrored = Introduction(
+            credentials, role: .dialer, remoteKey: there.publicKey,
+            exporter: Array(repeating: 9, count: 32))
+        #expect(throws: NetworkError.self) { try mirrored.received(words, at: Peers.now) }
+    }
+
+    @Test func `the key of this end is refused`() throws {
+        let end = try End(.development(), keyPair: here)
+        #expect(rule(meet(dialer: end, listener: end)) == .itself)
+    }
+
+    @Test func `a changed bit of a greeting is refused`() throws {
+        let key = try SharedKey(Array(repeating: 5, count: 16))
+        let dialer = try End(.sharedKey(key), keyPair: here)
+        let listener = try End(.sharedKey(key), keyPair: there)
+        for bit in 0..<Greeting.Layout.size * 8 {
+            let result = meet(dialer: dialer, listener: listener) { $0[bit / 8] ^= 1 << (bit % 8) }
+            #expect(rule(result) != nil, "bit \(bit)")
+        }
+        for length in 0..<Greeting.Layout.size {
+            let result = meet(dialer: dialer, listener: listener) { $0 = Array($0.prefix(length)) }
+            #expect(rule(result) == .cut)
+        }
+    }
+
+    @Test func `a grant says what its peer may do, and until when`() throws {
+        let rights = PeerRights(read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
+        let result = meet(
+            dialer: try granted(here, rights: rights),
+            listener: try granted(there, Peers.now..<Peers.now + 10))
+        let outcome = try result.get()
+        #expect(outcome.rights == rights)
+        #expect(outcome.endMilliseconds == Peers.now + 10)
+    }
+
+    @Test func `a changed bit of a grant is refused`() throws {
+        let dialer = try granted(here, rights: PeerRights(read: ["cars": "true"], write: [:]))
+        let listener = try granted(there)
+        let size = Greeting.Layout.size
+        let length = try grant(here, rights: PeerRights(read: ["cars": "true"], write: [:])).bytes
+            .count
+        for bit in 0..<length * 8 {
+            let result = meet(dialer: dialer, listener: listener) {
+                $0[size + bit / 8] ^= 1 << (bit % 8)
+            }
+            #expect(rule(result)?.rawValue.hasPrefix("grant") == true, "bit \(bit)")
+        }
+    }
+
+    @Test func `a grant is refused before and after its time`() throws {
+        let listener = try granted(there)
+        let early = try granted(here, Peers.now + 1..<Peers.now + 2)
+        #expect(rule(meet(dialer: early, listener: listener)) == .grantEarly)
+        let late = try granted(here, Peers.now - 2..<Peers.now)
+        #expect(rule(meet(dialer: late, listener: listener)) == .grantExpired)
+        let first = try granted(here, Peers.now..<Peers.now + 1)
+        #expect(rule(meet(dialer: first, listener: listener)) == nil)
+        // Whose own grant has expired lets nobody in either.
+        let dialer = try granted(here)
+        let own = try granted(there, Peers.now - 2..<Peers.now)
+        #expect(rule(meet(dialer: dialer, listener: own)) == .grantExpired)
+    }
+
+    @Test func `a grant of another authority, or for another key, is refused`() throws {
+        let other = try PeerKeyPair.generate()
+        let listener = try granted(there)
+        let foreign = try grant(here, by: other)
+        let dialer = try End(
+            .authority(publicKey: other.publicKey, grant: foreign), keyPair: here)
+        #expect(rule(meet(dialer: dialer, listener: listener)) == .grantAuthority)
+        // Somebody shows the grant of another peer.
+        let stolen = try grant(there)
+        let size = Greeting.Layout.size
+        let result = meet(dialer: try granted(here), listener: listener) { words in
+            words = Array(words.prefix(size)) + stolen.bytes
+        }
+        #expect(rule(result) == .grantKey)
+    }
+
+    @Test func `a transport does not start with a grant that is not its own`() throws {
+        let other = try PeerKeyPair.generate()
+        let grants: [(PeerGrant, NetworkRule)] = [
+            (try grant(there), .grantKey), (try grant(here, by: other), .grantAuthority),
+            (try grant(here, databaseID: Peers.otherDatabaseID), .grantDatabase),
+        ]
+        for (grant, rule) in grants {
+            let configuration = try Peers.configuration(
+                .authority(publicKey: authority.publicKey, grant: grant), keyPair: here)
+            let error = #expect(throws: NetworkError.self) { try TCPTransport(configuration) }
+            #expect(error?.rule == rule)
+        }
+    }
+
+    @Test func `a refusal says why`() throws {
+        for refusal in Greeting.Refusal.allCases {
+            let bytes = Greeting(refusing: refusal).bytes
+            let decoded = try Greeting(decoding: bytes)
+            #expect(decoded.refusal == refusal)
+            var introduction = Introduction(
+                try End(.development(), keyPair: here).credentials, role: .dialer,
+                remoteKey: there.publicKey, exporter: Array(repeating: 9, count: 32))
+            let error = #expect(throws: NetworkError.self) {
+                try introduction.received(bytes, at: Peers.now)
+            }
+            #expect(error?.rule == (refusal == .duplicate ? .duplicate : .refusedThere))
+        }
+    }
+}

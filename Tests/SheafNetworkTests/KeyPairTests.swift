@@ -1,0 +1,118 @@
+import SheafNetwork
+import SheafTestSupport
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Keys, and the files that keep them.
+struct KeyPairTests {
+    private let directory = TemporaryDirectory()
+
+    /// The rule that refuses something.
+    private func rule(_ body: () throws -> Void) -> NetworkRule? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? NetworkError)?.rule
+        }
+    }
+
+    private func put(_ text: String, into path: String) {
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        _ = text.withCString { write(file, $0, strlen($0)) }
+        close(file)
+    }
+
+    @Test func `a key pair comes back from its file`() throws {
+        let key = try PeerKeyPair.generate()
+        let path = directory.path("key")
+        try key.save(to: path)
+        var status = stat()
+        #expect(stat(path, &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+        #expect(try PeerKeyPair.load(from: path).publicKey == key.publicKey)
+        #expect(try PeerKeyPair.generate().publicKey != key.publicKey)
+    }
+
+    @Test func `a file that is there is not replaced`() throws {
+        let path = directory.path("key")
+        let key = try PeerKeyPair.generate()
+        try key.save(to: path)
+        #expect(rule { try PeerKeyPair.generate().save(to: path) } == .keyFile)
+        #expect(try PeerKeyPair.load(from: path).publicKey == key.publicKey)
+    }
+
+    @Test(arguments: [0o640, 0o604, 0o660, 0o644, 0o601, 0o777] as [mode_t])
+    func `a file that others can get at is refused`(_ mode: mode_t) throws {
+        let path = directory.path("key")
+        try PeerKeyPair.generate().save(to: path)
+        chmod(path, mode)
+        #expect(rule { _ = try PeerKeyPair.load(from: path) } == .keyFile)
+        chmod(path, 0o400)
+        #expect(rule { _ = try PeerKeyPair.load(from: path) } == nil)
+    }
+
+    @Test func `what is no file of a key is refused`() throws {
+        let path = directory.path("key")
+        try PeerKeyPair.generate().save(to: path)
+        symlink(path, directory.path("link"))
+        mkfifo(directory.path("pipe"), 0o600)
+        for name in ["link", "pipe", "nothing", "."] {
+            #expect(rule { _ = try PeerKeyPair.load(from: directory.path(name)) } == .keyFile)
+        }
+        let begin = "-----BEGIN PRIVATE KEY-----\n"
+        let end = "\n-----END PRIVATE KEY-----\n"
+        let right = "MC4CAQAwBQYDK2VwBCIEIBZ/JF548i7sUiU8/7uZvBj0/f/WHowuWjhdbiB7z9I6"
+        put(begin + right + end, into: path)
+        #expect(rule { _ = try PeerKeyPair.load(from: path) } == nil)
+        let wrong = [
+            "", begin, begin + right, begin + right.dropLast() + end,
+            // Another kind of key, and letters that stand for nothing.
+            begin + right.replacing("VwBC", with: "VuBC") + end,
+            begin + right.replacing("M", with: "!") + end,
+            begin + right + end + "more\n",
+            begin.replacing("PRIVATE", with: "PUBLIC") + right + end,
+        ]
+        for text in wrong {
+            put(text, into: path)
+            #expect(rule { _ = try PeerKeyPair.load(from: path) } == .keyFile, "\(text)")
+        }
+    }
+
+    @Test func `what is secret is in no description`() throws {
+        let seed = Array(UInt8(200)..<232)
+        let key = try PeerKeyPair(seed: seed)
+        let shared = try SharedKey(seed)
+        var texts: [String] = ["\(key)", "\(shared)", String(reflecting: key)]
+        texts.append("\(NetworkIdentity.sharedKey(shared))")
+        var dumped = ""
+        dump(key, to: &dumped)
+        dump(shared, to: &dumped)
+        dump(
+            NetworkConfiguration(
+                databaseID: Peers.databaseID, keyPair: key, identity: .sharedKey(shared)),
+            to: &dumped)
+        texts.append(dumped)
+        for text in texts {
+            #expect(!text.contains("200, 201") && !text.contains("c8c9") && !text.contains("- 200"))
+        }
+        #expect("\(key)".count == "the key pair of ".count + 64)
+    }
+
+    @Test func `keys that cannot be keys are refused`() {
+        for count in [0, 31, 33] {
+            #expect(rule { _ = try PeerKeyPair(seed: Array(repeating: 1, count: count)) } == .key)
+        }
+        for count in [0, 15, 1_025] {
+            #expect(rule { _ = try SharedKey(Array(repeating: 1, count: count)) } == .key)
+        }
+        #expect(rule { _ = try SharedKey(Array(repeating: 1, count: 16)) } == nil)
+    }
+}

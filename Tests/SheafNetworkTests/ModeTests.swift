@@ -1,0 +1,173 @@
+import Sheaf
+import SheafNetwork
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Who talks to whom over sockets, in each mode.
+struct ModeTests {
+    /// What becomes of two transports that meet.
+    private struct Meeting {
+        let server: RunningPeer
+        let client: RunningPeer
+
+        init(
+            _ server: NetworkConfiguration, _ client: NetworkConfiguration,
+            clock: Clock = .system
+        ) throws {
+            self.server = try RunningPeer(server, listens: true, clock: clock)
+            self.client = try RunningPeer(
+                client, peers: [self.server.host.address], clock: clock)
+        }
+
+        /// Whether the server refuses, and the client hears it; nobody gets a link.
+        func isRefused(_ rule: NetworkRule, here: NetworkRule = .refusedThere) -> Bool {
+            server.host.wait { $0.refusals.contains { $0.hasPrefix(rule.rawValue + ": ") } }
+                && client.host.wait {
+                    $0.unreachable.contains { $0.reason.hasPrefix(here.rawValue + ": ") }
+                }
+                && server.host.state.withLock { $0.links.isEmpty }
+                && client.host.state.withLock { $0.links.isEmpty }
+        }
+
+        func isConnected() -> Bool {
+            server.host.link() != nil && client.host.link() != nil
+        }
+    }
+
+    private let key = Result { try SharedKey(Array(repeating: 3, count: 32)) }
+
+    @Test func `another database is refused`() throws {
+        let meeting = try Meeting(
+            Peers.configuration(), Peers.configuration(databaseID: Peers.otherDatabaseID))
+        #expect(meeting.isRefused(.database))
+    }
+
+    @Test func `the same shared key lets in, and another is refused`() throws {
+        let identity = NetworkIdentity.sharedKey(try key.get())
+        let right = try Meeting(Peers.configuration(identity), Peers.configuration(identity))
+        #expect(right.isConnected())
+        let other = NetworkIdentity.sharedKey(try SharedKey(Array(repeating: 4, count: 32)))
+        let wrong = try Meeting(Peers.configuration(identity), Peers.configuration(other))
+        #expect(wrong.isRefused(.sharedKey))
+    }
+
+    @Test func `another mode is refused`() throws {
+        let meeting = try Meeting(
+            Peers.configuration(.sharedKey(key.get())), Peers.configuration())
+        #expect(meeting.isRefused(.mode))
+    }
+
+    @Test func `the own key is refused`() throws {
+        let keyPair = try PeerKeyPair.generate()
+        let meeting = try Meeting(
+            Peers.configuration(keyPair: keyPair), Peers.configuration(keyPair: keyPair))
+        #expect(meeting.isRefused(.itself, here: .itself))
+        // A transport that calls itself.
+        let peer = try RunningPeer(Peers.configuration(), listens: true)
+        try peer.transport.add(peer.host.address)
+        let isRefused = peer.host.wait { $0.unreachable.contains { $0.reason.hasPrefix("self: ") } }
+        #expect(isRefused)
+        #expect(peer.host.state.withLock { $0.links.isEmpty })
+    }
+
+    private func configuration(
+        _ authority: PeerKeyPair, _ valid: Range<UInt64>, rights: PeerRights? = nil,
+        trusting: PeerKeyPair? = nil
+    ) throws -> NetworkConfiguration {
+        let keyPair = try PeerKeyPair.generate()
+        let grant = try PeerGrant(
+            authority: authority, databaseID: Peers.databaseID, peerKey: keyPair.publicKey,
+            validMilliseconds: valid, rights: rights)
+        return try Peers.configuration(
+            .authority(publicKey: (trusting ?? authority).publicKey, grant: grant),
+            keyPair: keyPair)
+    }
+
+    @Test func `a grant tells the other end what a peer may do`() throws {
+        let authority = try PeerKeyPair.generate()
+        let always = 0..<UInt64.max
+        let rights = PeerRights(
+            read: ["cars": "true", "owners": "name = 'Ann'"], write: ["cars": "color = 'blue'"])
+        let meeting = try Meeting(
+            configuration(authority, always), configuration(authority, always, rights: rights))
+        #expect(meeting.isConnected())
+        #expect(meeting.server.host.link()?.connection.remote.rights == rights)
+        #expect(meeting.client.host.link()?.connection.remote.rights == nil)
+    }
+
+    @Test func `another authority is refused`() throws {
+        let (authority, other) = (try PeerKeyPair.generate(), try PeerKeyPair.generate())
+        let always = 0..<UInt64.max
+        let meeting = try Meeting(
+            configuration(authority, always), configuration(other, always))
+        #expect(meeting.isRefused(.grantAuthority))
+    }
+
+    @Test func `grants are refused before and after their time`() throws {
+        let authority = try PeerKeyPair.generate()
+        let clock = FakeClock(wallMilliseconds: Peers.now)
+        let always = 0..<UInt64.max
+        let early = try Meeting(
+            configuration(authority, always),
+            configuration(authority, Peers.now + 1_000..<UInt64.max), clock: clock.clock)
+        let refused = early.client.host.wait {
+            $0.unreachable.contains { $0.reason.hasPrefix("grant-early: of this end") }
+        }
+        #expect(refused)
+        let late = try Meeting(
+            configuration(authority, 0..<Peers.now), configuration(authority, always),
+            clock: clock.clock)
+        let isTold = late.server.host.wait {
+            $0.refusals.contains { $0.hasPrefix("grant-expired: of this end") }
+        }
+        #expect(isTold)
+        // It learns of it as it would of any refusal.
+        let isHeard = late.client.host.wait { !$0.unreachable.isEmpty }
+        #expect(isHeard)
+    }
+
+    @Test func `a connection ends when a grant expires`() throws {
+        let authority = try PeerKeyPair.generate()
+        let clock = FakeClock(wallMilliseconds: Peers.now)
+        let meeting = try Meeting(
+            configuration(authority, 0..<UInt64.max),
+            configuration(authority, 0..<Peers.now + 60_000), clock: clock.clock)
+        let there = try #require(meeting.server.host.link())
+        let here = try #require(meeting.client.host.link())
+        here.connection.send([1])
+        let came = there.wait { $0.received == [1] }
+        #expect(came)
+        clock.advance(milliseconds: 59_999)
+        meeting.server.transport.lookAtClock()
+        here.connection.send([2])
+        let cameToo = there.wait { $0.received == [1, 2] }
+        #expect(cameToo)
+        #expect(there.state.withLock { $0.closed } == 0)
+        clock.advance(milliseconds: 1)
+        meeting.server.transport.lookAtClock()
+        let isOver = there.wait { $0.closed == 1 } && here.wait { $0.closed == 1 }
+        #expect(isOver)
+        // Both have the same clock; who looks at it first says farewell to the other.
+        let reasons = [here, there].compactMap { link in link.state.withLock { $0.reason } }
+        #expect(reasons.first?.hasPrefix("grant-expired: ") == true)
+        // It does not come back.
+        let isRefused = meeting.client.pump(clock, milliseconds: 10) {
+            $0.unreachable.contains { $0.reason.hasPrefix("grant-expired: ") }
+        }
+        #expect(isRefused)
+    }
+
+    @Test func `a host that does not want a connection ends it`() throws {
+        let server = try RunningPeer(Peers.configuration(), listens: true)
+        server.host.state.withLock { $0.takes = false }
+        let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
+        let isHeard = client.host.wait {
+            $0.unreachable.contains { $0.reason.contains("does not want") }
+        }
+        #expect(isHeard)
+        #expect(client.host.state.withLock { $0.links.isEmpty })
+        server.host.state.withLock { $0.takes = true }
+        #expect(client.host.link() != nil)
+    }
+}

@@ -1,0 +1,133 @@
+import Sheaf
+import SheafBytes
+import SheafNetwork
+import SheafTestSupport
+import Testing
+
+/// The vectors of `format-spec/network.md`, which an encoder in another language has made.
+struct NetworkVectorTests {
+    private let vectors: FormatVectors
+
+    init() throws {
+        vectors = try FormatVectors("network.txt")
+    }
+
+    /// The bytes called `case.name`, for each case that has them.
+    private func forEach(_ name: String, _ body: (_ case: String, [UInt8]) throws -> Void) throws {
+        var count = 0
+        for known in vectors.cases where vectors.has("\(known).\(name)") {
+            try body(known, vectors.bytes("\(known).\(name)"))
+            count += 1
+        }
+        #expect(count > 0, "there is no \(name)")
+    }
+
+    private func rule(_ body: () throws -> Void) -> NetworkRule? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? NetworkError)?.rule
+        }
+    }
+
+    @Test func `proofs are those of the vectors`() throws {
+        try forEach("proof") { name, expected in
+            let purpose = try #require(
+                Proof.Purpose(rawValue: vectors.text("\(name).purpose")))
+            let role = try #require(
+                Proof.Role(rawValue: UInt8(vectors.number("\(name).role"))))
+            let proof = Proof(exporter: try vectors.bytes("\(name).exporter"))
+            let (sender, receiver) = (
+                try vectors.bytes("\(name).sender"), try vectors.bytes("\(name).receiver")
+            )
+            let made = try vectors.bytes("\(name).secret").withUnsafeBytes {
+                proof.bytes(of: $0, purpose, role: role, sender: sender, receiver: receiver)
+            }
+            #expect(made == expected, "\(name)")
+        }
+    }
+
+    @Test func `greetings are those of the vectors, and others are refused`() throws {
+        try forEach("greeting") { name, bytes in
+            let greeting = try Greeting(decoding: bytes)
+            #expect(greeting.bytes == bytes)
+            let mode = try vectors.number("\(name).mode")
+            #expect(UInt64(greeting.mode) == mode)
+            let refusal = try vectors.number("\(name).refusal")
+            #expect(UInt64(greeting.refusal?.rawValue ?? 0) == refusal)
+            let length = try vectors.integer("\(name).length")
+            #expect(greeting.grantLength == length)
+            let database = try vectors.bytes("\(name).database")
+            #expect(greeting.databaseProof == database)
+            let secret = try vectors.bytes("\(name).secret")
+            #expect(greeting.secretProof == secret)
+        }
+        try forEach("refusedGreeting") { name, bytes in
+            let rule = rule { _ = try Greeting(decoding: bytes) }
+            #expect(rule == .greeting, "\(name)")
+        }
+    }
+
+    @Test func `grants are those of the vectors`() throws {
+        try forEach("grant") { name, bytes in
+            let grant = try PeerGrant(bytes)
+            let authority = try PeerKeyPair(seed: vectors.bytes("\(name).authoritySeed"))
+            let (database, peer) = (
+                try vectors.bytes("\(name).database"), try vectors.bytes("\(name).peer")
+            )
+            #expect(authority.publicKey == (try vectors.bytes("\(name).authority")))
+            #expect(grant.authority == authority.publicKey)
+            #expect(grant.databaseID == database)
+            #expect(grant.peerKey == peer)
+            let valid = try vectors.number("\(name).from")..<vectors.number("\(name).until")
+            #expect(grant.validMilliseconds == valid)
+            var rights: PeerRights?
+            if vectors.has("\(name).read") {
+                rights = PeerRights(
+                    read: try conditions("\(name).read"), write: try conditions("\(name).write"))
+            }
+            #expect(grant.rights == rights)
+            // Ed25519 signs the same bytes in the same way.
+            let made = try PeerGrant(
+                authority: authority, databaseID: database, peerKey: peer,
+                validMilliseconds: valid, rights: rights)
+            #expect(made.bytes == bytes)
+            let refusal = rule {
+                try grant.verify(
+                    authority: authority.publicKey, databaseID: database, peerKey: peer,
+                    at: valid.lowerBound)
+            }
+            #expect(refusal == (valid.isEmpty ? .grantExpired : nil))
+        }
+    }
+
+    @Test func `other grants are refused`() throws {
+        try forEach("refusedGrant") { name, bytes in
+            #expect(rule { _ = try PeerGrant(bytes) } == .grant, "\(name)")
+        }
+        try forEach("unsigned") { name, bytes in
+            let grant = try PeerGrant(bytes)
+            let refusal = rule {
+                try grant.verify(
+                    authority: grant.authority, databaseID: grant.databaseID,
+                    peerKey: grant.peerKey, at: grant.validMilliseconds.lowerBound)
+            }
+            #expect(refusal == .grantSignature, "\(name)")
+        }
+    }
+
+    private func conditions(_ name: String) throws -> [String: String] {
+        try vectors.bytes(name).withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            var conditions: [String: String] = [:]
+            while reader.remaining > 0 {
+                let collection = try reader.readLengthPrefixed(limit: 4_096)
+                let condition = try reader.readLengthPrefixed(limit: 4_096)
+                conditions[String(decoding: collection, as: UTF8.self)] = String(
+                    decoding: condition, as: UTF8.self)
+            }
+            return conditions
+        }
+    }
+}

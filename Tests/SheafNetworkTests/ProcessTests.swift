@@ -1,0 +1,76 @@
+import Foundation
+import SheafNetwork
+import SheafTestSupport
+import Testing
+
+/// What can only be seen from outside: two processes, and what one of them holds.
+struct ProcessTests {
+    private static var program: String {
+        let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        return tests.deletingLastPathComponent().appendingPathComponent("sheaf-network").path
+    }
+
+    private func value(_ name: String, in lines: [String]) -> String? {
+        lines.first { $0.hasPrefix(name + " ") }.map { String($0.dropFirst(name.count + 1)) }
+    }
+
+    /// A process that listens, and where.
+    private func server() throws -> (ChildProcess, String) {
+        let server = try ChildProcess(Self.program, ["serve"])
+        let lines = server.lines(until: deadline()) ?? []
+        return (server, try #require(value("listening", in: lines)))
+    }
+
+    @Test func `all bytes come from one process to the other`() throws {
+        let (server, address) = try server()
+        let (code, said) = try ChildProcess.run(Self.program, ["send", address, "32"])
+        #expect(code == 0)
+        print("transfer between processes: \(value("rate", in: said) ?? "none")")
+        let heard = server.remainingLines()
+        #expect(value("received", in: heard) == "\(32 << 20)")
+        #expect(server.wait() == 0)
+    }
+
+    @Test func `a peer that dies does not take the other one along`() throws {
+        let (server, address) = try server()
+        let sender = try ChildProcess(Self.program, ["send", address, "100000"])
+        #expect(sender.lines(until: deadline()) == ["sending"])
+        server.kill()
+        #expect(server.wait() == 128 + 9)
+        // It notices, says so by its exit code, and was not ended by a signal.
+        #expect(sender.wait() == 1)
+    }
+
+    @Test func `strangers cannot make a process take much memory`() throws {
+        let (server, address) = try server()
+        var strangers: [Stranger] = []
+        // What looks like the start of a long message, and never ends.
+        let start: [UInt8] = [22, 3, 1, 0x40, 0, 1, 0, 0x3F, 0xFC, 3, 3]
+        for _ in 0..<200 {
+            let stranger = try Stranger(address)
+            stranger.send(start + Array(repeating: 1, count: 16_000))
+            strangers.append(stranger)
+        }
+        for _ in 0..<300 {
+            // Whoever cannot get in leaves, and others come.
+            guard let liar = try? Liar(address) else { continue }
+            liar.send(Array(repeating: 65, count: 1 << 16))
+        }
+        let (code, _) = try ChildProcess.run(Self.program, ["send", address, "1"])
+        #expect(code == 0)
+        let heard = server.remainingLines()
+        #expect(value("received", in: heard) == "\(1 << 20)")
+        let grown = try #require(value("grown", in: heard)?.split(separator: " ").first)
+        print("memory during the flood: \(grown) KiB")
+        #expect(try #require(Int(grown)) < 64 << 10)
+        #expect(server.wait() == 0)
+        withExtendedLifetime(strangers) {}
+    }
+
+    @Test func `a transport that stops leaves no thread and nothing open`() throws {
+        let (code, lines) = try ChildProcess.run(Self.program, ["stops", "20"])
+        #expect(code == 0)
+        let before = try #require(value("before", in: lines))
+        #expect(value("after", in: lines) == before)
+    }
+}

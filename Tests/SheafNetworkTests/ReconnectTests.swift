@@ -1,0 +1,200 @@
+import Sheaf
+import SheafNetwork
+import SheafStorage
+import SheafTestSupport
+import Synchronization
+import Testing
+
+/// Connections that come again, and those that stay of several.
+struct ReconnectTests {
+    @Test func `waits double up to a limit, and are drawn from their second half`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("waits, seed \(seed)")
+        let random = Mutex(SeededRandom(seed: seed, "waits"))
+        let clock = FakeClock()
+        var configuration = try Peers.configuration()
+        configuration.limits = NetworkLimits()
+        // Nobody listens at this port.
+        let peer = try RunningPeer(
+            configuration, peers: ["127.0.0.1:1"], clock: clock.clock,
+            random: { random.withLock { $0.next() } })
+        let isEnough = peer.pump(clock, milliseconds: 250) { $0.unreachable.count >= 11 }
+        #expect(isEnough)
+        let waits = peer.host.state.withLock { $0.unreachable.map(\.milliseconds) }
+        var whole = 500
+        for wait in waits {
+            #expect((whole / 2...whole).contains(wait))
+            whole = min(whole * 2, 60_000)
+        }
+        #expect(whole == 60_000)
+        #expect(Set(waits.suffix(3)).count > 1)
+        #expect(peer.host.failures.first?.hasPrefix("address: ") == true)
+    }
+
+    @Test func `a peer that comes back is connected with again`() throws {
+        var configuration = try Peers.configuration()
+        let first = try RunningPeer(configuration, listens: true)
+        let address = first.host.address
+        let client = try RunningPeer(Peers.configuration(), peers: [address])
+        let link = try #require(client.host.link())
+        first.transport.stop()
+        let isOver = link.wait { $0.closed == 1 }
+        #expect(isOver)
+        let isTried = client.host.wait { !$0.unreachable.isEmpty }
+        #expect(isTried)
+        configuration.listening = [address]
+        let second = try RunningPeer(configuration)
+        let again = try #require(client.host.link(1))
+        again.connection.send([5])
+        let there = try #require(second.host.link())
+        let came = there.wait { $0.received == [5] }
+        #expect(came)
+    }
+
+    @Test func `an address that is taken away is not connected with again`() throws {
+        let server = try RunningPeer(Peers.configuration(), listens: true)
+        let client = try RunningPeer(Peers.configuration())
+        try client.transport.add(server.host.address)
+        try client.transport.add(server.host.address)
+        let link = try #require(client.host.link())
+        link.connection.send([1, 2])
+        try client.transport.remove(server.host.address)
+        let isOver = link.wait { $0.closed == 1 }
+        #expect(isOver)
+        #expect(link.state.withLock { $0.reason } == nil)
+        // What was sent before has come.
+        let there = try #require(server.host.link())
+        let isOverThere = there.wait { $0.closed == 1 }
+        #expect(isOverThere)
+        #expect(there.state.withLock { $0.received } == [1, 2])
+        let end = deadline()
+        while !client.transport.links.isEmpty, Clock.system.monotonicNanoseconds() < end {}
+        #expect(client.transport.links.isEmpty)
+        try client.transport.add(server.host.address)
+        #expect(client.host.link(1) != nil)
+    }
+
+    @Test func `of two peers that call each other one connection stays, the same at both ends`()
+        throws
+    {
+        for _ in 0..<10 {
+            let keys = [try PeerKeyPair.generate(), try PeerKeyPair.generate()]
+            let first = try RunningPeer(Peers.configuration(keyPair: keys[0]), listens: true)
+            let second = try RunningPeer(Peers.configuration(keyPair: keys[1]), listens: true)
+            try first.transport.add(second.host.address)
+            try second.transport.add(first.host.address)
+            let isSettled = settled(first, second)
+            #expect(isSettled)
+            // Whatever is sent arrives: it is the same one.
+            let here = first.host.state.withLock { $0.links.last }
+            let there = second.host.state.withLock { $0.links.last }
+            here?.connection.send([1])
+            let came = there?.wait { $0.received == [1] }
+            #expect(came == true)
+        }
+    }
+
+    /// Whether both have one link, opened by one of them, and try nothing more.
+    private func settled(_ first: RunningPeer, _ second: RunningPeer) -> Bool {
+        let end = deadline()
+        while Clock.system.monotonicNanoseconds() < end {
+            let links = [first, second].map(\.transport.links)
+            let open = links.map { $0.filter(Self.isConnected) }
+            let quiet = links.joined().allSatisfy { link in
+                switch link.state {
+                case .connected, .elsewhere: true
+                case .waiting, .connecting: false
+                }
+            }
+            if quiet, open.allSatisfy({ $0.count == 1 }),
+                open[0][0].isOutgoing != open[1][0].isOutgoing
+            {
+                return true
+            }
+            // Nobody tells of this; so it is looked at again after a moment.
+            _ = first.host.state.wait(
+                until: Clock.system.monotonicNanoseconds() + 1_000_000, while: { _ in true })
+        }
+        return false
+    }
+
+    private static func isConnected(_ link: NetworkLink) -> Bool {
+        if case .connected = link.state { return true }
+        return false
+    }
+
+    @Test func `two addresses of the same peer are one connection`() throws {
+        let keyPair = try PeerKeyPair.generate()
+        var configuration = try Peers.configuration(keyPair: keyPair)
+        configuration.listening = ["127.0.0.1:0", "127.0.0.1:0"]
+        let server = try RunningPeer(configuration)
+        let isListening = server.host.wait { $0.listening.count == 2 }
+        #expect(isListening)
+        let addresses = server.host.state.withLock { $0.listening }
+        let random = Mutex(SeededRandom(seed: 1, "two addresses"))
+        let client = try RunningPeer(
+            Peers.configuration(), peers: addresses, random: { random.withLock { $0.next() } })
+        let end = deadline()
+        var states: [NetworkLink.State] = []
+        var isSettled = false
+        while !isSettled, Clock.system.monotonicNanoseconds() < end {
+            states = client.transport.links.map(\.state)
+            isSettled =
+                states.contains(.elsewhere(key: server.key))
+                && client.transport.links.contains(where: Self.isConnected)
+            _ = client.host.state.wait(
+                until: Clock.system.monotonicNanoseconds() + 1_000_000, while: { _ in true })
+        }
+        #expect(isSettled, "\(states)")
+        // When it is gone, one of both comes again.
+        let count = client.host.state.withLock { $0.links.count }
+        client.host.state.withLock { $0.links }.forEach { $0.connection.close() }
+        #expect(client.host.link(count) != nil)
+    }
+
+    @Test func `a second process with the same key takes the place of the first`() throws {
+        let keyPair = try PeerKeyPair.generate()
+        let server = try RunningPeer(Peers.configuration(), listens: true)
+        let first = try RunningPeer(
+            Peers.configuration(keyPair: keyPair), peers: [server.host.address])
+        let link = try #require(first.host.link())
+        let second = try Liar(server.host.address, keyPair: keyPair)
+        second.send(try second.words(Peers.configuration()))
+        let isOver = link.wait { $0.closed == 1 }
+        #expect(isOver)
+        let replaced = try #require(server.host.link(0))
+        let isTold = replaced.wait { $0.closed == 1 }
+        #expect(isTold)
+        #expect(replaced.state.withLock { $0.reason }?.hasPrefix("duplicate: ") == true)
+    }
+
+    @Test func `links are told to whoever asks`() throws {
+        let clock = FakeClock()
+        let server = try RunningPeer(Peers.configuration(), listens: true)
+        let client = try RunningPeer(
+            Peers.configuration(), peers: [server.host.address, "127.0.0.1:1"],
+            clock: clock.clock)
+        #expect(client.host.link() != nil)
+        let isTried = client.host.wait { !$0.unreachable.isEmpty }
+        #expect(isTried)
+        let end = deadline()
+        var links: [NetworkLink] = []
+        while links.count != 2 || links.contains(where: { $0.state == .connecting }),
+            Clock.system.monotonicNanoseconds() < end
+        {
+            links = client.transport.links
+        }
+        #expect(
+            links.contains(
+                NetworkLink(
+                    address: server.host.address, isOutgoing: true,
+                    state: .connected(key: server.key, queuedBytes: 0))))
+        let waiting = links.first { $0.address == "127.0.0.1:1" }
+        guard case .waiting(let milliseconds, let reason) = waiting?.state else {
+            Issue.record("\(links)")
+            return
+        }
+        #expect(milliseconds <= 5)
+        #expect(reason?.hasPrefix("address: ") == true)
+    }
+}

@@ -1,0 +1,193 @@
+import SheafNetwork
+import SheafStorage
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Somebody who comes over TCP and does what he likes; each of his calls waits for a minute at most.
+final class Stranger {
+    let descriptor: Int32
+
+    /// Connects with "127.0.0.1:port".
+    init(_ address: String, receiveBuffer: Int32? = nil) throws {
+        #if canImport(Glibc)
+            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+            descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        // Other tests start programs.
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        if var size = receiveBuffer {
+            setsockopt(
+                descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
+        var place = sockaddr_in()
+        place.sin_family = sa_family_t(AF_INET)
+        place.sin_port = (UInt16(address.split(separator: ":").last ?? "") ?? 0).bigEndian
+        place.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let result = withUnsafePointer(to: &place) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw NetworkError(.address, "\(address): \(errno)") }
+        stopWaiting()
+    }
+
+    /// Takes over somebody who has come.
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        stopWaiting()
+    }
+
+    private func stopWaiting() {
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Sends bytes, as far as they are taken.
+    func send(_ bytes: [UInt8]) {
+        #if canImport(Darwin)
+            _ = Darwin.send(descriptor, bytes, bytes.count, 0)
+        #elseif canImport(Musl)
+            _ = Musl.send(descriptor, bytes, bytes.count, MSG_NOSIGNAL)
+        #else
+            _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        #endif
+    }
+
+    /// Says that nothing more comes.
+    func endSending() {
+        shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    /// Whether the other end has closed, or closes within a minute; what it says is forgotten.
+    func isThrownOut() -> Bool {
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        while waitFor(POLLIN) {
+            let count = read(descriptor, &bytes, bytes.count)
+            if count == 0 || count < 0 && errno != EAGAIN && errno != EINTR { return true }
+        }
+        return false
+    }
+
+    /// Waits until something can be done.
+    func waitFor(_ event: Int32) -> Bool {
+        var request = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+        return poll(&request, 1, 60_000) > 0
+    }
+}
+
+/// A stranger who speaks TLS as peers do, and then says what he likes.
+final class Liar {
+    enum Ending: Equatable {
+        case farewell
+        case failure(NetworkRule)
+        case silence
+    }
+
+    let stranger: Stranger
+    let session: TLSSession
+    let keyPair: PeerKeyPair
+    private let role: Proof.Role
+    private let context: TLSContext
+
+    /// Connects and shakes hands.
+    convenience init(
+        _ address: String, keyPair: PeerKeyPair? = nil, receiveBuffer: Int32? = nil
+    ) throws {
+        try self.init(
+            Stranger(address, receiveBuffer: receiveBuffer), .dialer,
+            keyPair: keyPair ?? .generate())
+    }
+
+    /// Shakes hands over a socket that is there.
+    init(_ stranger: Stranger, _ role: Proof.Role, keyPair: PeerKeyPair) throws {
+        self.keyPair = keyPair
+        self.stranger = stranger
+        self.role = role
+        context = try TLSContext(keyPair)
+        session = try TLSSession(context, socket: stranger.descriptor, role: role)
+        blockPipeSignal()
+        while true {
+            switch session.shakeHands() {
+            case .done: return
+            case .wantsToRead: _ = stranger.waitFor(POLLIN)
+            case .wantsToWrite: _ = stranger.waitFor(POLLOUT)
+            case .ended: throw NetworkError(.cut, "the other end went away")
+            case .failed(let error): throw error
+            }
+        }
+    }
+
+    /// What somebody who is honest would say first.
+    func words(_ configuration: NetworkConfiguration) throws -> [UInt8] {
+        var configuration = configuration
+        configuration.keyPair = keyPair
+        return Introduction(
+            try Credentials(configuration), role: role, remoteKey: try session.remoteKey(),
+            exporter: try session.exporter()
+        ).words
+    }
+
+    func send(_ bytes: [UInt8]) {
+        blockPipeSignal()
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            switch rest.withUnsafeBytes({ session.write($0) }) {
+            case .done(let count): rest = rest.dropFirst(count)
+            case .wantsToWrite: guard stranger.waitFor(POLLOUT) else { return }
+            default: return
+            }
+        }
+    }
+
+    /// Reads so many bytes, or until the end.
+    func read(_ count: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count, case .some(let piece) = readPiece(count - bytes.count).bytes {
+            bytes += piece
+        }
+        return bytes
+    }
+
+    /// What the other end does in the end; what it says before is forgotten.
+    func ending() -> Ending {
+        while true {
+            let (bytes, ending) = readPiece(4_096)
+            if bytes == nil { return ending }
+        }
+    }
+
+    /// What is said to who has left is to fail here, and not to end all tests.
+    private func blockPipeSignal() {
+        withUnsafeTemporaryAllocation(of: sigset_t.self, capacity: 1) { buffer in
+            guard let signals = buffer.baseAddress else { return }
+            sigemptyset(signals)
+            sigaddset(signals, SIGPIPE)
+            pthread_sigmask(SIG_BLOCK, signals, nil)
+        }
+    }
+
+    private func readPiece(_ count: Int) -> (bytes: [UInt8]?, Ending) {
+        var bytes = [UInt8](repeating: 0, count: count)
+        while true {
+            switch bytes.withUnsafeMutableBytes({ session.read(into: $0) }) {
+            case .done(let count): return (Array(bytes.prefix(count)), .silence)
+            case .wantsToRead: guard stranger.waitFor(POLLIN) else { return (nil, .silence) }
+            case .wantsToWrite: guard stranger.waitFor(POLLOUT) else { return (nil, .silence) }
+            case .ended: return (nil, .farewell)
+            case .failed(let error): return (nil, .failure(error.rule))
+            }
+        }
+    }
+}

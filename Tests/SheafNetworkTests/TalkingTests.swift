@@ -1,0 +1,33 @@
+import Sheaf
+import SheafNetwork
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// What two peers that know each other can say.
+struct TalkingTests {
+    @Test func `two peers know each other, talk, and part`() throws {
+        let server = try RunningPeer(Peers.configuration(), listens: true)
+        let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
+        let here = try #require(client.host.link())
+        let there = try #require(server.host.link())
+        #expect(here.connection.remote.key == server.key)
+        #expect(there.connection.remote.key == client.key)
+        #expect(here.connection.remote.rights == nil)
+        #expect(here.connection.remote.address == server.host.address)
+        here.connection.send(Array("hello".utf8))
+        let cameThere = there.wait { $0.received == Array("hello".utf8) }
+        #expect(cameThere)
+        there.connection.send(Array("good day".utf8))
+        let cameHere = here.wait { $0.received == Array("good day".utf8) }
+        #expect(cameHere)
+        let drained = here.wait { $0.drained > 0 }
+        #expect(drained)
+        #expect(here.connection.queuedLength == 0)
+        there.connection.close()
+        let isOver = here.wait { $0.closed == 1 } && there.wait { $0.closed == 1 }
+        #expect(isOver)
+        #expect(here.state.withLock { $0.reason } == nil)
+        #expect(there.state.withLock { $0.reason } == nil)
+    }
+}

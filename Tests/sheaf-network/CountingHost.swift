@@ -1,0 +1,61 @@
+import Sheaf
+import SheafStorage
+
+/// A host that counts what comes, and tells where it listens.
+final class CountingHost: PeerTransportHost {
+    struct State: Sendable {
+        var address: String?
+        var connections: [any PeerConnection] = []
+        var received = 0
+        var closed = 0
+    }
+
+    let state = Monitor(State())
+
+    func connected(_ connection: any PeerConnection) -> (any PeerLink)? {
+        state.withLock { $0.connections.append(connection) }
+        state.broadcast()
+        return CountingLink(host: self)
+    }
+
+    func report(_ event: PeerTransportEvent) {
+        guard case .listening(let address) = event else { return }
+        state.withLock { $0.address = address }
+        state.broadcast()
+    }
+
+    /// Waits for at most a minute.
+    func wait(while predicate: (State) -> Bool) -> Bool {
+        let deadline = Clock.system.monotonicNanoseconds() + 60_000_000_000
+        return state.wait(until: deadline, while: predicate)
+    }
+
+    /// Where it listens.
+    func address() -> String {
+        _ = wait { $0.address == nil }
+        return state.withLock { $0.address ?? "" }
+    }
+}
+
+/// A link of a counting host.
+final class CountingLink: PeerLink {
+    private let host: CountingHost
+
+    init(host: CountingHost) {
+        self.host = host
+    }
+
+    func received(_ bytes: UnsafeRawBufferPointer) {
+        host.state.withLock { $0.received += bytes.count }
+        host.state.broadcast()
+    }
+
+    func drained() {
+        host.state.broadcast()
+    }
+
+    func closed(_ reason: String?) {
+        host.state.withLock { $0.closed += 1 }
+        host.state.broadcast()
+    }
+}

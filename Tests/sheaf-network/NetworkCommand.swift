@@ -1,0 +1,161 @@
+import Sheaf
+import SheafNetwork
+import SheafStorage
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What the program does: one word says which.
+enum NetworkCommand {
+    static let databaseID = [UInt8](repeating: 7, count: 16)
+
+    static func run(_ arguments: [String]) {
+        do {
+            switch arguments.first {
+            case "serve": try serve()
+            case "send" where arguments.count == 3:
+                try send(arguments[1], megabytes: Int(arguments[2]) ?? 0)
+            case "stops": try stops(rounds: Int(arguments.dropFirst().first ?? "") ?? 20)
+            default:
+                print("sheaf-network serve | send ADDRESS MEGABYTES | stops ROUNDS")
+                exit(2)
+            }
+        } catch {
+            print("failed: \(error)")
+            exit(1)
+        }
+    }
+
+    static func transport(peers: [String] = []) throws -> TCPTransport {
+        var configuration = NetworkConfiguration(
+            databaseID: databaseID, keyPair: try .generate(), identity: .development())
+        configuration.peers = peers
+        return try TCPTransport(configuration)
+    }
+
+    /// Listens, says where, and says how much came when the first connection is over.
+    private static func serve() throws {
+        let host = CountingHost()
+        let transport = try transport()
+        try transport.start(host)
+        let address = host.address()
+        let before = memoryKiB("VmRSS")
+        print("listening \(address)")
+        fflush(nil)
+        guard host.wait(while: { $0.closed == 0 }) else { exit(1) }
+        print("received \(host.state.withLock { $0.received })")
+        print("grown \(memoryKiB("VmHWM") - before) KiB")
+        transport.stop()
+    }
+
+    /// What the system tells of the memory of this process; zero where it does not.
+    private static func memoryKiB(_ name: String) -> Int {
+        guard let file = fopen("/proc/self/status", "r") else { return 0 }
+        defer { fclose(file) }
+        var letters = [UInt8](repeating: 0, count: 8_192)
+        let count = fread(&letters, 1, letters.count, file)
+        let text = String(decoding: letters[..<count], as: UTF8.self)
+        let line = text.split(separator: "\n").first { $0.hasPrefix(name + ":") }
+        return Int(line?.split(whereSeparator: { !$0.isNumber }).first ?? "") ?? 0
+    }
+
+    /// Sends so many megabytes, in pieces of 64 KiB, and says how fast they went.
+    private static func send(_ address: String, megabytes: Int) throws {
+        let host = CountingHost()
+        let transport = try transport(peers: [address])
+        try transport.start(host)
+        guard host.wait(while: { $0.connections.isEmpty }),
+            let connection = host.state.withLock({ $0.connections.first })
+        else { exit(1) }
+        print("sending")
+        fflush(nil)
+        let piece = [UInt8](repeating: 0xA5, count: 64 << 10)
+        let start = Clock.system.monotonicNanoseconds()
+        for _ in 0..<megabytes * 16 {
+            let isThere = host.wait { $0.closed == 0 && connection.queuedLength > 4 << 20 }
+            guard isThere, host.state.withLock({ $0.closed }) == 0 else { exit(1) }
+            connection.send(piece)
+        }
+        connection.close()
+        guard host.wait(while: { $0.closed == 0 }) else { exit(1) }
+        let nanoseconds = Clock.system.monotonicNanoseconds() - start
+        print("rate \(UInt64(megabytes) << 20 * 1_000 / max(nanoseconds, 1)) MB/s")
+        transport.stop()
+    }
+
+    /// Starts and stops pairs that talk; says what is open before and after.
+    private static func stops(rounds: Int) throws {
+        var before = OpenThings.now()
+        for round in 0..<rounds + 1 {
+            let (server, client) = (CountingHost(), CountingHost())
+            let listener = try transport()
+            try listener.start(server)
+            let dialer = try transport(peers: [server.address(), "127.0.0.1:1"])
+            try dialer.start(client)
+            guard client.wait(while: { $0.connections.isEmpty }) else { exit(1) }
+            client.state.withLock { $0.connections }.first?.send([1, 2, 3])
+            guard server.wait(while: { $0.received < 3 }) else { exit(1) }
+            // Either end may go first.
+            if round % 2 == 0 { dialer.stop() }
+            listener.stop()
+            dialer.stop()
+            // What is made once for all is made with the first.
+            if round == 0 {
+                before = OpenThings(descriptors: OpenThings.now().descriptors, threads: 0)
+            }
+        }
+        print("before \(before)")
+        // The system lists a thread for a moment after it has ended.
+        let deadline = Clock.system.monotonicNanoseconds() + 10_000_000_000
+        while OpenThings.now() != before, Clock.system.monotonicNanoseconds() < deadline {}
+        print("after \(OpenThings.now())")
+    }
+}
+
+/// What the system holds for this process.
+struct OpenThings: Equatable, CustomStringConvertible {
+    let descriptors: Int
+    let threads: Int
+
+    static func now() -> OpenThings {
+        #if os(Linux)
+            OpenThings(descriptors: count("/proc/self/fd"), threads: ownThreads())
+        #else
+            OpenThings(descriptors: count("/dev/fd"), threads: 0)
+        #endif
+    }
+
+    var description: String { "\(descriptors) descriptors, \(threads) threads" }
+
+    private static func count(_ path: String) -> Int { names(path).count }
+
+    /// The threads whose names say that the transport began them.
+    private static func ownThreads() -> Int {
+        names("/proc/self/task").count { name in
+            guard Int32(name).map({ $0 != getpid() }) == true,
+                let file = fopen("/proc/self/task/\(name)/comm", "r")
+            else { return false }
+            defer { fclose(file) }
+            var letters = [UInt8](repeating: 0, count: 32)
+            let count = fread(&letters, 1, letters.count, file)
+            return String(decoding: letters.prefix(count), as: UTF8.self).hasPrefix("sheaf-")
+        }
+    }
+
+    private static func names(_ path: String) -> [String] {
+        guard let stream = opendir(path) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let offset = MemoryLayout<dirent>.offset(of: \dirent.d_name) ?? 0
+            let letters = (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)
+            names.append(String(cString: letters))
+        }
+        return names
+    }
+}
