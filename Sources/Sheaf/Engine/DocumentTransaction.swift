@@ -31,6 +31,8 @@ package struct DocumentTransaction: Sendable {
     var remarkableLength = Int.max
     /// The documents longer than that, which nobody was told of.
     var remarkable: [LargeDocument] = []
+    /// The tokens of attachments that were written: what they name is wanted.
+    private(set) var tokens: [Value] = []
     /// The names that the documents of the commit spell.
     private(set) var spellings: [[UInt8]] = []
 
@@ -154,6 +156,7 @@ package struct DocumentTransaction: Sendable {
     // MARK: Changes
 
     private mutating func edit(_ position: Int, _ edits: [Edit]) throws(EngineError) -> Bool {
+        for case .set(_, let token, .attachment) in edits { tokens.append(token) }
         let stamp = try nextStamp(for: position)
         let delta = try translating { () throws(EditError) in
             try working[position].delta(edits, at: stamp, directory.names)
@@ -196,11 +199,15 @@ package struct DocumentTransaction: Sendable {
     }
 
     private mutating func join(_ bytes: [UInt8], at position: Int) throws(EngineError) -> Bool {
+        var named: [Value] = []
         let latest = try translating { () throws(EditError) in
             try bytes.span.withUnsafeBytes { bytes throws(EditError) in
                 let document = try Self.document(bytes)
                 do throws(Malformed) {
                     try document.validate(NameTable())
+                    if try document.hasTokens() {
+                        try document.forEachToken(NameTable()) { named.append($0) }
+                    }
                     return try document.vector().latest
                 } catch {
                     throw .malformed(error)
@@ -209,6 +216,7 @@ package struct DocumentTransaction: Sendable {
         } orRefusing: {
             .received($0)
         }
+        tokens += named
         do throws(HybridClock.Refusal) { try clock.observe(latest, at: now) } catch {
             throw .clock(error)
         }
