@@ -66,8 +66,10 @@ extension AttachmentStore {
         }
     }
 
-    private func readMark(of id: AttachmentID, _ kind: Kind) throws -> UInt64 {
-        try withFile(of: id, kind, for: .read) { file in
+    private func readMark(
+        of id: AttachmentID, _ kind: Kind
+    ) throws(AttachmentError) -> UInt64 {
+        try withFile(of: id, kind, for: .read) { (file) throws(VolumeError) in
             var bytes = [UInt8](repeating: 0, count: AttachmentHead.Layout.markLength)
             var span = bytes.mutableSpan
             try span.withUnsafeMutableBytes { buffer throws(VolumeError) in
@@ -87,25 +89,45 @@ extension AttachmentStore {
             return state.entries[id]?.kind
         }
         guard let kind else { return }
-        // Where it cannot be written it is true for as long as the store is open.
-        try? withFile(of: id, kind, for: .write) { file in
+        do throws(AttachmentError) {
+            try write(time, for: id, kind)
+        } catch {
+            // That nobody names it is true for as long as the store is open, if it cannot be written.
+            guard time == 0 else { return }
+            state.withLock { state in
+                guard state.entries[id]?.unnamedSince == 0 else { return }
+                state.entries[id]?.unnamedSince = mark
+            }
+            throw error
+        }
+    }
+
+    /// Writes a mark; that somebody wants the file has to outlive a power cut, or an older mark would
+    /// come back.
+    private func write(
+        _ time: UInt64, for id: AttachmentID, _ kind: Kind
+    ) throws(AttachmentError) {
+        try withFile(of: id, kind, for: .write) { (file) throws(VolumeError) in
             try AttachmentHead.mark(time).span.withUnsafeBytes { bytes throws(VolumeError) in
                 try file.writeFully(bytes, at: AttachmentHead.Layout.mark)
             }
+            if time == 0 { try file.synchronize() }
         }
     }
 
     private func withFile<Result>(
         of id: AttachmentID, _ kind: Kind, for access: FileAccess,
-        _ body: (any VolumeFile) throws -> Result
-    ) throws -> Result {
+        _ body: (any VolumeFile) throws(VolumeError) -> Result
+    ) throws(AttachmentError) -> Result {
         let name =
             if case .whole = kind { AttachmentFile.name(ofWhole: id) } else {
                 AttachmentFile.name(ofPart: id)
             }
-        guard let volume = try known().volume else { throw AttachmentError.missing(id) }
-        let file = try volume.open(name, access)
-        defer { file.close() }
-        return try body(file)
+        guard let volume = try known().volume else { throw .missing(id) }
+        return try onVolume { () throws(VolumeError) in
+            let file = try volume.open(name, access)
+            defer { file.close() }
+            return try body(file)
+        }
     }
 }
