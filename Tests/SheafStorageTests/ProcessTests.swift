@@ -40,6 +40,10 @@ import Testing
         try run("kill", "200")
     }
 
+    @Test func `a process that is killed loses no attachment, and fetches go on`() throws {
+        try run("attachments", "24")
+    }
+
     @Test func `a machine that loses its power under load loses no acknowledged commit`() throws {
         try run("power", "20")
     }

@@ -10,6 +10,7 @@ import SheafStorage
 
 let usage = """
     usage: sheaf-crash kill [ROUNDS [SEED]]
+           sheaf-crash attachments [ROUNDS [SEED]]
            sheaf-crash power [ROUNDS [SEED]]
            sheaf-crash memory [ROUNDS [SEED]]
            sheaf-crash lock
@@ -27,6 +28,8 @@ do {
     switch arguments.first {
     case "kill":
         Child.print("\(try Kill.run(rounds: rounds ?? 200, seed: seed))", to: 1)
+    case "attachments":
+        Child.print(try await AttachmentKill.run(rounds: rounds ?? 100, seed: seed), to: 1)
     case "power":
         if let obstacle = PowerCut.obstacle {
             Child.print("skipped: \(obstacle)", to: 1)
@@ -49,6 +52,8 @@ do {
         try await Child.load(arguments[2])
     case "child" where arguments.count == 3 && arguments[1] == "hold":
         try Child.hold(arguments[2])
+    case "child" where arguments.count == 4 && arguments[1] == "attach":
+        try await AttachmentKill.load(arguments[2], from: Int(arguments[3]) ?? 0)
     case "child" where arguments.count == 4 && arguments[1] == "open":
         try Child.open(arguments[2], withOnly: Int(arguments[3]) ?? 0)
     case "child" where arguments.count == 5 && arguments[1] == "starve":

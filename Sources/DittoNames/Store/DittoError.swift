@@ -72,7 +72,7 @@ extension DittoError {
             self = .storeError(reason: .transactionMisused(message: message))
         case .inUse: self = .storeError(reason: .persistenceDirectoryLocked(message: message))
         case .closed: self = .storeError(reason: .closed(message: message))
-        case .damaged, .full, .disk, .notAStore, .unsupported, .failed:
+        case .missing, .damaged, .full, .disk, .notAStore, .unsupported, .failed:
             self = .storeError(reason: .backendError(message: message))
         }
     }

@@ -15,6 +15,8 @@ package final class DocumentEngine: Sendable {
     let feed = CommitFeed()
     /// The same, for peers.
     let peerFeed = CommitFeed()
+    /// Who hears of the tokens of attachments that a commit writes, before it is made.
+    let tokenWatch = Mutex<(@Sendable ([Value]) -> Void)?>(nil)
     /// Why there are no indexes, if they could not be put right when the store was opened.
     package let linkFailure: EngineError?
 
@@ -248,6 +250,9 @@ package final class DocumentEngine: Sendable {
     ) throws(EngineError) -> CommitID {
         guard transaction.hasChanges else {
             return max(transaction.snapshot.commit, transaction.pending.lastCommit)
+        }
+        if !transaction.tokens.isEmpty {
+            tokenWatch.withLock { $0 }?(transaction.tokens)
         }
         // Names that this commit uses for the first time come with it, be it lost or not.
         state.clock = transaction.clock

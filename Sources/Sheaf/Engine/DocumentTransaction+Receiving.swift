@@ -39,7 +39,11 @@ extension DocumentTransaction {
     }
 
     /// Checks that what came is a document; returns what it has seen.
-    private func check(_ shipped: ShippedDocument) throws(EngineError) -> VersionVector {
+    private mutating func check(
+        _ shipped: ShippedDocument
+    ) throws(EngineError) -> VersionVector {
+        var named: [Value] = []
+        defer { tokens += named }
         do throws(Malformed) {
             return try shipped.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
                 let document = try EncodedDocument(bytes)
@@ -47,6 +51,9 @@ extension DocumentTransaction {
                     throw .invalid("a document of another form than it was said to have", at: 0)
                 }
                 try document.validate(NameTable())
+                if try document.hasTokens() {
+                    try document.forEachToken(NameTable()) { named.append($0) }
+                }
                 return try document.vector()
             }
         } catch {

@@ -33,6 +33,8 @@ package struct DocumentTransaction: Sendable {
     var remarkableLength = Int.max
     /// The documents longer than that, which nobody was told of.
     var remarkable: [LargeDocument] = []
+    /// The tokens of attachments that were written: what they name is wanted.
+    var tokens: [Value] = []
     /// The names that the documents of the commit spell.
     private(set) var spellings: [[UInt8]] = []
 
@@ -156,6 +158,7 @@ package struct DocumentTransaction: Sendable {
     // MARK: Changes
 
     private mutating func edit(_ position: Int, _ edits: [Edit]) throws(EngineError) -> Bool {
+        for case .set(_, let token, .attachment) in edits { tokens.append(token) }
         let stamp = try nextStamp(for: position)
         let delta = try translating { () throws(EditError) in
             try working[position].delta(edits, at: stamp, directory.names)
@@ -198,11 +201,15 @@ package struct DocumentTransaction: Sendable {
     }
 
     private mutating func join(_ bytes: [UInt8], at position: Int) throws(EngineError) -> Bool {
+        var named: [Value] = []
         let seen = try translating { () throws(EditError) in
             try bytes.span.withUnsafeBytes { bytes throws(EditError) in
                 let document = try Self.document(bytes)
                 do throws(Malformed) {
                     try document.validate(NameTable())
+                    if try document.hasTokens() {
+                        try document.forEachToken(NameTable()) { named.append($0) }
+                    }
                     return try document.vector()
                 } catch {
                     throw .malformed(error)
@@ -211,6 +218,7 @@ package struct DocumentTransaction: Sendable {
         } orRefusing: {
             .received($0)
         }
+        tokens += named
         if seen.time(of: clock.site) > clock.latest { metOwnFuture = true }
         do throws(HybridClock.Refusal) { try clock.observe(seen.latest, at: now) } catch {
             throw .clock(error)

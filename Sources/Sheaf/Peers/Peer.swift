@@ -29,8 +29,7 @@ public final class Peer: Sendable {
         presence = Presence(configuration, board)
         links = PeerLinks(loop, presence)
         sync = PeerSync(store, loop, board, configuration.transports, links)
-        let name = Array(configuration.databaseID.utf8)
-        let database = name.span.withUnsafeBytes { XXH3.hash128($0) }
+        let database = PeerConfiguration.databaseHash(of: configuration.databaseID)
         try loop.start(
             SyncHost.Identity(
                 database: database, peerKey: configuration.key.bytes,

@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// How a peer is opened.
 public struct PeerConfiguration: Sendable {
     /// What tells the database from all others: only peers of one database talk to each other.
@@ -26,5 +28,20 @@ public struct PeerConfiguration: Sendable {
         self.isServer = isServer
         self.transports = transports
         self.store = store
+    }
+
+    /// The database id as transports have it: 16 bytes, which are a hash of the text.
+    public var databaseBytes: [UInt8] { Self.databaseBytes(of: databaseID) }
+
+    /// The same of any text.
+    public static func databaseBytes(of databaseID: String) -> [UInt8] {
+        let hash = databaseHash(of: databaseID)
+        return (0..<8).map { UInt8(truncatingIfNeeded: hash.low >> UInt64(8 * $0)) }
+            + (0..<8).map { UInt8(truncatingIfNeeded: hash.high >> UInt64(8 * $0)) }
+    }
+
+    static func databaseHash(of databaseID: String) -> XXH3.Hash128 {
+        let name = Array(databaseID.utf8)
+        return name.span.withUnsafeBytes { XXH3.hash128($0) }
     }
 }

@@ -25,6 +25,7 @@ package struct SystemParameters: Sendable {
         Parameter(name: "tombstone_ttl_hours", kind: .integer(from: 1), standard: 168),
         Parameter(name: "days_between_reaping", kind: .integer(from: 1), standard: 1),
         Parameter(name: "tombstone_reap_batch_size", kind: .integer(from: 1), standard: 10_000),
+        Parameter(name: "attachment_grace_seconds", kind: .integer(from: 1), standard: 600),
         Parameter(name: "dql_slow_request_warn_seconds", kind: .integer(from: 0), standard: 60),
         Parameter(name: "dql_request_timeout_seconds", kind: .integer(from: 0), standard: 0),
         Parameter(name: "dql_default_directives", kind: .object, standard: .object([:])),
@@ -58,6 +59,8 @@ package struct SystemParameters: Sendable {
     private(set) var tombstoneMilliseconds: UInt64 = 0
     private(set) var reapingDays: Int64 = 1
     private(set) var reapingBatch = 1
+    /// How long attachments stay that no document names.
+    private(set) var attachmentGraceMilliseconds: UInt64 = 0
     private(set) var transactionRhythm = TransactionWatch.Rhythm()
     /// How often those are told who observe a system collection.
     private(set) var systemRefreshMilliseconds = Int.max
@@ -83,6 +86,8 @@ package struct SystemParameters: Sendable {
             UInt64(min(integer("tombstone_ttl_hours"), 8_766_000_000)) * 3_600_000
         reapingDays = Int64(integer("days_between_reaping"))
         reapingBatch = integer("tombstone_reap_batch_size")
+        attachmentGraceMilliseconds =
+            UInt64(min(integer("attachment_grace_seconds"), 31_557_600_000)) * 1_000
         transactionRhythm = TransactionWatch.Rhythm(
             firstMilliseconds: UInt64(integer("transaction_duration_before_logging_ms")),
             nextMilliseconds: UInt64(integer("transaction_trace_interval_ms")))

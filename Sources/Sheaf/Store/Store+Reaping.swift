@@ -23,6 +23,7 @@ final class ReapingClock: Sendable {
 extension Store {
     /// Looks after tombstones, where that is due, beside the caller.
     func reapIfDue() {
+        collectIfDue()
         let parameters = queries.parameters.values
         guard parameters.reapsTombstones,
             reaping.isDue(

@@ -21,6 +21,9 @@ public final class Store: Sendable {
     /// Who looks after long transactions, where somebody hears of them.
     let watchman: Watchman?
     let reaping = ReapingClock()
+    /// The files that documents name.
+    package let attachments: AttachmentStore
+    let collecting = CollectingClock()
     /// Who may write.
     let gate = Mutex(WriteGate())
     /// The numbers of those who wait at the gate, and of transactions.
@@ -43,6 +46,8 @@ public final class Store: Sendable {
 
     private init(_ backing: Backing, _ options: StoreOptions) throws(StoreError) {
         self.backing = backing
+        attachments = AttachmentStore(
+            in: backing.volume, options: options.attachments(inMemory: backing.isInMemory))
         do throws(QueryError) {
             switch backing {
             case .log(let log): queries = try QueryEngine(opening: log.engine, log: options.log)
@@ -59,9 +64,11 @@ public final class Store: Sendable {
             backing.abandon()
             throw StoreError(error)
         }
+        watchTokens()
     }
 
     deinit {
+        attachments.close()
         hub.stop()
         watchman?.stop()
     }
@@ -104,6 +111,7 @@ public final class Store: Sendable {
             }
             let store = try Store(backing, options)
             store.noteOpening()
+            store.loadAttachments()
             return store
         }
     }
@@ -147,11 +155,13 @@ public final class Store: Sendable {
         isClosed.store(true, ordering: .releasing)
         await waitUntilIdle()
         let (backing, hub, watchman, queries) = (backing, hub, watchman, queries)
+        let attachments = attachments
         defer { endClosing() }
         try await Self.onThread("sheaf-close") { () throws(StoreError) in
             hub.stop()
             watchman?.stop()
             queries.log?.write(.info, "the store is being closed")
+            attachments.close()
             do throws(StorageError) { try backing.close() } catch { throw StoreError(error) }
         }
     }
@@ -204,6 +214,15 @@ public final class Store: Sendable {
 }
 
 extension Store.Backing {
+    fileprivate var volume: any Volume {
+        switch self {
+        case .log(let log): log.engine.volume
+        case .reader(let reader): reader.volume
+        }
+    }
+
+    fileprivate var isInMemory: Bool { volume.isInstant }
+
     fileprivate func close() throws(StorageError) {
         switch self {
         case .log(let log): try log.close()

@@ -15,6 +15,8 @@ public struct StoreError: Error, Equatable, Sendable {
         case limit
         /// What was asked for cannot be done to the documents that there are.
         case conflict
+        /// What was asked for is not here, and has to be fetched from somebody who has it.
+        case missing
         /// Bytes on the disk are not what was written.
         case damaged
         /// The disk has no room.
@@ -105,6 +107,10 @@ public struct StoreError: Error, Equatable, Sendable {
         self.init(Reason(error), error.description)
     }
 
+    init(attachments error: AttachmentError) {
+        self.init(Reason(error), error.description)
+    }
+
     /// What keeps a store from being opened, with its path: most errors name files within it alone.
     init(_ error: StorageError, openingAt path: String) {
         let text = error.description
@@ -146,6 +152,20 @@ extension StoreError.Reason {
         case .limit: self = .limit
         case .closed: self = .closed
         case .poisoned, .invalidKey, .nothingToExtend, .extended, .closedByItself: self = .failed
+        }
+    }
+}
+
+extension StoreError.Reason {
+    fileprivate init(_ error: AttachmentError) {
+        switch error {
+        case .volume(let error): self = error.code.meansFull ? .full : .disk
+        case .damaged, .wrongList, .wrongChunk: self = .damaged
+        case .missing: self = .missing
+        case .changed, .occupied: self = .conflict
+        case .limit: self = .limit
+        case .readOnly: self = .readOnly
+        case .closed: self = .closed
         }
     }
 }

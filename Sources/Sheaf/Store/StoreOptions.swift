@@ -23,6 +23,10 @@ public struct StoreOptions: Sendable {
     /// Several programs can do that at the same time, and nobody can write meanwhile.
     public var isReadOnly = false
 
+    /// How many bytes all attachments of a store in memory may have together; on a disk they take what
+    /// there is.
+    public var attachmentMemory = 1 << 28
+
     /// Where the store writes what people should know; nowhere, by default.
     public var log: StoreLog?
 
@@ -40,6 +44,15 @@ public struct StoreOptions: Sendable {
         case .full: options.durability = .full
         case .relaxed(let milliseconds): options.durability = .relaxed(milliseconds: milliseconds)
         }
+        return options
+    }
+
+    func attachments(inMemory: Bool) -> AttachmentStore.Options {
+        var options = AttachmentStore.Options()
+        options.isReadOnly = isReadOnly
+        options.maximumLength = inMemory ? attachmentMemory : nil
+        options.clock = storage.clock
+        options.random = storage.random
         return options
     }
 }

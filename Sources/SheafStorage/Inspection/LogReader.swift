@@ -2,7 +2,7 @@
 ///
 /// Many may look at once; a writer keeps all of them out, and they keep out a writer.
 package final class LogReader: Sendable {
-    let volume: any Volume
+    package let volume: any Volume
     let contents: LogContents
     private let lock: any VolumeLock
 

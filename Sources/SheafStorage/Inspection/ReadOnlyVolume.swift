@@ -32,7 +32,7 @@ package final class ReadOnlyVolume: Volume {
             case .segment, .base, .checkpoint, .closedMark: return true
             case .lock: hasLock = true
             case .foreign: hasForeign = true
-            case .temporary: break
+            case .temporary, .attachments: break
             }
         }
         // A store that was opened and never written has its lock alone; so have other things.
@@ -65,6 +65,14 @@ package final class ReadOnlyVolume: Volume {
     package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
         guard kind == .shared else { throw refusal(.lock, FileName.lockName) }
         return try base.lock(.shared)
+    }
+
+    package func directory(
+        _ name: String, creating: Bool
+    ) throws(VolumeError) -> (any Volume)? {
+        guard !creating else { throw refusal(.create, name) }
+        guard let directory = try base.directory(name, creating: false) else { return nil }
+        return ReadOnlyVolume(directory)
     }
 
     private func refusal(_ operation: VolumeError.Operation, _ name: String) -> VolumeError {

@@ -48,6 +48,7 @@ struct StoreDirectory {
             case .temporary:
                 if isFile(name, in: volume) { temporaries.append(name) }
             case .lock: _ = isFile(name, in: volume)
+            case .attachments: break
             case .foreign: foreign.append(name)
             }
         }

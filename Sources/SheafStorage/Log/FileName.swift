@@ -11,10 +11,13 @@ package enum FileName: Equatable, Sendable {
     case closedMark(CommitID)
     /// `0123456789abcdef.tmp`: whatever was being written when the power went.
     case temporary
+    /// `attachments`: the directory of what documents name.
+    case attachments
     /// A file that is none of ours, left alone.
     case foreign
 
     package static let lockName = "LOCK"
+    package static let attachmentsName = "attachments"
     private static let temporaryDigits = 16
 
     package static func name(ofSegment number: UInt32) -> String {
@@ -46,6 +49,7 @@ package enum FileName: Equatable, Sendable {
 
     private static func parse(_ name: String) -> FileName {
         if name == lockName { return .lock }
+        if name == attachmentsName { return .attachments }
         guard let dot = name.lastIndex(of: ".") else { return .foreign }
         let stem = name[..<dot]
         switch name[dot...] {

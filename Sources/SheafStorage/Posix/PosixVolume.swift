@@ -45,6 +45,32 @@ package final class PosixVolume: Volume {
         }
     }
 
+    private init(path: String, _ directory: Descriptor) {
+        self.path = path
+        self.directory = directory
+    }
+
+    package func directory(
+        _ name: String, creating: Bool
+    ) throws(VolumeError) -> (any Volume)? {
+        try Descriptor.check(name, for: creating ? .create : .open)
+        if creating {
+            do throws(VolumeError) {
+                try directory.call(.create, name) { Int(mkdirat($0, name, 0o755)) }
+            } catch  where error.code == .exists {
+                // What stands in the way, if it is no directory, is found when it is opened.
+            }
+            // Also where it was there: who made it may have died before it was durable.
+            try synchronizeNames()
+        }
+        do throws(VolumeError) {
+            let number = try directory.openOnceMore(.open, name, relation: name)
+            return PosixVolume(path: path + "/" + name, Descriptor(number))
+        } catch  where error.code == .noSuchFile && !creating {
+            return nil
+        }
+    }
+
     package func names() throws(VolumeError) -> [String] {
         // Reading a directory moves a position, so each listing opens the directory for itself.
         let listing = try directory.openOnceMore(.list, path)

@@ -52,6 +52,7 @@ extension VolumeError.Code: CustomStringConvertible {
         case .tooLarge: "the file is larger than its format allows"
         case .powerCut: "the power is off"
         case .notARegularFile: "it is not a regular file"
+        case .noDirectories: "there are no directories within it"
         case .noPath: "a path is not empty, and has no zero byte in it"
         default: String(cString: strerror(rawValue))
         }

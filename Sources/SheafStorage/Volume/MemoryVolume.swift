@@ -4,6 +4,7 @@ import Synchronization
 package final class MemoryVolume: Volume {
     private struct State: Sendable {
         var files: [String: MemoryFile.Content] = [:]
+        var directories: [String: MemoryVolume] = [:]
         var isLocked = false
     }
 
@@ -14,7 +15,7 @@ package final class MemoryVolume: Volume {
     package init() {}
 
     package func names() throws(VolumeError) -> [String] {
-        state.withLock { Array($0.files.keys) }
+        state.withLock { Array($0.files.keys) + Array($0.directories.keys) }
     }
 
     package func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> any VolumeFile {
@@ -47,6 +48,17 @@ package final class MemoryVolume: Volume {
     }
 
     package func synchronizeNames() throws(VolumeError) {}
+
+    package func directory(
+        _ name: String, creating: Bool
+    ) throws(VolumeError) -> (any Volume)? {
+        state.withLock { state in
+            if creating, state.directories[name] == nil {
+                state.directories[name] = MemoryVolume()
+            }
+            return state.directories[name]
+        }
+    }
 
     package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
         let isFree = state.withLock { state in

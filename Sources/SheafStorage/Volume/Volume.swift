@@ -24,6 +24,10 @@ package protocol Volume: Sendable {
     /// Takes the lock of the directory without waiting for it.
     func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome
 
+    /// The directory of that name in this one; nil where there is none and none is to be made, or else
+    /// it is made to last.
+    func directory(_ name: String, creating: Bool) throws(VolumeError) -> (any Volume)?
+
     /// Whether no call ever waits, for there is no disk: nobody needs a thread to wait for one.
     var isInstant: Bool { get }
 
@@ -35,6 +39,13 @@ package protocol Volume: Sendable {
 extension Volume {
     package var isInstant: Bool { false }
     package var identity: UInt64 { 0 }
+
+    package func directory(
+        _ name: String, creating: Bool
+    ) throws(VolumeError) -> (any Volume)? {
+        guard creating else { return nil }
+        throw VolumeError(.create, name, .noDirectories)
+    }
 }
 
 /// What an opened file is wanted for.

@@ -26,6 +26,8 @@ package struct VolumeError: Error, Hashable, Sendable {
         package static let notARegularFile = Code(-5)
         /// The path is empty, or the system would cut it at a zero byte.
         package static let noPath = Code(-6)
+        /// Directories of this kind have no others in them (only in simulations).
+        package static let noDirectories = Code(-7)
     }
 
     package let operation: Operation

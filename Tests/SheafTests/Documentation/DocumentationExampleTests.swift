@@ -1,4 +1,5 @@
 import Sheaf
+import SheafStorage
 import SheafTestSupport
 import Testing
 
@@ -146,6 +147,33 @@ struct DocumentationExampleTests {
         print(try timeout.items[0].jsonString)
         #expect(try timeout.items[0].jsonString == #"{"dql_request_timeout_seconds":5}"#)
         try await store.close()
+    }
+
+    @Test func `attachments`() async throws {
+        let store = try await Store.open(at: path)
+        let copy = directory.path + "/copy"
+        try await store.newAttachment(data: [1, 2, 3]).copy(to: directory.path + "/photo")
+        try await attach(store, directory.path + "/photo")
+        let result = try await store.execute("SELECT photo FROM cars WHERE _id = 'a'")
+        if let value = try result.items[0]["photo"],
+            let photo = try await store.attachment(AttachmentToken(value))
+        {
+            let bytes = try await photo.data()
+            print(bytes.count, photo.metadata["type"] ?? "")
+            try await photo.copy(to: copy)
+        }
+        #expect(
+            try PosixVolume(path: directory.path, creatingDirectory: false).names().contains("copy")
+        )
+        try await store.close()
+    }
+
+    private func attach(_ store: Store, _ path: String) async throws {
+        let photo = try await store.newAttachment(
+            path: path, metadata: ["type": "image/jpeg"])
+        try await store.execute(
+            "INSERT INTO COLLECTION cars (photo ATTACHMENT) DOCUMENTS (:car)",
+            ["car": ["_id": "a", "photo": photo.token.value] as Value])
     }
 
     @Test func `reliability`() async throws {

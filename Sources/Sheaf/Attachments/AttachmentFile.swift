@@ -1,0 +1,143 @@
+import SheafBytes
+import SheafStorage
+
+/// An open file of the directory of attachments, whose head makes its name.
+package final class AttachmentFile: Sendable {
+    package let id: AttachmentID
+    package let list: ChunkList
+    /// What the head said when the file was opened.
+    let head: AttachmentHead
+    private let file: any VolumeFile
+    /// How messages name the file.
+    private let path: String
+    private let start: Int
+
+    package var length: Int { list.length }
+    package var chunkCount: Int { list.count }
+
+    /// The names of files that are here, and of those of which only a part is.
+    static func name(ofWhole id: AttachmentID) -> String { "\(id).whole" }
+    static func name(ofPart id: AttachmentID) -> String { "\(id).part" }
+
+    /// Opens a file; what its head says is not believed before it makes the id.
+    static func open(
+        _ id: AttachmentID, isWhole: Bool, in volume: any Volume, for access: FileAccess = .read
+    ) throws(AttachmentError) -> AttachmentFile {
+        let name = isWhole ? name(ofWhole: id) : name(ofPart: id)
+        let file = try onVolume { () throws(VolumeError) in try volume.open(name, access) }
+        do throws(AttachmentError) {
+            let path = "\(FileName.attachmentsName)/\(name)"
+            let head = try head(of: id, isWhole: isWhole, in: file, at: path)
+            return AttachmentFile(head, file, path)
+        } catch {
+            file.close()
+            throw error
+        }
+    }
+
+    /// Takes over a file that begins with a head.
+    init(_ head: AttachmentHead, _ file: any VolumeFile, _ path: String) {
+        self.head = head
+        self.file = file
+        self.path = path
+        id = head.id
+        list = head.list
+        start = AttachmentHead.length(ofFile: head.list.length)
+    }
+
+    deinit { file.close() }
+
+    func close() { file.close() }
+
+    private static func head(
+        of id: AttachmentID, isWhole: Bool, in file: any VolumeFile, at path: String
+    ) throws(AttachmentError) -> AttachmentHead {
+        let size = try onVolume { () throws(VolumeError) in try file.size() }
+        let first = try bytes(0..<min(size, AttachmentHead.Layout.list), of: file)
+        let length = try onHead(of: path) { () throws(Malformed) in
+            try first.span.withUnsafeBytes { bytes throws(Malformed) in
+                try AttachmentHead.fileLength(bytes, of: id)
+            }
+        }
+        // The length is checked before the head is read: a wrong one would have us read too much.
+        let headLength = AttachmentHead.length(ofFile: length)
+        guard size == headLength + length else {
+            throw .damaged(
+                StorageError.Damage(
+                    file: path, offset: min(size, headLength + length),
+                    reason: "the file has \(size) bytes, and not \(headLength + length)"))
+        }
+        let bytes = try bytes(0..<headLength, of: file)
+        return try onHead(of: path) { () throws(Malformed) in
+            try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
+                try AttachmentHead(decoding: bytes, of: id, isWhole: isWhole)
+            }
+        }
+    }
+
+    private static func bytes(
+        _ range: Range<Int>, of file: any VolumeFile
+    ) throws(AttachmentError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: range.count)
+        var span = bytes.mutableSpan
+        try span.withUnsafeMutableBytes { buffer throws(AttachmentError) in
+            try onVolume { () throws(VolumeError) in
+                try file.readFully(into: buffer, at: range.lowerBound)
+            }
+        }
+        return bytes
+    }
+
+    /// The bytes of a chunk, compared with its hash.
+    package func read(_ chunk: Int) throws(AttachmentError) -> [UInt8] {
+        precondition(0..<list.count ~= chunk, "Only chunks of the file are read.")
+        let range = list.range(of: chunk)
+        let bytes = try Self.bytes(start + range.lowerBound..<start + range.upperBound, of: file)
+        guard bytes.withUnsafeBytes({ list.matches($0, at: chunk) }) else {
+            throw .damaged(
+                StorageError.Damage(
+                    file: path, offset: start + range.lowerBound,
+                    reason: "the bytes are not those of chunk \(chunk)"))
+        }
+        return bytes
+    }
+
+    /// Some bytes of the file, from the chunks that they are in.
+    package func read(_ range: Range<Int>) throws(AttachmentError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(range.count)
+        var next = range.lowerBound
+        while next < range.upperBound {
+            let chunk = next / ChunkList.chunkLength
+            let lies = list.range(of: chunk)
+            let taken = next..<min(lies.upperBound, range.upperBound)
+            bytes += try read(chunk)[
+                taken.lowerBound - lies.lowerBound..<taken.upperBound - lies.lowerBound]
+            next = taken.upperBound
+        }
+        return bytes
+    }
+
+    /// Writes the bytes of a chunk, which were compared with its hash before.
+    func write(_ bytes: UnsafeRawBufferPointer, at chunk: Int) throws(AttachmentError) {
+        try write(bytes, atOffset: start + list.range(of: chunk).lowerBound)
+    }
+
+    /// Writes which chunks are here.
+    func write(_ here: ChunkSet) throws(AttachmentError) {
+        let offset = AttachmentHead.hereOffset(list)
+        try here.bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in
+            try write(bytes, atOffset: offset)
+        }
+    }
+
+    func synchronize() throws(AttachmentError) {
+        try onVolume { () throws(VolumeError) in try file.synchronize() }
+    }
+
+    private func write(
+        _ bytes: UnsafeRawBufferPointer, atOffset offset: Int
+    ) throws(AttachmentError) {
+        try onVolume { () throws(VolumeError) in try file.writeFully(bytes, at: offset) }
+    }
+}

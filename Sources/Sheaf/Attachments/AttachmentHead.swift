@@ -1,0 +1,116 @@
+package import SheafBytes
+
+/// What stands before the bytes of an attachment in its file (`format-spec/attachments.md`, table 2).
+package struct AttachmentHead: Equatable, Sendable {
+    package let id: AttachmentID
+    package let list: ChunkList
+    /// Of which chunks the bytes are here.
+    package var here: ChunkSet
+    /// When it was seen that no document names the file, in milliseconds since 1970; 0: it was not.
+    package var unnamedSince: UInt64 = 0
+
+    enum Layout {
+        static let magic = 0, version = 8, reserved = 12, length = 16, id = 24
+        static let mark = 56, otherReserved = 72, list = 96
+        /// How long a mark is, with its hash.
+        static let markLength = 16
+        /// Where the bytes of the file may begin.
+        static let alignment = 4_096
+    }
+
+    private static let magic = Array("SHEAFATT".utf8)
+    private static let version: UInt32 = 1
+
+    package init(id: AttachmentID, list: ChunkList, here: ChunkSet) {
+        self.id = id
+        self.list = list
+        self.here = here
+    }
+
+    /// How long the head is of a file of so many bytes.
+    package static func length(ofFile length: Int) -> Int {
+        let count = ChunkList.count(ofLength: length)
+        let end = Layout.list + count * SHA256.length + (count + 7) / 8
+        return (end + Layout.alignment - 1) / Layout.alignment * Layout.alignment
+    }
+
+    /// Where the note of the chunks that are here begins.
+    static func hereOffset(_ list: ChunkList) -> Int { Layout.list + list.hashes.count }
+
+    package var bytes: [UInt8] {
+        var writer = ByteWriter(capacity: Self.length(ofFile: list.length))
+        writer.write(Self.magic)
+        writer.write(Self.version)
+        writer.writeZeros(4)
+        writer.write(UInt64(list.length))
+        writer.write(id.bytes)
+        writer.write(Self.mark(unnamedSince))
+        writer.writeZeros(Layout.list - Layout.otherReserved)
+        writer.write(list.hashes)
+        writer.write(here.bytes)
+        writer.align(to: Layout.alignment)
+        return writer.bytes
+    }
+
+    /// The bytes that say since when nothing names the file.
+    static func mark(_ time: UInt64) -> [UInt8] {
+        var writer = ByteWriter(capacity: Layout.markLength)
+        writer.write(time)
+        writer.write(writer.bytes.withUnsafeBytes { XXH3.hash64($0) })
+        return writer.bytes
+    }
+
+    /// When it was that a mark says; 0 where the mark is wrong.
+    static func time(ofMark bytes: [UInt8]) -> UInt64 {
+        let time = bytes.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return mark(time) == bytes ? time : 0
+    }
+
+    /// Reads a head, of which nothing is believed that the id does not prove.
+    ///
+    /// The mark alone may be wrong, and then says nothing: it changes in place.
+    package init(
+        decoding bytes: UnsafeRawBufferPointer, of id: AttachmentID, isWhole: Bool
+    ) throws(Malformed) {
+        let length = try Self.fileLength(bytes, of: id)
+        guard bytes.count >= Self.length(ofFile: length) else { throw .truncated(at: 0) }
+        let count = ChunkList.count(ofLength: length)
+        let hashes = Array(bytes[Layout.list..<Layout.list + count * SHA256.length])
+        guard let list = ChunkList(length: length, hashes: hashes), list.id == id else {
+            throw .invalid("a list that does not make the name of the file", at: Layout.list)
+        }
+        let start = Self.hereOffset(list)
+        guard let here = ChunkSet(count: count, bytes: bytes[start..<start + (count + 7) / 8]),
+            !isWhole || here.isFull
+        else { throw .invalid("a note of chunks that cannot be", at: start) }
+        self.init(id: id, list: list, here: here)
+        unnamedSince = Self.time(ofMark: Array(bytes[Layout.mark..<Layout.otherReserved]))
+    }
+
+    /// Reads how long a file is, by the first bytes of its head.
+    static func fileLength(
+        _ bytes: UnsafeRawBufferPointer, of id: AttachmentID
+    ) throws(Malformed) -> Int {
+        guard bytes.count >= Layout.list else { throw .truncated(at: 0) }
+        guard bytes.prefix(magic.count).elementsEqual(magic) else {
+            throw .invalid("no attachment", at: Layout.magic)
+        }
+        var reader = ByteReader(bytes, at: Layout.version)
+        let version = try reader.readUInt32()
+        guard version == Self.version else {
+            throw .invalid("version \(version), which this program does not know,", at: 8)
+        }
+        guard try reader.readUInt32() == 0,
+            bytes[Layout.otherReserved..<Layout.list].allSatisfy({ $0 == 0 })
+        else { throw .invalid("a reserved byte that is not zero", at: Layout.reserved) }
+        let length = try reader.readUInt64()
+        guard length <= UInt64(ChunkList.maximumLength) else {
+            throw .tooLong(
+                at: Layout.length, length: length, limit: UInt64(ChunkList.maximumLength))
+        }
+        guard try reader.readBytes(AttachmentID.length).elementsEqual(id.bytes) else {
+            throw .invalid("the id of another file", at: Layout.id)
+        }
+        return Int(length)
+    }
+}

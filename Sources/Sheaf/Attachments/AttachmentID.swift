@@ -1,0 +1,49 @@
+import SheafBytes
+
+/// What an attachment is called: a cryptographic hash of its bytes and their number, so that whoever
+/// has it knows whether bytes are right, wherever they come from (`format-spec/attachments.md`).
+public struct AttachmentID: Hashable, Sendable {
+    /// 32 bytes.
+    public let bytes: [UInt8]
+
+    static let length = SHA256.length
+
+    /// The id with these bytes; nil where it is not 32 of them.
+    public init?(bytes: some Sequence<UInt8>) {
+        self.bytes = Array(bytes)
+        guard self.bytes.count == Self.length else { return nil }
+    }
+
+    /// Reads 64 hexadecimal digits, `0` to `9` and `a` to `f`; nil for all else.
+    public init?(_ text: String) {
+        let digits = Array(text.utf8)
+        guard digits.count == 2 * Self.length else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.length)
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = Self.value(ofDigit: digits[index]),
+                let low = Self.value(ofDigit: digits[index + 1])
+            else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        self.bytes = bytes
+    }
+
+    private static func value(ofDigit digit: UInt8) -> UInt8? {
+        switch digit {
+        case 0x30...0x39: digit - 0x30
+        case 0x61...0x66: digit - 0x61 + 10
+        default: nil
+        }
+    }
+}
+
+extension AttachmentID: CustomStringConvertible {
+    /// 64 hexadecimal digits.
+    public var description: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(
+            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
+            as: UTF8.self)
+    }
+}

@@ -1,0 +1,150 @@
+package import SheafStorage
+
+/// Where the bytes of a new attachment come from.
+protocol AttachmentSource {
+    /// What messages call it.
+    var name: String { get }
+    /// How many bytes it has, before they are read.
+    var length: Int { get }
+
+    /// Fills a buffer with what stands at an offset; nil where there is not so much.
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+    ) throws(VolumeError) -> Bool
+    /// Whether it still has so many bytes.
+    func isUnchanged() throws(VolumeError) -> Bool
+}
+
+/// Bytes that are in memory.
+struct BytesSource: AttachmentSource {
+    let bytes: [UInt8]
+    var name: String { "memory" }
+    var length: Int { bytes.count }
+
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+    ) throws(VolumeError) -> Bool {
+        bytes[offset..<offset + buffer.count].withUnsafeBytes { buffer.copyMemory(from: $0) }
+        return true
+    }
+
+    func isUnchanged() throws(VolumeError) -> Bool { true }
+}
+
+/// A file somewhere else.
+struct FileSource: AttachmentSource {
+    let name: String
+    let length: Int
+    private let file: any VolumeFile
+
+    init(_ file: any VolumeFile, path: String) throws(VolumeError) {
+        name = path
+        length = try file.size()
+        self.file = file
+    }
+
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+    ) throws(VolumeError) -> Bool {
+        do throws(VolumeError) {
+            try file.readFully(into: buffer, at: offset)
+            return true
+        } catch  where error.code == .unexpectedEnd {
+            return false
+        }
+    }
+
+    func isUnchanged() throws(VolumeError) -> Bool { try file.size() == length }
+}
+
+extension AttachmentStore {
+    /// Adds a file, chunk by chunk; returns what it is called when it is durable.
+    func add(_ source: some AttachmentSource) throws(AttachmentError) -> AttachmentID {
+        let volume = try writableVolume()
+        let length = source.length
+        try reserve(length)
+        let name = FileName.temporaryName(options.random())
+        do throws(AttachmentError) {
+            let list = try fill(name, in: volume, from: source)
+            try publish(name, as: list.id, length: length, reserved: length)
+            return list.id
+        } catch {
+            release(length)
+            try? volume.remove(name)
+            throw error
+        }
+    }
+
+    /// Adds bytes that are in memory.
+    package func add(_ bytes: [UInt8]) throws(AttachmentError) -> AttachmentID {
+        try add(BytesSource(bytes: bytes))
+    }
+
+    /// Adds a file of another directory.
+    package func add(
+        _ name: String, in directory: any Volume
+    ) throws(AttachmentError) -> (id: AttachmentID, length: Int) {
+        let file = try onVolume { () throws(VolumeError) in try directory.open(name, .read) }
+        defer { file.close() }
+        let source = try onVolume { () throws(VolumeError) in
+            try FileSource(file, path: "\(directory.path)/\(name)")
+        }
+        return (try add(source), source.length)
+    }
+
+    /// Writes a whole file and makes its bytes durable, but for its name.
+    private func fill(
+        _ name: String, in volume: any Volume, from source: some AttachmentSource
+    ) throws(AttachmentError) -> ChunkList {
+        let file = try onVolume { () throws(VolumeError) in try volume.open(name, .create) }
+        defer { file.close() }
+        var list = ChunkList(length: source.length)
+        let start = AttachmentHead.length(ofFile: source.length)
+        // In memory nothing has to grow by halves then.
+        try onVolume { () throws(VolumeError) in try file.truncate(to: start + source.length) }
+        try Self.withBuffer(min(source.length, ChunkList.chunkLength)) {
+            (buffer) throws(AttachmentError) in
+            for chunk in 0..<list.count {
+                let range = list.range(of: chunk)
+                let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<range.count])
+                let isRead = try onVolume { () throws(VolumeError) in
+                    try source.read(into: bytes, at: range.lowerBound)
+                }
+                guard isRead else { throw .changed(source.name) }
+                list.append(UnsafeRawBufferPointer(bytes))
+                try onVolume { () throws(VolumeError) in
+                    try file.writeFully(
+                        UnsafeRawBufferPointer(bytes), at: start + range.lowerBound)
+                }
+            }
+        }
+        let isUnchanged = try onVolume { () throws(VolumeError) in try source.isUnchanged() }
+        guard isUnchanged else { throw .changed(source.name) }
+        let head = AttachmentHead(
+            id: list.id, list: list, here: ChunkSet(count: list.count, isFull: true))
+        try Self.write(head, to: file)
+        return list
+    }
+
+    /// Writes the head of a file, and makes all of it durable.
+    static func write(
+        _ head: AttachmentHead, to file: any VolumeFile
+    ) throws(AttachmentError) {
+        let bytes = head.bytes
+        try bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in
+            try onVolume { () throws(VolumeError) in
+                try file.writeFully(bytes, at: 0)
+                try file.synchronize()
+            }
+        }
+    }
+
+    private static func withBuffer(
+        _ length: Int,
+        _ body: (UnsafeMutableRawBufferPointer) throws(AttachmentError) -> Void
+    ) throws(AttachmentError) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 16)
+        defer { buffer.deallocate() }
+        try body(buffer)
+    }
+}

@@ -1,0 +1,199 @@
+import SheafStorage
+import Synchronization
+
+/// What somebody who fetches a file asks and tells, chunk by chunk; where the bytes come from is not
+/// known here.
+extension AttachmentStore {
+    /// What is there of a file that is wanted.
+    package enum FetchState: Sendable {
+        case whole
+        /// The hashes of its chunks are known, and so are the chunks that are here.
+        case incoming(IncomingAttachment)
+        /// Nothing is known of it but its id: somebody has to tell the hashes first.
+        case unknown
+    }
+
+    /// What is there of a file that somebody wants.
+    package func beginFetch(_ id: AttachmentID) throws(AttachmentError) -> FetchState {
+        guard let entry = try entry(id) else { return .unknown }
+        try want(id)
+        switch entry.kind {
+        case .whole: return .whole
+        case .part:
+            guard let incoming = try incoming(id) else { return .unknown }
+            return .incoming(incoming)
+        }
+    }
+
+    /// Takes the hashes of the chunks of a file from somebody who is not trusted, and goes on from what is
+    /// there.
+    package func beginFetch(
+        _ id: AttachmentID, length: Int, hashes: [UInt8]
+    ) throws(AttachmentError) -> FetchState {
+        let state = try beginFetch(id)
+        guard case .unknown = state else { return state }
+        guard let list = ChunkList(length: length, hashes: hashes), list.id == id else {
+            throw .wrongList(id)
+        }
+        let volume = try writableVolume()
+        try reserve(length)
+        do throws(AttachmentError) {
+            try begin(list, id, in: volume)
+        } catch {
+            release(length)
+            throw error
+        }
+        let begun = try beginFetch(id)
+        // A file without a chunk has nothing to wait for.
+        if list.count == 0, case .incoming(let incoming) = begun {
+            try incoming.settle()
+            return .whole
+        }
+        return begun
+    }
+
+    /// Makes the file that chunks are put into, whose head is durable before it gets its name.
+    private func begin(
+        _ list: ChunkList, _ id: AttachmentID, in volume: any Volume
+    ) throws(AttachmentError) {
+        let name = FileName.temporaryName(options.random())
+        do throws(AttachmentError) {
+            let file = try onVolume { () throws(VolumeError) in try volume.open(name, .create) }
+            defer { file.close() }
+            let head = AttachmentHead(id: id, list: list, here: ChunkSet(count: list.count))
+            try onVolume { () throws(VolumeError) in
+                try file.truncate(to: AttachmentHead.length(ofFile: list.length) + list.length)
+            }
+            try Self.write(head, to: file)
+            try changingNames { () throws(AttachmentError) in
+                // Somebody else may have begun, too, or even have the whole file.
+                guard try known().entries[id] == nil else {
+                    release(list.length)
+                    return discardTemporary(name, in: volume)
+                }
+                try onVolume { () throws(VolumeError) in
+                    try volume.rename(name, to: AttachmentFile.name(ofPart: id))
+                    try volume.synchronizeNames()
+                }
+                noteFile()
+                state.withLock { state in
+                    state.entries[id] = Entry(
+                        kind: .part(nil), unnamedSince: 0, length: list.length)
+                }
+            }
+        } catch {
+            discardTemporary(name, in: volume)
+            throw error
+        }
+    }
+
+    private func discardTemporary(_ name: String, in volume: any Volume) {
+        try? volume.remove(name)
+    }
+
+    /// A file that comes in, opened once for all who put chunks; nil where it is not there, or what is
+    /// there is of no use.
+    package func incoming(_ id: AttachmentID) throws(AttachmentError) -> IncomingAttachment? {
+        guard let entry = try entry(id), case .part(let known) = entry.kind else { return nil }
+        if let known { return known }
+        let volume = try writableVolume()
+        return try changingNames { () throws(AttachmentError) in
+            guard case .part(let opened)? = try self.known().entries[id]?.kind else { return nil }
+            if let opened { return opened }
+            let file: AttachmentFile
+            do throws(AttachmentError) {
+                file = try AttachmentFile.open(id, isWhole: false, in: volume, for: .write)
+            } catch .damaged {
+                // It can be fetched again, and is less than a file.
+                forget(id) { _ in true }
+                discardTemporary(AttachmentFile.name(ofPart: id), in: volume)
+                return nil
+            }
+            let incoming = IncomingAttachment(file, batch: options.chunksPerSync) {
+                [weak self] () throws(AttachmentError) in
+                guard let self else { throw .closed }
+                try self.complete(id, length: file.length)
+            }
+            state.withLock { $0.entries[id]?.kind = .part(incoming) }
+            return incoming
+        }
+    }
+
+    /// Takes a file for whole, all of which is durable.
+    private func complete(_ id: AttachmentID, length: Int) throws(AttachmentError) {
+        let name = AttachmentFile.name(ofPart: id)
+        do throws(AttachmentError) {
+            try publish(name, as: id, length: length, reserved: 0)
+        } catch .volume(let error) where error.code == .noSuchFile {
+            // It was added here meanwhile.
+            guard try has(id) else { throw .volume(error) }
+        }
+    }
+
+    /// Removes a file, whoever names it.
+    package func remove(_ id: AttachmentID) throws(AttachmentError) {
+        try remove(id) { _ in true }
+    }
+
+    /// Ends the fetching of a file, and throws away what came of it.
+    package func abandon(_ id: AttachmentID) throws(AttachmentError) {
+        guard case .part? = try entry(id)?.kind else { return }
+        try remove(id) { if case .part = $0.kind { true } else { false } }
+    }
+
+    /// Some bytes of a file for those who ask on: a chunk that is here, be it of a whole file or not.
+    package func chunk(
+        _ chunk: Int, of id: AttachmentID
+    ) throws(AttachmentError) -> [UInt8]? {
+        if let file = try file(id) {
+            return 0..<file.chunkCount ~= chunk ? try file.read(chunk) : nil
+        }
+        return try incoming(id)?.read(chunk)
+    }
+
+    /// The hashes of the chunks of a file for those who ask on.
+    package func chunkList(of id: AttachmentID) throws(AttachmentError) -> ChunkList? {
+        if let file = try file(id) { return file.list }
+        return try incoming(id)?.list
+    }
+
+    /// Forgets a file, if it still is what it was when that was decided.
+    @discardableResult
+    private func forget(_ id: AttachmentID, if isRight: (Entry) -> Bool) -> Entry? {
+        state.withLock { state in
+            guard let entry = state.entries[id], isRight(entry) else { return nil }
+            state.entries[id] = nil
+            state.usedLength -= entry.length
+            return entry
+        }
+    }
+
+    /// Removes a file, if it still is what it was when that was decided; false where it is not.
+    @discardableResult
+    func remove(
+        _ id: AttachmentID, if isRight: (Entry) -> Bool
+    ) throws(AttachmentError) -> Bool {
+        let volume = try writableVolume()
+        let entry = try changingNames { () throws(AttachmentError) -> Entry? in
+            // Nobody finds it from here on; whoever has it open reads on.
+            guard let entry = forget(id, if: isRight) else { return nil }
+            let name =
+                if case .whole = entry.kind { AttachmentFile.name(ofWhole: id) } else {
+                    AttachmentFile.name(ofPart: id)
+                }
+            do throws(VolumeError) {
+                try volume.remove(name)
+            } catch {
+                guard error.code != .noSuchFile else { return entry }
+                state.withLock { state in
+                    state.entries[id] = entry
+                    state.usedLength += entry.length
+                }
+                throw .volume(error)
+            }
+            return entry
+        }
+        if case .part(let incoming?)? = entry?.kind { incoming.end(isWhole: false) }
+        return entry != nil
+    }
+}

@@ -1,0 +1,61 @@
+/// Some of the chunks of a file, a bit for each.
+package struct ChunkSet: Equatable, Sendable {
+    /// How many chunks the file has.
+    package let count: Int
+    package private(set) var bytes: [UInt8]
+    /// How many of them are in the set.
+    package private(set) var filled: Int
+
+    /// No chunks, or all of them.
+    package init(count: Int, isFull: Bool = false) {
+        self.count = count
+        bytes = [UInt8](repeating: 0, count: (count + 7) / 8)
+        filled = 0
+        guard isFull else { return }
+        for chunk in 0..<count { insert(chunk) }
+    }
+
+    /// Reads a set; nil where a bit is set that stands for no chunk.
+    package init?(count: Int, bytes: some Sequence<UInt8>) {
+        self.count = count
+        self.bytes = Array(bytes)
+        guard self.bytes.count == (count + 7) / 8 else { return nil }
+        filled = self.bytes.reduce(0) { $0 + $1.nonzeroBitCount }
+        let surplus = self.bytes.count * 8 - count
+        if surplus > 0, let last = self.bytes.last, last >> UInt8(8 - surplus) != 0 { return nil }
+    }
+
+    package var isFull: Bool { filled == count }
+
+    package func contains(_ chunk: Int) -> Bool {
+        0..<count ~= chunk && bytes[chunk / 8] & 1 << UInt8(chunk % 8) != 0
+    }
+
+    package mutating func insert(_ chunk: Int) {
+        guard !contains(chunk) else { return }
+        bytes[chunk / 8] |= 1 << UInt8(chunk % 8)
+        filled += 1
+    }
+
+    package mutating func remove(_ chunk: Int) {
+        guard contains(chunk) else { return }
+        bytes[chunk / 8] &= ~(1 << UInt8(chunk % 8))
+        filled -= 1
+    }
+
+    /// The chunks that are not in the set, as runs, at most so many.
+    package func missing(limit: Int) -> [Range<Int>] {
+        var runs: [Range<Int>] = []
+        var chunk = 0
+        while chunk < count, runs.count < limit {
+            guard !contains(chunk) else {
+                chunk += 1
+                continue
+            }
+            let start = chunk
+            while chunk < count, !contains(chunk) { chunk += 1 }
+            runs.append(start..<chunk)
+        }
+        return runs
+    }
+}

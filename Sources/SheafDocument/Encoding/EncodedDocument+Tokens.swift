@@ -1,0 +1,70 @@
+package import SheafBytes
+
+/// Tokens of attachments, wherever they stand in a document.
+extension EncodedDocument {
+    /// Calls `body` with each token: also with those that others hide, and of a delta with those that it
+    /// names.
+    ///
+    /// Only maps are looked through: a value holds no token, whatever it says.
+    package func forEachToken(
+        _ names: NameTable, _ body: (Value) -> Void
+    ) throws(Malformed) {
+        try root.forEachToken(names, depth: 1, body)
+    }
+
+    /// Whether there is any token, which is found out without reading one.
+    package func hasTokens() throws(Malformed) -> Bool {
+        try root.hasTokens(depth: 1)
+    }
+}
+
+extension EncodedEntry {
+    fileprivate func forEachToken(
+        _ names: NameTable, depth: Int, _ body: (Value) -> Void
+    ) throws(Malformed) {
+        try forEachEntry { (entry) throws(Malformed) in
+            switch try entry.tag() {
+            case .token: body(try entry.inner().plainValue(names, depth: depth))
+            case .map, .bareMap:
+                let object = try entry.fields(depth: depth)
+                for index in 0..<object.count {
+                    try object.entry(index).forEachToken(names, depth: depth + 1, body)
+                }
+            default: break
+            }
+        }
+    }
+
+    fileprivate func hasTokens(depth: Int) throws(Malformed) -> Bool {
+        switch try tag() {
+        case .token: return true
+        case .map, .bareMap:
+            let object = try fields(depth: depth)
+            for index in 0..<object.count {
+                let entry = try object.entry(index)
+                // Nearly all fields are values, of which no more than the tag is read.
+                if try !entry.tag().isValue, try entry.hasTokens(depth: depth + 1) {
+                    return true
+                }
+            }
+            return false
+        case .several:
+            var entries = try several()
+            while let entry = try entries.next() {
+                guard try entry.tag() != .several else {
+                    throw .unexpected(entry.rawTag, at: entry.start)
+                }
+                if try entry.hasTokens(depth: depth) { return true }
+            }
+            return false
+        default: return false
+        }
+    }
+
+    private func fields(depth: Int) throws(Malformed) -> EncodedObject {
+        guard depth <= Value.maximumDepth else {
+            throw .tooDeep(at: start, limit: Value.maximumDepth)
+        }
+        return try object()
+    }
+}

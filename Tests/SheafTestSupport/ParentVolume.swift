@@ -1,0 +1,40 @@
+package import SheafStorage
+import Synchronization
+
+/// A directory that has nothing but another one in it.
+package final class ParentVolume: Volume {
+    package let path = "parent"
+    private let child: any Volume
+    private let isMade: Atomic<Bool>
+
+    /// The directory around `child`, which is not there before it is made.
+    package init(_ child: any Volume, isMade: Bool) {
+        self.child = child
+        self.isMade = Atomic(isMade)
+    }
+
+    package func directory(
+        _ name: String, creating: Bool
+    ) throws(VolumeError) -> (any Volume)? {
+        if creating { isMade.store(true, ordering: .relaxed) }
+        return isMade.load(ordering: .relaxed) ? child : nil
+    }
+
+    package func names() throws(VolumeError) -> [String] { [] }
+
+    package func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> any VolumeFile {
+        throw VolumeError(.open, name, .noSuchFile)
+    }
+
+    package func rename(_ name: String, to newName: String) throws(VolumeError) {
+        throw VolumeError(.rename, name, .noSuchFile)
+    }
+
+    package func remove(_ name: String) throws(VolumeError) {
+        throw VolumeError(.remove, name, .noSuchFile)
+    }
+
+    package func synchronizeNames() throws(VolumeError) {}
+
+    package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome { .held(by: nil) }
+}

@@ -1,0 +1,119 @@
+import Sheaf
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// When files go that nobody names.
+@Suite struct AttachmentCollectionTests {
+    private let clock = FakeClock()
+    private let volume = SimulatedVolume()
+
+    private func store(_ volume: SimulatedVolume) -> AttachmentStore {
+        let clock = clock
+        return AttachmentStore(volume) { $0.clock = clock.clock }
+    }
+
+    /// Looks through all files; returns how many are left.
+    private func look(
+        _ store: AttachmentStore, named: [AttachmentID] = [], at milliseconds: UInt64
+    ) throws -> Int {
+        clock.setWall(milliseconds: 1_000_000 + milliseconds)
+        _ = try store.collect(graceMilliseconds: 600) { $0.intersection(named) }
+        return try store.ids.count
+    }
+
+    @Test func `a file goes when nobody has named it for long enough`() throws {
+        let store = store(volume)
+        let id = try store.add([1])
+        #expect(try look(store, at: 0) == 1)
+        #expect(try look(store, at: 599) == 1)
+        #expect(try look(store, named: [id], at: 600) == 1)
+        #expect(try look(store, at: 700) == 1)
+        #expect(try look(store, at: 1_299) == 1)
+        #expect(try look(store, at: 1_300) == 0)
+        #expect(volume.snapshotFiles().isEmpty)
+        for cut in UInt64(0)..<8 { #expect(volume.powerCut(seed: cut).snapshotFiles().isEmpty) }
+    }
+
+    @Test func `what was seen once is remembered by the next opening`() throws {
+        let id = try store(volume).add([1])
+        #expect(try look(store(volume), at: 0) == 1)
+        #expect(try look(store(volume), at: 599) == 1)
+        #expect(try look(store(volume), at: 600) == 0)
+        _ = try store(volume).add([1])
+        #expect(try look(store(volume), at: 700) == 1)
+        #expect(try look(store(volume), named: [id], at: 1_200) == 1)
+        #expect(try look(store(volume), at: 1_400) == 1)
+        #expect(try look(store(volume), at: 2_000) == 0)
+    }
+
+    @Test func `who wants a file keeps it for a while`() throws {
+        let sample = SampleFile.all[2]
+        for manner in 0..<4 {
+            let volume = SimulatedVolume()
+            var store = store(volume)
+            if manner == 3 {
+                _ = try store.begin(sample)
+            } else {
+                _ = try store.add(sample.bytes)
+            }
+            #expect(try look(store, at: 0) == 1)
+            clock.setWall(milliseconds: 1_000_500)
+            switch manner {
+            case 0: store.touch(sample.id)
+            case 1: _ = try store.beginFetch(sample.id)
+            case 2: _ = try store.add(sample.bytes)
+            default: _ = try store.begin(sample)
+            }
+            // To touch a file says something to this process alone: a commit follows.
+            if manner > 0 { store = self.store(volume) }
+            #expect(try look(store, at: 700) == 1, "\(manner)")
+            #expect(try look(store, at: 1_299) == 1, "\(manner)")
+            #expect(try look(store, at: 1_300) == 0, "\(manner)")
+        }
+    }
+
+    @Test func `a clock that was wrong neither keeps a file nor takes it`() throws {
+        let store = store(volume)
+        _ = try store.add([1])
+        #expect(try look(store, at: 1_000_000) == 1)
+        // Set back: the file waits from now on.
+        #expect(try look(store, at: 0) == 1)
+        #expect(try look(store, at: 599) == 1)
+        #expect(try look(store, at: 600) == 0)
+    }
+
+    @Test func `a mark that is damaged says nothing`() throws {
+        let id = try store(volume).add([1])
+        #expect(try look(store(volume), at: 0) == 1)
+        volume.corrupt("\(id).whole", .flipBit(at: 57, bit: 0))
+        #expect(try look(store(volume), at: 10_000) == 1)
+        #expect(try look(store(volume), at: 10_600) == 0)
+    }
+
+    @Test func `a file that cannot be removed is here, and goes later`() throws {
+        let store = store(volume)
+        let id = try store.add([1])
+        #expect(try look(store, at: 0) == 1)
+        volume.inject(SimulatedFault(.error(.inputOutput), of: .remove))
+        #expect(throws: AttachmentError.self) { try look(store, at: 600) }
+        #expect(try store.bytes(of: id) == [1])
+        #expect(try look(store, at: 601) == 0)
+    }
+
+    @Test func `who has a file open reads on when it goes`() throws {
+        let store = store(volume)
+        let sample = SampleFile.all[4]
+        let file = try #require(try store.file(try store.add(sample.bytes)))
+        #expect(try look(store, at: 0) == 1)
+        #expect(try look(store, at: 600) == 0)
+        #expect(try store.file(sample.id) == nil)
+        #expect(try file.read(1) == sample.chunk(1))
+        let incoming = try #require(try store.begin(sample))
+        #expect(try look(store, at: 700) == 1)
+        #expect(try look(store, at: 1_300) == 0)
+        #expect(throws: AttachmentError.missing(sample.id)) {
+            try incoming.put(sample.chunk(0), at: 0)
+        }
+    }
+}

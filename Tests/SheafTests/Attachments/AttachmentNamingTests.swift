@@ -1,0 +1,148 @@
+import Sheaf
+import SheafDocument
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Which files documents name, against a look at each dot of each of them.
+@Suite struct AttachmentNamingTests {
+    private static let ids = (0..<8 as Range<UInt8>).map {
+        AttachmentID(bytes: [UInt8](repeating: $0, count: 32))
+    }.compactMap { $0 }
+    private static let paths: [[String]] = [
+        ["a"], ["b"], ["a", "x"], ["a", "y"], ["a", "x", "q"], ["b", "x"], ["caf\u{E9}"],
+    ]
+
+    private static func token(_ random: inout SeededRandom) -> Value {
+        let id = ids[random.below(ids.count)]
+        switch random.below(8) {
+        case 0: return 1
+        case 1: return ["id": .string(id.description + "0"), "len": 1]
+        case 2: return ["id": .string(id.description)]
+        case 3: return [["id": .string(id.description), "len": 1]]
+        default: return ["id": .string(id.description), "len": 12, "metadata": ["a": "b"]]
+        }
+    }
+
+    private static func edit(_ random: inout SeededRandom) -> Edit {
+        let path = paths[random.below(paths.count)]
+        switch random.below(9) {
+        case 0: return .set(path: path, to: token(&random))
+        case 1: return .set(path: path, to: token(&random), as: .register)
+        case 2, 3, 4: return .set(path: path, to: token(&random), as: .attachment)
+        case 5: return .increment(path: path, by: .integer(1))
+        case 6: return .unset(path: path)
+        case 7: return .unset(path: path, parts: PartSet(rawValue: UInt8(random.below(32))))
+        default: return .set(path: path, to: ["x": 1, "y": ["q": "s"]])
+        }
+    }
+
+    private static func change(_ random: inout SeededRandom) -> DocumentChange {
+        let id = Value.integer(Int64(random.below(5)))
+        let collection = ["cars", "people"][random.below(2)]
+        switch random.below(12) {
+        case 0: return DocumentChange(collection, id, .delete)
+        case 1: return DocumentChange(collection, id, .evict)
+        case 2, 3:
+            return DocumentChange(collection, id, .insert(["a": 1], onConflict: .merge))
+        case 4: return DocumentChange(collection, id, .insertInitial(["a": ["x": 2], "c": 3]))
+        default:
+            return DocumentChange(
+                collection, id, .edit((0...random.below(2)).map { _ in edit(&random) }))
+        }
+    }
+
+    /// Takes all documents of another store in.
+    private static func join(_ other: IndexLife, into life: IndexLife) throws {
+        try other.store.flush()
+        let snapshot = other.engine.snapshot()
+        for collection in ["cars", "people"] {
+            for id in 0..<5 as Range<Int64> {
+                guard let key = try snapshot.key(collection: collection, id: .integer(id)),
+                    let document = try snapshot.document(key)
+                else { continue }
+                let bytes = try document.read {
+                    try EncodedDocument($0).renamed(from: snapshot.names, to: NameTable())
+                }
+                try life.commit([DocumentChange(collection, .integer(id), .join(bytes))])
+            }
+        }
+    }
+
+    /// What all dots of all documents name.
+    private static func named(in snapshot: DocumentSnapshot) throws -> Set<AttachmentID> {
+        var found = Set<AttachmentID>()
+        for collection in ["cars", "people"] {
+            for id in 0..<5 as Range<Int64> {
+                guard let key = try snapshot.key(collection: collection, id: .integer(id)),
+                    let document = try snapshot.document(key)
+                else { continue }
+                try document.read {
+                    try DotWalk.visit(try EncodedDocument($0), snapshot.names) { item in
+                        guard case .token = item.kind, case .string(let text)? = item.value?["id"]
+                        else { return }
+                        if let id = AttachmentID(text) { found.insert(id) }
+                    }
+                }
+            }
+        }
+        return found
+    }
+
+    @Test(arguments: UInt64(70)..<78)
+    func `what documents name is what their dots say, seen or hidden`(_ seed: UInt64) throws {
+        var random = SeededRandom(seed: seed, "naming")
+        let clock = FakeClock()
+        let lives = try [IndexLife(seed: seed, clock), IndexLife(seed: seed + 1_000, clock)]
+        var sizes = Set<Int>()
+        for step in 0..<150 {
+            clock.advance(milliseconds: UInt64(random.below(3)))
+            let life = lives[random.below(2)]
+            if random.chance(1, in: 12) {
+                try Self.join(life === lives[0] ? lives[1] : lives[0], into: life)
+            } else {
+                try life.commit((0...random.below(3)).map { _ in Self.change(&random) })
+            }
+            if random.chance(1, in: 20) {
+                try life.store.flush()
+                life.store.compactEverything()
+                while try life.store.compactionStep() {}
+            }
+            try life.store.flush()
+            let snapshot = life.engine.snapshot()
+            let expected = try Self.named(in: snapshot)
+            let found = try snapshot.named(of: Set(Self.ids))
+            #expect(found == expected, "seed \(seed), step \(step)")
+            let some = Set(Self.ids.filter { _ in random.chance(1, in: 2) })
+            let foundSome = try snapshot.named(of: some)
+            #expect(foundSome == expected.intersection(some), "seed \(seed), step \(step)")
+            sizes.insert(expected.count)
+        }
+        #expect(sizes.count > 2, "seed \(seed): \(sizes)")
+    }
+
+    @Test func `a document that cannot be read keeps all files`() throws {
+        let life = try IndexLife(seed: 3, FakeClock())
+        let token: Value = ["id": .string(Self.ids[0].description), "len": 1]
+        try life.commit([
+            DocumentChange("cars", 1, .insert(["a": 1])),
+            DocumentChange("cars", 1, .edit([.set(path: ["t"], to: token, as: .attachment)])),
+            DocumentChange("cars", 2, .insert(["b": 1])),
+        ])
+        try life.store.flush()
+        let snapshot = life.engine.snapshot()
+        let key = try #require(try snapshot.key(collection: "cars", id: 2))
+        var batch = WriteBatch()
+        try batch.put(key, [1, 0, 4, 0, 0xFF])
+        _ = try life.store.append(batch)
+        try life.store.flush()
+        let damaged = life.engine.snapshot()
+        #expect(throws: EngineError.self) { try damaged.named(of: Set(Self.ids)) }
+        let store = AttachmentStore(SimulatedVolume())
+        let id = try store.add([1])
+        #expect(throws: EngineError.self) {
+            try store.collect(graceMilliseconds: 0) { try damaged.named(of: $0) }
+        }
+        #expect(try store.ids == [id])
+    }
+}

@@ -1,0 +1,89 @@
+import Sheaf
+import SheafTestSupport
+import Testing
+
+@Suite struct AttachmentTokenTests {
+    private let id = String(repeating: "0123456789abcdef", count: 4)
+
+    @Test func `a token is the value that it was read from`() throws {
+        let value: Value = [
+            "id": .string(id), "len": 12, "metadata": ["name": "car.jpeg", "type": ""],
+        ]
+        let token = try AttachmentToken(value)
+        #expect(token.id.description == id)
+        #expect(token.length == 12)
+        #expect(token.metadata == ["name": "car.jpeg", "type": ""])
+        #expect(token.value.json == value.json)
+        let bare = try AttachmentToken(["id": .string(id), "len": 0, "more": true])
+        #expect(bare.metadata.isEmpty)
+        #expect(bare.value.json == (["id": .string(id), "len": 0] as Value).json)
+    }
+
+    @Test(arguments: [
+        ("it is number, and no object", "1"),
+        ("it has no text id", #"{"len": 1}"#),
+        ("it has no text id", #"{"id": 1, "len": 1}"#),
+        ("its id is not 64 hexadecimal digits", #"{"id": "abc", "len": 1}"#),
+        ("its id is not 64 hexadecimal digits", #"{"id": "AB?", "len": 1}"#),
+        ("it has no integer len", #"{"id": "?"}"#),
+        ("it has no integer len", #"{"id": "?", "len": 1.5}"#),
+        ("its len is -1, and not from 0 to 68719476736", #"{"id": "?", "len": -1}"#),
+        (
+            "its len is 68719476737, and not from 0 to 68719476736",
+            #"{"id": "?", "len": 68719476737}"#
+        ),
+        ("its metadata is no object", #"{"id": "?", "len": 1, "metadata": "x"}"#),
+        (
+            "its metadata has a value that is no text",
+            #"{"id": "?", "len": 1, "metadata": {"a": 1}}"#
+        ),
+        (
+            "its metadata is longer than 16384 bytes",
+            #"{"id": "?", "len": 1, "metadata": {"a": "!"}}"#
+        ),
+    ])
+    func `what is no token says why`(_ reason: String, _ json: String) throws {
+        let spelled = json.map { character in
+            switch character {
+            case "?": json.contains("AB?") ? String(repeating: "A", count: 62) : id
+            case "!": String(repeating: "é", count: 8_192)
+            default: String(character)
+            }
+        }.joined()
+        let value = try Value(json: spelled)
+        let error = #expect(throws: StoreError.self) { try AttachmentToken(value) }
+        #expect(error?.reason == .argument)
+        #expect(error?.message == "this is no token of an attachment: \(reason)")
+    }
+
+    private struct Car: Codable, Equatable {
+        let name: String
+        let photo: AttachmentToken
+    }
+
+    @Test func `types can have tokens among their fields`() async throws {
+        let token = try AttachmentToken(["id": .string(id), "len": 7, "metadata": ["a": "b"]])
+        let store = try await Store.inMemory()
+        let car = Car(name: "A", photo: token)
+        try await store.execute(
+            "INSERT INTO COLLECTION cars (photo ATTACHMENT) DOCUMENTS (:car)",
+            ["car": ["_id": 1, "name": "A", "photo": token.value] as Value])
+        let result = try await store.execute("SELECT * FROM cars")
+        #expect(try result.items[0].decode(Car.self) == car)
+        try await store.execute("UPDATE cars SET other = :car", QueryArguments(["car": car.photo]))
+        let other = try await store.execute("SELECT other FROM cars")
+        #expect(try AttachmentToken(try #require(try other.items[0]["other"])) == token)
+        try await store.close()
+    }
+
+    @Test func `an id is 32 bytes or 64 digits, and nothing else`() {
+        #expect(AttachmentID(id)?.bytes.prefix(3) == [0x01, 0x23, 0x45])
+        #expect(AttachmentID(String(id.dropLast())) == nil)
+        #expect(AttachmentID(id + "0") == nil)
+        #expect(AttachmentID(String(id.dropLast()) + "g") == nil)
+        #expect(AttachmentID(bytes: [UInt8](repeating: 1, count: 31)) == nil)
+        #expect(
+            AttachmentID(bytes: [UInt8](repeating: 1, count: 32))?.description
+                == String(repeating: "01", count: 32))
+    }
+}

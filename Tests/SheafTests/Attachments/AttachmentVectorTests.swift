@@ -1,0 +1,139 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// The vectors of `format-spec/attachments.md`, which another language has made.
+@Suite struct AttachmentVectorTests {
+    private let vectors: FormatVectors
+
+    init() throws {
+        vectors = try FormatVectors("attachments.txt")
+    }
+
+    private var files: [String] { vectors.cases.filter { vectors.has("\($0).seed") } }
+
+    @Test func `ids, lists and tokens are those of the vectors`() throws {
+        #expect(files.count == 6)
+        for name in files {
+            let length = try vectors.integer("\(name).length")
+            let file = SampleFile(
+                seed: try vectors.integer("\(name).seed"), length: length)
+            let hashes = try vectors.bytes("\(name).list")
+            let id = try vectors.bytes("\(name).id")
+            #expect(file.list.hashes == hashes, "\(name)")
+            #expect(file.id.bytes == id, "\(name)")
+            #expect(AttachmentID(file.id.description) == file.id)
+            let token = try vectors.bytes("\(name).token")
+            let document = try document(with: try file.token.value)
+            #expect(document.firstRange(of: token) != nil, "\(name)")
+        }
+    }
+
+    /// The bytes of a document that has a token.
+    private func document(with token: Value) throws -> [UInt8] {
+        let life = try IndexLife(seed: 1, FakeClock())
+        try life.commit([
+            DocumentChange("cars", 1, .insert(["a": 1])),
+            DocumentChange("cars", 1, .edit([.set(path: ["t"], to: token, as: .attachment)])),
+        ])
+        try life.store.flush()
+        let snapshot = life.engine.snapshot()
+        let key = try #require(try snapshot.key(collection: "cars", id: 1))
+        let document = try #require(try snapshot.document(key))
+        return try document.read {
+            try EncodedDocument($0).renamed(from: snapshot.names, to: NameTable())
+        }
+    }
+
+    @Test func `files are those of the vectors`() throws {
+        for name in files {
+            let volume = SimulatedVolume(files: [:])
+            let store = AttachmentStore(volume)
+            let file = SampleFile(
+                seed: try vectors.integer("\(name).seed"),
+                length: try vectors.integer("\(name).length"))
+            _ = try store.add(file.bytes)
+            let whole = try vectors.bytes("\(name).whole")
+            #expect(volume.snapshotFiles() == ["\(file.id).whole": whole + file.bytes], "\(name)")
+            let found = try AttachmentStore(
+                SimulatedVolume(files: ["\(file.id).whole": whole + file.bytes])
+            ).bytes(of: file.id)
+            #expect(found == file.bytes)
+        }
+    }
+
+    @Test func `parts are those of the vectors`() throws {
+        for name in files {
+            let file = SampleFile(
+                seed: try vectors.integer("\(name).seed"),
+                length: try vectors.integer("\(name).length"))
+            let part = try vectors.bytes("\(name).part")
+            let here = try vectors.bytes("\(name).here").map(Int.init)
+            let since = try vectors.number("\(name).since")
+            let head = try part.withUnsafeBytes {
+                try AttachmentHead(decoding: $0, of: file.id, isWhole: false)
+            }
+            #expect(head.bytes == part, "\(name)")
+            #expect(head.unnamedSince == since, "\(name)")
+            #expect((0..<file.list.count).filter { head.here.contains($0) } == here)
+            #expect(head.list == file.list)
+        }
+    }
+
+    @Test func `wrong heads are refused`() throws {
+        var count = 0
+        for name in vectors.cases where vectors.has("\(name).refused") {
+            let bytes = try vectors.bytes("\(name).refused")
+            let id = try #require(AttachmentID(bytes: try vectors.bytes("\(name).name")))
+            #expect(throws: Malformed.self, "\(name)") {
+                try bytes.withUnsafeBytes {
+                    try AttachmentHead(decoding: $0, of: id, isWhole: true)
+                }
+            }
+            count += 1
+        }
+        #expect(count == 11)
+    }
+
+    @Test func `each bit of a head is proven, but for the mark`() throws {
+        let file = SampleFile(seed: 3, length: 5_000)
+        let right = try head(of: file)
+        let mark = 56..<72
+        // Behind the note of chunks there are zeros, which nobody reads.
+        for offset in 0..<129 {
+            for bit in 0..<8 {
+                var bytes = right
+                bytes[offset] ^= 1 << UInt8(bit)
+                let head = bytes.withUnsafeBytes {
+                    try? AttachmentHead(decoding: $0, of: file.id, isWhole: true)
+                }
+                #expect((head != nil) == mark.contains(offset), "bit \(bit) of \(offset)")
+                #expect(head.map { $0.unnamedSince == 0 } ?? true)
+            }
+        }
+        for length in 0..<right.count {
+            let cut = Array(right.prefix(length))
+            #expect(throws: Malformed.self) {
+                try cut.withUnsafeBytes {
+                    try AttachmentHead(decoding: $0, of: file.id, isWhole: true)
+                }
+            }
+        }
+    }
+
+    private func head(of file: SampleFile) throws -> [UInt8] {
+        var here = ChunkSet(count: file.list.count)
+        for chunk in 0..<file.list.count { here.insert(chunk) }
+        var head = AttachmentHead(id: file.id, list: file.list, here: here)
+        head.unnamedSince = 4_711
+        let bytes = head.bytes
+        let read = try bytes.withUnsafeBytes {
+            try AttachmentHead(decoding: $0, of: file.id, isWhole: true)
+        }
+        #expect(read == head)
+        return bytes
+    }
+}

@@ -1,0 +1,85 @@
+import Sheaf
+import SheafStorage
+import SheafTestSupport
+
+/// A file with bytes that everybody can make, and what is known of it.
+struct SampleFile: Sendable {
+    let bytes: [UInt8]
+    let list: ChunkList
+    let id: AttachmentID
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        // What is added in memory tells the hashes, which the vectors hold to the format.
+        let store = AttachmentStore(in: MemoryVolume())
+        guard let id = try? store.add(bytes), let list = try? store.chunkList(of: id) else {
+            preconditionFailure("A small file can be added in memory.")
+        }
+        self.id = id
+        self.list = list
+    }
+
+    init(seed: Int, length: Int) {
+        self.init(Self.bytes(seed: seed, length: length))
+    }
+
+    /// The bytes of `format-spec/attachments.md`, "Vectors".
+    static func bytes(seed: Int, length: Int) -> [UInt8] {
+        (0..<length).map {
+            UInt8(truncatingIfNeeded: (UInt64(seed + $0) &* 2_654_435_761) >> 24)
+        }
+    }
+
+    func chunk(_ number: Int) -> [UInt8] { Array(bytes[list.range(of: number)]) }
+
+    var token: AttachmentToken {
+        get throws {
+            try AttachmentToken(
+                ["id": .string(id.description), "len": .integer(Int64(bytes.count))])
+        }
+    }
+
+    /// Files of no chunk, of one and of some, whole ones and others.
+    static let all: [SampleFile] = [
+        SampleFile(seed: 1, length: 0), SampleFile(seed: 2, length: 1),
+        SampleFile(seed: 3, length: 5_000), SampleFile(seed: 4, length: 262_144),
+        SampleFile(seed: 5, length: 262_145), SampleFile(seed: 6, length: 530_000),
+    ]
+}
+
+extension IncomingAttachment {
+    /// Takes a chunk.
+    @discardableResult
+    func put(_ bytes: [UInt8], at chunk: Int) throws(AttachmentError) -> Outcome {
+        try bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in
+            try put(bytes, at: chunk)
+        }
+    }
+}
+
+extension AttachmentStore {
+    /// The store of a directory of attachments, as an opening finds it.
+    convenience init(
+        _ volume: any Volume, isMade: Bool = true, _ change: (inout Options) -> Void = { _ in }
+    ) {
+        var options = Options()
+        let number = SeededSource(seed: 7)
+        options.random = { number.next() }
+        change(&options)
+        self.init(in: ParentVolume(volume, isMade: isMade), options: options)
+    }
+
+    /// All bytes of a file that is here.
+    func bytes(of id: AttachmentID) throws -> [UInt8]? {
+        guard let file = try file(id) else { return nil }
+        return try file.read(0..<file.length)
+    }
+
+    /// Begins to fetch a file whose hashes are known.
+    func begin(_ file: SampleFile) throws -> IncomingAttachment? {
+        let state = try beginFetch(
+            file.id, length: file.bytes.count, hashes: file.list.hashes)
+        guard case .incoming(let incoming) = state else { return nil }
+        return incoming
+    }
+}

@@ -1,0 +1,149 @@
+import Sheaf
+import SheafStorage
+import SheafTestSupport
+
+/// Kills a process that adds and fetches attachments, and looks at what it leaves.
+enum AttachmentKill {
+    /// The files are small, and one in four has several chunks.
+    private static func bytes(_ number: Int) -> [UInt8] {
+        let length = number % 4 == 0 ? 3 * ChunkList.chunkLength + number : 1_000 + number
+        var word = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
+        return (0..<length).map { _ in
+            word = word &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return UInt8(truncatingIfNeeded: word >> 56)
+        }
+    }
+
+    /// Adds and fetches for ever, and prints what counts: from `first` on, files that are here; of those
+    /// that come in, the chunks that were made durable.
+    static func load(_ path: String, from first: Int) async throws {
+        let store = try await Store.open(at: path)
+        Child.print("open", to: 1)
+        var number = first
+        while true {
+            let bytes = bytes(number)
+            if number % 4 == 0 {
+                try fetch(bytes, number, into: store.attachments)
+            } else {
+                _ = try await store.newAttachment(data: bytes)
+            }
+            Child.print("here \(number)", to: 1)
+            number += 1
+        }
+    }
+
+    private static func fetch(
+        _ bytes: [UInt8], _ number: Int, into store: AttachmentStore
+    ) throws {
+        let teller = AttachmentStore(in: MemoryVolume())
+        let id = try teller.add(bytes)
+        guard let list = try teller.chunkList(of: id) else { return }
+        let state = try store.beginFetch(id, length: list.length, hashes: list.hashes)
+        guard case .incoming(let incoming) = state else { return }
+        let missing = incoming.missingChunks().flatMap { Array($0) }
+        Child.print("missing \(number) \(missing.count)", to: 1)
+        for chunk in missing {
+            try Array(bytes[list.range(of: chunk)]).withUnsafeBytes { bytes in
+                _ = try incoming.put(bytes, at: chunk)
+            }
+            try incoming.settle()
+            Child.print("durable \(number) \(chunk)", to: 1)
+        }
+    }
+
+    /// What children have said.
+    private struct Told {
+        var here = 0
+        /// The chunks of the file that comes in.
+        var durable = Set<Int>()
+        var resumed = 0
+
+        mutating func note(_ lines: [String]) throws {
+            for line in lines where line != "open" {
+                let words = line.split(separator: " ")
+                guard words.count >= 2, let number = Int(words[1]) else {
+                    throw CrashFailure("a child says: \(line)")
+                }
+                switch words[0] {
+                case "here":
+                    guard number == here else {
+                        throw CrashFailure("\(number) is here after \(here)")
+                    }
+                    here += 1
+                    durable = []
+                case "durable":
+                    durable.insert(words.last.flatMap { Int($0) } ?? 0)
+                case "missing":
+                    // One may have come through without a word.
+                    let count = words.last.flatMap { Int($0) } ?? 0
+                    guard count <= 4 - durable.count else {
+                        throw CrashFailure("\(count) chunks are missing of \(number)")
+                    }
+                    if !durable.isEmpty { resumed += 1 }
+                default: throw CrashFailure("a child says: \(line)")
+                }
+            }
+        }
+    }
+
+    static func run(rounds: Int, seed: UInt64) async throws -> String {
+        let directory = TemporaryDirectory()
+        let path = directory.path("store")
+        var random = SeededRandom(seed: seed, "attachments")
+        var told = Told()
+        for round in 0..<rounds {
+            do {
+                let child = try Rounds.start("attach", path, "\(told.here)")
+                // One in four dies before it has done anything.
+                if !random.chance(1, in: 4) {
+                    var lines: [String] = []
+                    while !lines.contains(where: { $0 != "open" }) {
+                        guard let more = child.lines() else {
+                            throw CrashFailure("a child ended by itself")
+                        }
+                        lines += more
+                    }
+                    try told.note(lines)
+                }
+                let deadline =
+                    Clock.system.monotonicNanoseconds() + UInt64(random.below(150_000_000))
+                while Clock.system.monotonicNanoseconds() < deadline {
+                    guard let lines = child.lines(until: deadline) else {
+                        throw CrashFailure("a child ended by itself")
+                    }
+                    try told.note(lines)
+                }
+                child.kill()
+                try told.note(child.remainingLines())
+                guard child.wait() == 128 + 9 else {
+                    throw CrashFailure("the child ended with \(child.wait())")
+                }
+                if round % 8 == 7 || round == rounds - 1 { try await check(path, told.here) }
+            } catch {
+                throw CrashFailure("seed \(seed), round \(round): \(error)")
+            }
+        }
+        return "\(rounds) kills; \(told.here) acknowledged attachments, 0 lost, "
+            + "\(told.resumed) fetches went on where they were"
+    }
+
+    /// Expects all files that were told to be here, with all their bytes.
+    private static func check(_ path: String, _ count: Int) async throws {
+        let store = try await Store.open(at: path)
+        var ids = Set(try store.attachments.ids)
+        for number in 0..<count {
+            let bytes = bytes(number)
+            let id = try AttachmentStore(in: MemoryVolume()).add(bytes)
+            ids.remove(id)
+            guard let file = try store.attachments.file(id),
+                try file.read(0..<file.length) == bytes
+            else { throw CrashFailure("attachment \(number) is not as it was added") }
+        }
+        guard ids.count <= 1 else { throw CrashFailure("\(ids.count) attachments are too many") }
+        let names = try PosixVolume(path: path + "/attachments", creatingDirectory: true).names()
+        guard !names.contains(where: { $0.hasSuffix(".tmp") }) else {
+            throw CrashFailure("what was not completed is still there")
+        }
+        try await store.close()
+    }
+}
