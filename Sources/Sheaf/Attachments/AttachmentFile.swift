@@ -131,6 +131,13 @@ package final class AttachmentFile: Sendable {
         }
     }
 
+    /// Writes that somebody wants the file.
+    func writeWanted() throws(AttachmentError) {
+        try AttachmentHead.mark(0).span.withUnsafeBytes { bytes throws(AttachmentError) in
+            try write(bytes, atOffset: AttachmentHead.Layout.mark)
+        }
+    }
+
     func synchronize() throws(AttachmentError) {
         try onVolume { () throws(VolumeError) in try file.synchronize() }
     }

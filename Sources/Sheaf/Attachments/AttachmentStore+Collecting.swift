@@ -21,18 +21,26 @@ extension AttachmentStore {
         _ named: (Set<AttachmentID>) throws -> Set<AttachmentID>
     ) throws -> Collection {
         var result = Collection()
-        let ids = Set(try ids)
+        // In an order: with the same faults the same comes of it.
+        let ids = try ids.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
         guard !ids.isEmpty else { return result }
-        for id in ids { try loadMark(of: id) }
-        let kept = try named(ids)
+        // A file whose mark cannot be read stays, and does not keep others.
+        for id in ids { try? loadMark(of: id) }
+        let kept = try named(Set(ids))
         let now = max(options.clock.wallMilliseconds(), 1)
         var isChanged = false
         for id in ids {
-            guard let mark = try known().entries[id]?.unnamedSince else { continue }
+            guard let entry = try known().entries[id] else { continue }
             if kept.contains(id) {
                 result.named += 1
-                if mark != 0 { try note(0, for: id, insteadOf: mark) }
-            } else if mark == 0 || mark > now {
+                // One that cannot be read may be an old one.
+                if entry.unnamedSince != 0 {
+                    try note(0, for: id, insteadOf: entry.unnamedSince)
+                }
+                continue
+            }
+            guard let mark = entry.unnamedSince else { continue }
+            if mark == 0 || mark > now {
                 // A time that is still to come was told by a clock that was wrong.
                 result.unnamed += 1
                 try note(now, for: id, insteadOf: mark)
@@ -59,7 +67,7 @@ extension AttachmentStore {
     /// Reads since when nothing names a file, where that is not known.
     private func loadMark(of id: AttachmentID) throws(AttachmentError) {
         guard let entry = try entry(id), entry.unnamedSince == nil else { return }
-        let mark = (try? readMark(of: id, entry.kind)) ?? 0
+        let mark = try readMark(of: id, entry.kind)
         state.withLock { state in
             guard state.entries[id]?.unnamedSince == nil else { return }
             state.entries[id]?.unnamedSince = mark
@@ -81,10 +89,10 @@ extension AttachmentStore {
 
     /// Notes since when nothing names a file, unless somebody has wanted it meanwhile.
     private func note(
-        _ time: UInt64, for id: AttachmentID, insteadOf mark: UInt64
+        _ time: UInt64, for id: AttachmentID, insteadOf mark: UInt64?
     ) throws(AttachmentError) {
         let kind = state.withLock { state -> Kind? in
-            guard state.entries[id]?.unnamedSince == mark else { return nil }
+            guard let entry = state.entries[id], entry.unnamedSince == mark else { return nil }
             state.entries[id]?.unnamedSince = time
             return state.entries[id]?.kind
         }

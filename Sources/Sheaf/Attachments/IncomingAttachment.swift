@@ -120,6 +120,8 @@ package final class IncomingAttachment: Sendable {
                 state.unsynced = []
                 return false
             }
+            // Whoever has fetched it is about to read it.
+            try file.writeWanted()
             try file.synchronize()
             try complete()
             state.unsynced = []

@@ -35,8 +35,9 @@ public final class Presence: Sendable {
         }
     }
 
-    /// Asks `handler` of each connection whether to take it; without one, all are taken that the transport
-    /// takes. It must return soon.
+    /// Asks `handler` of each connection whether to take it; it must return soon.
+    ///
+    /// Without one, all are taken that the transport takes.
     public func onConnectionRequest(_ handler: (@Sendable (PeerIdentity) -> Bool)?) {
         state.withLock { $0.handler = handler }
     }

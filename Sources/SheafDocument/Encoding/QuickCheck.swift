@@ -1,9 +1,8 @@
 import SheafBytes
 
-/// Checks documents that are like most: a state that one site wrote at once, whose fields hold plain values and
-/// maps of them. All others are left to the validator.
+/// Checks documents that are like most, and leaves all others to the validator.
 ///
-/// It writes nothing anew, and so takes a tenth of the time. What it takes for right the validator does, too.
+/// Those are states that one site wrote at once, whose fields hold plain values and maps of them. It writes nothing anew, and so takes a tenth of the time. What it takes for right the validator does, too.
 struct QuickCheck {
     private let base: UnsafeRawPointer
     private let document: EncodedDocument

@@ -1,3 +1,5 @@
+import SheafBytes
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -5,8 +7,6 @@
 #else
     import Darwin
 #endif
-
-import SheafBytes
 
 /// A directory of the operating system.
 ///
