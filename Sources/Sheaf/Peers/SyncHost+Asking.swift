@@ -140,8 +140,12 @@ extension SyncHost {
         link.session.grant(outcome.length)
         correct(outcome.known, on: link)
         if outcome.generation == link.asking.generation, let applied = outcome.applied {
-            link.asking.written.append((applied.commit, applied.here))
-            noteReached(applied.commit, on: link)
+            if link.asking.announced.messages.isEmpty {
+                link.asking.written.append((applied.commit, applied.here))
+                noteReached(applied.commit, on: link)
+            } else {
+                noteWrittenBehindAnnounced(applied.commit, here: applied.here, on: link)
+            }
             if outcome.isNew {
                 change(link) { $0.updates += 1 }
             } else if outcome.hasDocuments {
@@ -154,6 +158,7 @@ extension SyncHost {
         }
         write(link)
         acknowledge(link)
+        checkAnnounced(link)
         tell(link)
         handle(link)
     }
