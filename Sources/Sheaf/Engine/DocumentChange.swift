@@ -22,6 +22,8 @@ package struct DocumentChange: Sendable {
         case delete
         /// Takes the document away here, and tells nobody.
         case evict
+        /// Takes away what is left of a document.
+        case forget
         /// A state or a delta from somebody else, whose fields are all spelled.
         case join([UInt8])
     }

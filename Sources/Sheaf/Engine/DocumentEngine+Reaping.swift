@@ -78,7 +78,7 @@ extension DocumentEngine {
                         try DocumentID.id(of: id)
                     }
                 }
-                changes.append(DocumentChange(name, value, .evict))
+                changes.append(DocumentChange(name, value, .forget))
             } while cursor.next()
         }
         return (changes, false)

@@ -19,7 +19,7 @@ extension DocumentTransaction {
         let position = try open(try key(of: shipped))
         let before = working[position].state == nil ? nil : try vector(at: position)
         guard before != nil || shipped.form == .state else { return .gap }
-        if seen.time(of: clock.site) > clock.latest { metOwnFuture = true }
+        noteOwnWrites(seen, of: position)
         do throws(HybridClock.Refusal) { try clock.observe(seen.latest, at: now) } catch {
             throw .clock(error)
         }
@@ -51,6 +51,9 @@ extension DocumentTransaction {
                     throw .invalid("a document of another form than it was said to have", at: 0)
                 }
                 try document.validate(NameTable())
+                guard !document.isRemnant else {
+                    throw .invalid("a document that neither is nor was deleted", at: 0)
+                }
                 if try document.hasTokens() {
                     try document.forEachToken(NameTable()) { named.append($0) }
                 }

@@ -17,6 +17,9 @@ package struct DocumentTransaction: Sendable {
     var clock: HybridClock
     /// Whether somebody has seen writes of this store that are later than all it knows of.
     var metOwnFuture = false
+    /// The next site, and whether it was taken.
+    var spareSite: Site?
+    private(set) var hasChangedSite = false
     /// What documents have that are written once in this commit.
     var stamp: Stamp?
     /// What the change in hand was written with.
@@ -108,7 +111,9 @@ package struct DocumentTransaction: Sendable {
                 throw Self.refusal(error) { .edit(.malformed($0)) }
             }
         case .evict:
-            return working[position].evict()
+            return try working[position].evict(by: clock.site, at: clock.latest)
+        case .forget:
+            return working[position].forget()
         case .join(let bytes):
             return try join(bytes, at: position)
         }
@@ -129,7 +134,7 @@ package struct DocumentTransaction: Sendable {
         of position: Int, _ change: DocumentChange
     ) throws(EngineError) {
         switch change.action {
-        case .join, .delete, .evict: return
+        case .join, .delete, .evict, .forget: return
         case .edit, .insert, .insertInitial: break
         }
         // A name that has a number takes two bytes, and spelled no more than sixteen times that.
@@ -219,11 +224,30 @@ package struct DocumentTransaction: Sendable {
             .received($0)
         }
         tokens += named
-        if seen.time(of: clock.site) > clock.latest { metOwnFuture = true }
+        noteOwnWrites(seen, of: position)
         do throws(HybridClock.Refusal) { try clock.observe(seen.latest, at: now) } catch {
             throw .clock(error)
         }
         return try working[position].takeIfNew(bytes, directory.names)
+    }
+
+    /// Goes on as somebody else: what comes back of what this site has written must not be taken for seen.
+    private mutating func changeSite() {
+        guard let site = spareSite else { return }
+        spareSite = nil
+        clock = HybridClock(
+            site: site, latest: clock.latest, leniencyMilliseconds: clock.leniencyMilliseconds)
+        stamp = nil
+        hasChangedSite = true
+    }
+
+    /// Takes in what a document that comes says of the writes of this store: if it knows of later ones than
+    /// this store, or not of all that it has written and forgotten, the store goes on as somebody else.
+    mutating func noteOwnWrites(_ seen: VersionVector, of position: Int) {
+        let time = seen.time(of: clock.site)
+        if time > clock.latest || time < working[position].forgottenTime(of: clock.site) {
+            metOwnFuture = true
+        }
     }
 
     // MARK: Documents
@@ -235,7 +259,7 @@ package struct DocumentTransaction: Sendable {
         } else {
             // A collection begins with its first document.
             switch change.action {
-            case .edit, .delete, .evict:
+            case .edit, .delete, .evict, .forget:
                 try Self.checkID(change.id)
                 return nil
             case .insert, .insertInitial, .join:
@@ -269,6 +293,7 @@ package struct DocumentTransaction: Sendable {
 
     /// The stamp of the next write: no document is written twice with the same.
     private mutating func nextStamp(for position: Int) throws(EngineError) -> Stamp {
+        if working[position].forgottenTime(of: clock.site) > .initial { changeSite() }
         if let stamp, !working[position].isChanged {
             usedStamp = stamp
             return stamp

@@ -104,7 +104,17 @@ package struct StoredDocument: Sendable {
 
     /// Whether it is what is left of a document that was deleted.
     var isTombstone: Bool {
-        read { bytes in !((try? EncodedDocument(bytes).exists()) ?? true) }
+        read { bytes in
+            guard let document = try? EncodedDocument(bytes), !document.isRemnant else {
+                return false
+            }
+            return !((try? document.exists()) ?? true)
+        }
+    }
+
+    /// Whether it is what is left of a document that was taken away here.
+    var isRemnant: Bool {
+        read { bytes in (try? EncodedDocument(bytes).isRemnant) ?? false }
     }
 
     /// The state, copied.

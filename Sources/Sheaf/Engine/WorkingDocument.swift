@@ -13,6 +13,11 @@ struct WorkingDocument: Sendable {
     /// What was touched: a delta, or a state where that is all of it.
     private(set) var touched: [UInt8]?
     private var isEvicted = false
+    /// What is left when the document is taken away, so that this store knows that it has written some of
+    /// it.
+    private var remnant: [UInt8]?
+    /// How far that says that a site has written what is not here any more.
+    private var forgotten: VersionVector?
     /// Whether the state has the base that it is to be written with.
     private var hasBase = false
     /// Whether it is known that this base tells all that was touched.
@@ -28,6 +33,15 @@ struct WorkingDocument: Sendable {
     init(_ key: DocumentKey, _ document: StoredDocument?) throws(EngineError) {
         self.key = key
         original = document
+        if let document, document.isRemnant {
+            (state, base) = (nil, nil)
+            forgotten = try onDocument(key.bytes) { () throws(Malformed) in
+                try document.read { bytes throws(Malformed) in
+                    try EncodedDocument(bytes).vector()
+                }
+            }
+            return
+        }
         state = document?.bytes
         base = try onDocument(key.bytes) { () throws(Malformed) in
             try document?.read { bytes throws(Malformed) in try EncodedDocument(bytes).vector() }
@@ -169,8 +183,39 @@ struct WorkingDocument: Sendable {
         return try joined(left, left, names) == joined(right, right, names)
     }
 
-    /// Forgets the document; false where there is none.
-    mutating func evict() -> Bool {
+    /// How far a site has written what was taken away and has not come back.
+    func forgottenTime(of site: Site) -> HybridTime {
+        state == nil ? forgotten?.time(of: site) ?? .initial : .initial
+    }
+
+    /// Takes the document away; false where there is none.
+    ///
+    /// What the site has written of it is noted: otherwise, with an older state that comes back, it would
+    /// say of itself that it had seen all that it wrote.
+    mutating func evict(by site: Site, at now: HybridTime) throws(EngineError) -> Bool {
+        guard let state else { return false }
+        let written = try onDocument(key.bytes) { () throws(Malformed) in
+            try state.span.withUnsafeBytes { bytes throws(Malformed) in
+                try EncodedDocument(bytes).vector().time(of: site)
+            }
+        }
+        if written > .initial {
+            let bytes = try onDocument(key.bytes) { () throws(Malformed) in
+                try Insertion.remnant(of: site, writtenUntil: written, evictedAt: now)
+            }
+            remnant = bytes
+            forgotten = VersionVector()
+            forgotten?.note(Stamp(written, site))
+        }
+        return forget()
+    }
+
+    /// Takes away what is left of a document, without a trace; false where there is nothing.
+    mutating func forget() -> Bool {
+        if state == nil, forgotten != nil, remnant == nil {
+            isEvicted = true
+            return true
+        }
         guard state != nil else { return false }
         (state, hasBase) = (nil, false)
         touched = nil
@@ -206,10 +251,14 @@ struct WorkingDocument: Sendable {
 
     /// Adds the operation to a batch; returns what the log has of the document afterwards.
     func write(into batch: inout WriteBatch) throws(EngineError) -> StoredDocument? {
-        if isEvicted, original != nil {
+        // What stands on a remnant begins anew, as if nothing had been there.
+        if original != nil, isEvicted || base == nil {
             try onStorage { () throws(StorageError) in try batch.remove(key.bytes) }
         }
-        guard let state, let touched else { return nil }
+        guard let state, let touched else {
+            guard isEvicted, let remnant else { return nil }
+            return try put(DocumentPayload.encode(state: remnant), remnant, into: &batch)
+        }
         guard let original, let base, !isEvicted else {
             return try put(DocumentPayload.encode(state: state), state, into: &batch)
         }

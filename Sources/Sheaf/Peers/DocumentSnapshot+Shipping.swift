@@ -156,7 +156,7 @@ extension DocumentSnapshot {
                 guard let past = try document(key, asOf: commit) else { return (false, nil) }
                 after = past
             }
-            guard let after else { return (true, nil) }
+            guard let after, !after.isRemnant else { return (true, nil) }
             let touched = try touched(by: found, after, key)
             return (true, Written(document: after, touched: touched))
         }

@@ -59,7 +59,7 @@ extension SyncHost {
         let snapshot = news.snapshot
         return message.entries.allSatisfy { entry in
             guard let key = snapshot.key(of: entry.address),
-                let document = try? snapshot.document(key)
+                let document = try? snapshot.document(key), !document.isRemnant
             else { return false }
             let seen = document.read { bytes in try? EncodedDocument(bytes).vector() }
             return seen?.covers(entry.vector) ?? false

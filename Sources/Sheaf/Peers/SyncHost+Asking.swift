@@ -70,7 +70,7 @@ extension SyncHost {
     }
 
     private func isGone(_ key: [UInt8]) -> Bool {
-        key.span.withUnsafeBytes { news.snapshot.log.place(of: $0) } == nil
+        (try? news.snapshot.document(key)).map { $0?.isRemnant ?? true } ?? false
     }
 
     /// Asks for what this peer subscribes to.

@@ -204,7 +204,8 @@ extension SyncHost {
         _ key: [UInt8], _ outgoing: Outgoing, _ telling: Telling, _ link: Link
     ) throws(EngineError) -> ShippedDocument? {
         let snapshot = outgoing.snapshot
-        guard let address = snapshot.address(of: key), let document = try snapshot.document(key)
+        guard let address = snapshot.address(of: key), let document = try snapshot.document(key),
+            !document.isRemnant
         else { return nil }
         let isNamed = outgoing.whole.contains(address)
         guard let since = outgoing.since, !isNamed else {

@@ -1,4 +1,4 @@
-import SheafBytes
+package import SheafBytes
 
 /// Documents that are new, and the end of others.
 package enum Insertion {
@@ -37,6 +37,21 @@ package enum Insertion {
         let bytes = EntryWriter.bytes(of: .object(object))
         let hash = bytes.withUnsafeBytes { XXH3.hash64($0) }
         return Stamp(HybridTime(rawValue: 1), Site(rawValue: max(hash, 1)))
+    }
+
+    /// What is left of a document that was taken away from the site that has written some of it: how far
+    /// it has, and when that was.
+    package static func remnant(
+        of site: Site, writtenUntil time: HybridTime, evictedAt now: HybridTime
+    ) throws(Malformed) -> [UInt8] {
+        var vector = VersionVector()
+        vector.note(Stamp(time, site))
+        vector.note(Stamp(now, EncodedDocument.evictionSite))
+        return try DocumentWriter.write(
+            vector: vector, base: nil, deletion: nil, isPartial: false, capacity: 48
+        ) { (writer) throws(Malformed) in
+            writer.write(.noRoot)
+        }
     }
 
     /// The state of a new document; `writeFields` writes its fields.

@@ -90,6 +90,15 @@ extension EncodedDocument {
         flags & HeaderBits.deletion == 0 ? nil : try header().deletion()
     }
 
+    /// The site at which a remnant has the time of its eviction; no store draws it.
+    package static let evictionSite = Site(rawValue: .max)
+
+    /// Whether this is what is left of a document that was taken away here: nothing to be seen, and nothing
+    /// that others should know.
+    package var isRemnant: Bool {
+        root.rawTag == Tag.noRoot.rawValue && flags & (HeaderBits.deletion | HeaderBits.partial) == 0
+    }
+
     /// Whether there is a document, and not only what is left of one.
     package func exists() throws(Malformed) -> Bool {
         guard let fields = try fields() else { return false }
