@@ -213,7 +213,9 @@ package final class MeshSimulation {
     func flushSoon(_ peer: MeshPeer) {
         guard !peer.isFlushing else { return }
         peer.isFlushing = true
-        agenda.add(.flush(peer: peer.number, life: peer.life), at: delay(20))
+        // Disks are slow now and then.
+        let time = delay(random.chance(1, in: 12) ? 2_000 : 20)
+        agenda.add(.flush(peer: peer.number, life: peer.life), at: time)
     }
 
     // MARK: The network

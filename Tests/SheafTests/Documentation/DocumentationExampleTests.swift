@@ -46,6 +46,39 @@ struct DocumentationExampleTests {
         try await store.close()
     }
 
+    @Test func `syncing`() async throws {
+        let network = MemoryNetwork()
+        let key = PeerKey.random()
+        let peer = try await Peer.inMemory(
+            configuration: PeerConfiguration(
+                databaseID: "cars", key: key, deviceName: "tablet",
+                transports: [network.transport(for: key)]))
+        try peer.sync.registerSubscription(
+            "SELECT * FROM cars WHERE color = :color", ["color": "red"])
+        try peer.sync.start()
+        let otherKey = PeerKey.random()
+        let other = try await Peer.inMemory(
+            configuration: PeerConfiguration(
+                databaseID: "cars", key: otherKey, transports: [network.transport(for: otherKey)]))
+        try other.sync.registerSubscription("SELECT * FROM cars")
+        try other.sync.start()
+        let subscription = try peer.sync.registerSubscription(
+            "SELECT * FROM cars WHERE year > 2020")
+        subscription.cancel()
+        let result = try await peer.store.execute(
+            "INSERT INTO cars DOCUMENTS ({ '_id': 'a', 'color': 'red' })")
+        if let commit = result.commitID {
+            try await peer.sync.wait(for: commit, on: other.key)
+        }
+        let rows = try await peer.store.execute("SELECT * FROM system:data_sync_info")
+        #expect(rows.items.count == 1)
+        let mine = try peer.sync.checksum(of: "SELECT * FROM cars")
+        let theirs = try other.sync.checksum(of: "SELECT * FROM cars")
+        #expect(mine == theirs && mine.count == 1)
+        try await peer.close()
+        try await other.close()
+    }
+
     @Test func `queries`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO products DOCUMENTS ({ '_id': 'p0', 'price': null })")

@@ -9,6 +9,7 @@ struct DocumentationTests {
         "Sources/Sheaf/Sheaf.docc/Transactions.md", "Sources/Sheaf/Sheaf.docc/Observing.md",
         "Sources/Sheaf/Sheaf.docc/Merging.md", "Sources/Sheaf/Sheaf.docc/Limits.md",
         "Sources/Sheaf/Sheaf.docc/Reliability.md", "Sources/Sheaf/Sheaf.docc/Attachments.md",
+        "Sources/Sheaf/Sheaf.docc/Syncing.md",
     ]
 
     /// The lines of each block of Swift in a page, without their indentation.
