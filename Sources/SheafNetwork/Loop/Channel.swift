@@ -35,6 +35,8 @@ final class Channel {
     /// Whether there is something to do that the socket does not tell of.
     var isUnfinished = false
     var connectedNanoseconds: UInt64?
+    /// With whom it has talked, while the farewell is said and not answered yet.
+    var partingKey: [UInt8]?
     /// Where it is in what is waited for.
     var place: Int?
 

@@ -130,7 +130,9 @@ extension NetworkLoop {
         channel.wantsToWrite = false
         channel.deadlineNanoseconds = nil
         setClosingDeadline(channel)
-        if case .talk(_, let link, let key) = last { left(channel, link, key, nil) }
+        guard case .talk(_, let link, let key) = last else { return }
+        left(channel, link, key, nil)
+        channel.partingKey = key
     }
 
     /// Ends a channel at once.
@@ -143,11 +145,13 @@ extension NetworkLoop {
             if channel.queue.die() == 0 { _ = session.sayFarewell() }
             channel.stage = .silence
             left(channel, link, key, error)
+            peerLeft(channel, key, error)
         case .connecting, .handshake, .introduction:
             channel.queue.die()
             dialerLost(channel, error)
         case .farewell, .silence:
             channel.queue.die()
+            if let key = channel.partingKey { peerLeft(channel, key, error) }
         }
     }
 
@@ -158,6 +162,10 @@ extension NetworkLoop {
         if talking[key] == channel.identifier { talking[key] = nil }
         isBoardOld = true
         link.closed(error?.description)
+    }
+
+    /// The other end has closed, too: now it may be called again, and not while it still reads.
+    private func peerLeft(_ channel: Channel, _ key: [UInt8], _ error: NetworkError?) {
         dialerLost(channel, error)
         if talking[key] == nil { peerIsGone(key) }
     }
