@@ -36,12 +36,15 @@ import Testing
         try insert(5..<6, into: life)
         #expect(try counts(life) == [9, 2])
         try life.commit([DocumentChange("cars", 4, .evict), DocumentChange("cars", 7, .evict)])
+        // What is left of what was written here is no document, either.
+        #expect(try counts(life) == [9, 3])
+        try life.commit([DocumentChange("cars", 4, .forget), DocumentChange("cars", 7, .forget)])
         #expect(try counts(life) == [7, 1])
         // Once there and back in one commit.
         try life.commit([
             DocumentChange("cars", 1, .delete),
             DocumentChange("cars", 1, .insert(["a": 2], onConflict: .merge)),
-            DocumentChange("cars", 2, .delete), DocumentChange("cars", 2, .evict),
+            DocumentChange("cars", 2, .delete), DocumentChange("cars", 2, .forget),
         ])
         #expect(try counts(life) == [6, 1])
     }
@@ -83,7 +86,9 @@ import Testing
         #expect(try touchesLinks(.delete))
         #expect(try touchesLinks(.insert(["a": 1], onConflict: .fail)))
         #expect(try !touchesLinks(.insert(["a": 3], onConflict: .merge)))
-        #expect(try !touchesLinks(.evict))
+        #expect(try touchesLinks(.evict))
+        #expect(try counts(life) == [1, 1])
+        #expect(try touchesLinks(.forget))
         #expect(try counts(life) == [0, 0])
     }
 

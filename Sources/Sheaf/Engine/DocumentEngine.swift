@@ -29,8 +29,6 @@ package final class DocumentEngine: Sendable {
         var isSiteWritten: Bool
         /// The directory of the store.
         let place: UInt64
-        /// The site that comes next.
-        var spareSite: Site
         /// Documents of commits that no snapshot shows yet.
         var pending = PendingDocuments()
 
@@ -64,8 +62,7 @@ package final class DocumentEngine: Sendable {
         state = Mutex(
             WriterState(
                 directory: directory, registry: NameRegistry(directory), clock: clock,
-                isSiteWritten: site != nil, place: place,
-                spareSite: Self.drawSite(store.options.random)))
+                isSiteWritten: site != nil, place: place))
         isComplete = true
     }
 
@@ -180,12 +177,10 @@ package final class DocumentEngine: Sendable {
     private func begin(_ state: inout WriterState) -> DocumentTransaction {
         let snapshot = store.snapshot()
         state.pending.forget(through: snapshot.commit)
-        var transaction = DocumentTransaction(
+        return DocumentTransaction(
             snapshot, state.directory, state.clock,
             now: store.options.clock.wallMilliseconds(), state.pending.taken(),
             maximumChangedLength: store.options.transactionLength)
-        transaction.spareSite = state.spareSite
-        return transaction
     }
 
     // MARK: Transactions of several steps
@@ -261,10 +256,7 @@ package final class DocumentEngine: Sendable {
         }
         // Names that this commit uses for the first time come with it, be it lost or not.
         state.clock = transaction.clock
-        if transaction.hasChangedSite {
-            state.isSiteWritten = false
-            state.spareSite = Self.drawSite(store.options.random)
-        }
+        if transaction.hasChangedSite { state.isSiteWritten = false }
         state.directory = transaction.directory
         publish(state.directory)
         let batch = try transaction.batch(

@@ -18,6 +18,7 @@ struct Savepoint: Sendable {
         let directory: Directory
         let clock: HybridClock
         let stamp: Stamp?
+        let hasChangedSite: Bool
         /// The collections that had changes: plans depend on that.
         let pendingCollections: Set<UInt16>
     }
@@ -45,6 +46,7 @@ extension DocumentTransaction {
             count: working.count, changedCount: replaced.count, changedLength: changedLength,
             Savepoint.Writer(
                 directory: directory, clock: clock, stamp: stamp,
+                hasChangedSite: hasChangedSite,
                 pendingCollections: pending.collections))
     }
 
@@ -62,6 +64,7 @@ extension DocumentTransaction {
         // A collection that has no document does not begin, and what nobody has seen costs no stamp.
         if let writer = savepoint.writer {
             (directory, clock, stamp) = (writer.directory, writer.clock, writer.stamp)
+            hasChangedSite = writer.hasChangedSite
             pending.restore(collections: writer.pendingCollections)
         }
         beginStatement()

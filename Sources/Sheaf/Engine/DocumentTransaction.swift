@@ -17,9 +17,8 @@ package struct DocumentTransaction: Sendable {
     var clock: HybridClock
     /// Whether somebody has seen writes of this store that are later than all it knows of.
     var metOwnFuture = false
-    /// The next site, and whether it was taken.
-    var spareSite: Site?
-    private(set) var hasChangedSite = false
+    /// Whether the transaction writes as another site than those before it.
+    var hasChangedSite = false
     /// What documents have that are written once in this commit.
     var stamp: Stamp?
     /// What the change in hand was written with.
@@ -229,25 +228,6 @@ package struct DocumentTransaction: Sendable {
             throw .clock(error)
         }
         return try working[position].takeIfNew(bytes, directory.names)
-    }
-
-    /// Goes on as somebody else: what comes back of what this site has written must not be taken for seen.
-    private mutating func changeSite() {
-        guard let site = spareSite else { return }
-        spareSite = nil
-        clock = HybridClock(
-            site: site, latest: clock.latest, leniencyMilliseconds: clock.leniencyMilliseconds)
-        stamp = nil
-        hasChangedSite = true
-    }
-
-    /// Takes in what a document that comes says of the writes of this store: if it knows of later ones than
-    /// this store, or not of all that it has written and forgotten, the store goes on as somebody else.
-    mutating func noteOwnWrites(_ seen: VersionVector, of position: Int) {
-        let time = seen.time(of: clock.site)
-        if time > clock.latest || time < working[position].forgottenTime(of: clock.site) {
-            metOwnFuture = true
-        }
     }
 
     // MARK: Documents

@@ -96,7 +96,8 @@ extension EncodedDocument {
     /// Whether this is what is left of a document that was taken away here: nothing to be seen, and nothing
     /// that others should know.
     package var isRemnant: Bool {
-        root.rawTag == Tag.noRoot.rawValue && flags & (HeaderBits.deletion | HeaderBits.partial) == 0
+        root.rawTag == Tag.noRoot.rawValue
+            && flags & (HeaderBits.deletion | HeaderBits.partial) == 0
     }
 
     /// Whether there is a document, and not only what is left of one.

@@ -1,0 +1,35 @@
+import SheafBytes
+import SheafDocument
+
+/// When a store goes on as somebody else: stamps of one site must not mean two things.
+extension DocumentTransaction {
+    /// Writes as another site from now on: what comes back of what this one has written, and forgotten, must
+    /// not be taken for seen.
+    mutating func changeSite() {
+        clock = HybridClock(
+            site: Self.site(after: clock.site, at: clock.latest), latest: clock.latest,
+            leniencyMilliseconds: clock.leniencyMilliseconds)
+        stamp = nil
+        hasChangedSite = true
+    }
+
+    /// A site that nobody else has: it follows from one that nobody else has, and a time.
+    private static func site(after site: Site, at time: HybridTime) -> Site {
+        var number = site.rawValue
+        repeat {
+            number = withUnsafeBytes(of: (number.littleEndian, time.rawValue.littleEndian)) {
+                XXH3.hash64($0)
+            }
+        } while number == Site.initial.rawValue || number == EncodedDocument.evictionSite.rawValue
+        return Site(rawValue: number)
+    }
+
+    /// Takes in what a document that comes says of the writes of this store: if it knows of later ones than
+    /// this store, or not of all that it has written and forgotten, the store goes on as somebody else.
+    mutating func noteOwnWrites(_ seen: VersionVector, of position: Int) {
+        let time = seen.time(of: clock.site)
+        if time > clock.latest || time < working[position].forgottenTime(of: clock.site) {
+            metOwnFuture = true
+        }
+    }
+}
