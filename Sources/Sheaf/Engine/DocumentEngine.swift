@@ -48,7 +48,7 @@ package final class DocumentEngine: Sendable {
         self.directory = Mutex(directory)
         // Without indexes everything can still be read, but for what is damaged.
         linkFailure = Self.mendLinks(of: store, directory)
-        let place = store.volume.identity
+        let place = store.options.identity ?? store.volume.identity
         // In a copy of a store that has another directory, the site belongs to the other one.
         let known = try Self.site(of: snapshot)
         let site = known.flatMap { $0.isOf(directory: place) ? $0.site : nil }

@@ -51,6 +51,8 @@ package struct LogStoreOptions: Sendable {
     /// until they are durable.
     package var transactionLength = 1 << 30
     package var clock = Clock.system
+    /// What tells the directory from others; none asks the volume.
+    package var identity: UInt64?
     /// Where store identifiers and names of temporary files come from.
     package var random: @Sendable () -> UInt64 = { OperatingSystem.randomInteger() }
 

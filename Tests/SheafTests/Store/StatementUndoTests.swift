@@ -58,6 +58,8 @@ struct StatementUndoTests {
             wallMilliseconds: { 1_780_000_000_000 },
             monotonicNanoseconds: Clock.system.monotonicNanoseconds)
         options.storage.isHousekeepingAutomatic = false
+        // It is written with the site.
+        options.storage.identity = 1
         let store = try await Store.open(at: path, options: options)
         try await store.execute("CREATE INDEX byV ON t (v)")
         var all: [Outcomes] = []
