@@ -65,7 +65,7 @@ extension MeshSimulation {
             }, on: peer)
     }
 
-    private func evict(_ peer: MeshPeer) throws {
+    func evict(_ peer: MeshPeer) throws {
         try commit(
             (0..<1 + random.below(5)).map { _ in
                 DocumentChange("cars", .string("c\(random.below(20))"), .evict)

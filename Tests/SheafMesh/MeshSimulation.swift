@@ -108,6 +108,10 @@ package final class MeshSimulation {
         }
         try run(until: now + 60 * Self.second)
         try checkAgreement(everything)
+        // What one of them takes away comes back, for it is wanted.
+        try evict(peers[random.below(peers.count)])
+        try run(until: now + 60 * Self.second)
+        try checkAgreement(everything)
         let data = report.frames
         try run(until: now + 60 * Self.second)
         guard report.frames == data else {
