@@ -37,6 +37,15 @@ package struct SyncSession: Sendable {
         case paced(Pace)
         /// There is room again for what is to be sent.
         case roomToSend
+
+        // Attachments.
+
+        /// The other side wants a file, or does not any more.
+        case sought(Seek)
+        /// The other side has a file.
+        case offered(Offer)
+        /// The bytes of a part that this side has asked for; none where the other side cannot tell.
+        case fetched(AttachmentPart, [UInt8]?)
     }
 
     /// What the host calls it.
@@ -57,6 +66,7 @@ package struct SyncSession: Sendable {
 
     var asking = Asking()
     var telling = Telling()
+    var fetching = Fetching()
 
     private let startedAt: UInt64
     /// When a frame has begun of which not all is there.
@@ -76,6 +86,11 @@ package struct SyncSession: Sendable {
     package mutating func takeEffects() -> [Effect] {
         defer { effects = [] }
         return effects
+    }
+
+    /// The next of them, where what it leads to may have effects of its own.
+    package mutating func takeEffect() -> Effect? {
+        effects.isEmpty ? nil : effects.removeFirst()
     }
 
     package var isOpen: Bool { phase == .open }
@@ -142,7 +157,7 @@ package struct SyncSession: Sendable {
     /// Lets go of what only a conversation that goes on needs.
     private mutating func forget() {
         reader = FrameReader()
-        (asking, telling) = (Asking(), Telling())
+        (asking, telling, fetching) = (Asking(), Telling(), Fetching())
     }
 
     // MARK: Frames
@@ -182,6 +197,13 @@ package struct SyncSession: Sendable {
         case .announce: try takeAnnounce(try frame.read(Announce.init(decoding:)))
         case .pace: try takePace(try frame.read(PaceMessage.init(decoding:)))
         case .restart: try takeRestart(try frame.read(LoneNumber.decode))
+        case .seek: try takeSeek(try frame.read(Seek.init(decoding:)))
+        case .offer: emit(.offered(try frame.read(Offer.init(decoding:))))
+        case .fetch: try takeFetch(try frame.read(AttachmentPart.init(decoding:)))
+        case .part:
+            let message = try frame.read(AttachmentBytes.init(decoding:))
+            try takePart(message.part, message.content)
+        case .lacking: try takePart(try frame.read(AttachmentPart.init(decoding:)), nil)
         }
     }
 
