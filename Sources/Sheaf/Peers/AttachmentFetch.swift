@@ -51,7 +51,9 @@ public final class AttachmentFetch: AsyncSequence, Sendable {
     /// The events, of which each goes to one iterator.
     public func makeAsyncIterator() -> AsyncIterator { events.makeAsyncIterator() }
 
-    /// Does not want the file any more; an event may be on its way. Further calls do nothing.
+    /// Does not want the file any more.
+    ///
+    /// An event may be on its way. Further calls do nothing.
     public func cancel() {
         board?.remove(self)
         continuation.finish()

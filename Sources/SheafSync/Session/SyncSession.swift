@@ -63,6 +63,8 @@ package struct SyncSession: Sendable {
     private var reader = FrameReader()
     private var writer = FrameWriter()
     private var effects: [Effect] = []
+    /// How many of them were taken.
+    private var takenCount = 0
 
     var asking = Asking()
     var telling = Telling()
@@ -84,13 +86,18 @@ package struct SyncSession: Sendable {
 
     /// What to do, in this order; each is told once.
     package mutating func takeEffects() -> [Effect] {
-        defer { effects = [] }
-        return effects
+        defer { (effects, takenCount) = ([], 0) }
+        return Array(effects[takenCount...])
     }
 
     /// The next of them, where what it leads to may have effects of its own.
     package mutating func takeEffect() -> Effect? {
-        effects.isEmpty ? nil : effects.removeFirst()
+        guard takenCount < effects.count else {
+            (effects, takenCount) = ([], 0)
+            return nil
+        }
+        takenCount += 1
+        return effects[takenCount - 1]
     }
 
     package var isOpen: Bool { phase == .open }
