@@ -205,6 +205,43 @@ def announcements(output):
         output.bytes(f"announce-{name}.refusedAnnounce", varint(3) + varint(500) + addresses(named) + data)
 
 
+def attachments(output):
+    identity = bytes(range(32))
+    part = identity + b"\1" + varint(262_143)
+    longest = 2**36
+    output.begin("seek", "a file is wanted, of everybody over eight connections")
+    output.bytes("seek.seek", identity + b"\10")
+    output.lines += ["seek.hops = 8"]
+    output.begin("seek-no-more", "a file is wanted no more")
+    output.bytes("seek-no-more.seek", identity + b"\0")
+    output.lines += ["seek-no-more.hops = 0"]
+    output.begin("offer", "the longest file is here")
+    output.bytes("offer.offer", identity + varint(longest))
+    output.lines += [f"offer.length = {longest}"]
+    output.begin("chunk", "the last chunk that a file can have")
+    output.bytes("chunk.part", part)
+    output.lines += ["chunk.kind = 1", "chunk.number = 262143"]
+    output.begin("hashes", "the first hashes of a file")
+    output.bytes("hashes.part", identity + b"\0\0")
+    output.lines += ["hashes.kind = 0", "hashes.number = 0"]
+    output.begin("bytes", "the bytes of a chunk")
+    output.bytes("bytes.partBytes", part + b"some bytes")
+    output.bytes("bytes.content", b"some bytes")
+    for name, what, comment, data in [
+            ("short", "Seek", "an id that is cut off", identity[1:]),
+            ("far", "Seek", "a wish that goes over nine connections", identity + b"\11"),
+            ("more", "Seek", "something behind a wish", identity + b"\1\0"),
+            ("long", "Offer", "a file that is too long", identity + varint(longest + 1)),
+            ("more", "Offer", "something behind an offer", identity + b"\1\0"),
+            ("kind", "Part", "neither hashes nor a chunk", identity + b"\2\0"),
+            ("number", "Part", "a chunk beyond all", identity + b"\1" + varint(262_144)),
+            ("more", "Part", "something behind a part", part + b"\0"),
+            ("none", "PartBytes", "a part without bytes", part),
+            ("long", "PartBytes", "a part that is too long", part + bytes(262_145))]:
+        output.begin(f"{what.lower()}-{name}", comment)
+        output.bytes(f"{what.lower()}-{name}.refused{what}", data)
+
+
 def fingerprint(documents):
     total = 0
     for identity, version in documents:
@@ -279,6 +316,7 @@ def main(is_check):
     commits(output)
     wishes(output)
     announcements(output)
+    attachments(output)
     lists(output)
     if is_check:
         with open(FILE, encoding="ascii") as file:

@@ -20,6 +20,13 @@ final class MeshPeer {
     var subscriptions: [String] = []
     /// Whether a flush is on its way.
     var isFlushing = false
+    /// Files are on a disk that does not lose what was written.
+    private let files = MemoryVolume()
+    private(set) var attachments: AttachmentStore
+    /// What it fetches, and what of that is here.
+    var wantedFiles: Set<AttachmentID> = []
+    /// Whether its host is about to serve files.
+    var isServing = false
     private let source: SeededSource
 
     static let database = Hello.DatabaseID(low: 1, high: 2)
@@ -33,7 +40,8 @@ final class MeshPeer {
         volume = SimulatedVolume(seed: seed)
         store = try StoreEngine(opening: volume, options: Self.options(clock, source))
         queries = try QueryEngine(opening: store)
-        host = Self.makeHost(queries, key, source)
+        attachments = AttachmentStore(in: files)
+        host = Self.makeHost(queries, key, attachments, source)
     }
 
     private static func options(_ clock: FakeClock, _ source: SeededSource) -> LogStoreOptions {
@@ -47,10 +55,12 @@ final class MeshPeer {
     }
 
     private static func makeHost(
-        _ queries: QueryEngine, _ key: [UInt8], _ source: SeededSource
+        _ queries: QueryEngine, _ key: [UInt8], _ attachments: AttachmentStore,
+        _ source: SeededSource
     ) -> SyncHost {
         SyncHost(
             queries, SyncHost.Identity(database: database, peerKey: key),
+            attachments: attachments,
             // Most steps go through several parts.
             partLength: 300, random: { source.next() })
     }
@@ -66,8 +76,12 @@ final class MeshPeer {
         self.volume = volume
         store = try StoreEngine(opening: volume, options: Self.options(clock, source))
         queries = try QueryEngine(opening: store)
-        host = Self.makeHost(queries, key, source)
+        attachments = AttachmentStore(in: files)
+        host = Self.makeHost(queries, key, attachments, source)
         try subscribe(subscriptions)
+        for id in wantedFiles.sorted(by: { $0.description < $1.description }) {
+            host.fetch(id, at: 0)
+        }
     }
 
     /// Subscribes to something else.

@@ -22,6 +22,8 @@ package final class MeshSimulation {
         package var frames = 0
         package var bytes = 0
         package var events = 0
+        package var files = 0
+        package var fetches = 0
 
         package init() {}
     }
@@ -48,13 +50,19 @@ package final class MeshSimulation {
     var transactions: [Int: Int64] = [:]
     /// Those whose disk was put back to an older state.
     var restored: Set<Int> = []
+    /// What is done with files, drawn by itself; none where nobody has any.
+    var fileRandom: SeededRandom?
+    /// All files that were added, and where.
+    var files: [AttachmentID] = []
     package internal(set) var report = Report()
     /// The document of `cars` whose changes are told, and by whom.
     package var watched: String?
     package var tell: (String) -> Void = { _ in }
     private var lastSeen: [Int: String] = [:]
 
-    package init(seed: UInt64) throws {
+    /// The mesh of a seed, with files or without.
+    package init(seed: UInt64, sharesFiles: Bool = false) throws {
+        if sharesFiles { fileRandom = SeededRandom(seed: seed, "files") }
         self.seed = seed
         random = SeededRandom(seed: seed, "mesh")
         network = SeededRandom(seed: seed, "network")
@@ -96,10 +104,12 @@ package final class MeshSimulation {
             try peer.subscribe(drawSubscriptions())
             agenda.add(.act(peer: peer.number), at: delay(2_000))
             agenda.add(.tick(peer: peer.number), at: Self.second)
+            if fileRandom != nil { agenda.add(.file(peer: peer.number), at: Self.second) }
         }
         for (left, right) in pairs { agenda.add(.connect(left, right), at: delay(3_000)) }
         try run(until: Self.second * UInt64(60 + random.below(240)))
         isUnruly = false
+        try fetchMissing()
         partitions = [:]
         let everything = ["SELECT * FROM cars", "SELECT * FROM groups"]
         for peer in peers {
@@ -112,6 +122,7 @@ package final class MeshSimulation {
         try evict(peers[random.below(peers.count)])
         try run(until: now + 60 * Self.second)
         try checkAgreement(everything)
+        try checkFiles()
         let data = report.frames
         try run(until: now + 60 * Self.second)
         guard report.frames == data else {
@@ -206,6 +217,15 @@ package final class MeshSimulation {
             guard isUnruly else { return }
             try act(peers[number])
             agenda.add(.act(peer: number), at: delay(random.chance(1, in: 4) ? 200 : 6_000))
+        case .file(let number):
+            guard isUnruly else { return }
+            try actOnFiles(peers[number])
+        case .serve(let number, let life):
+            let peer = peers[number]
+            peer.isServing = false
+            guard peer.life == life else { return }
+            peer.host.tick(at: now)
+            try perform(peer)
         case .tick(let number):
             peers[number].host.tick(at: now)
             try perform(peers[number])
@@ -262,9 +282,23 @@ package final class MeshSimulation {
                 let time = random.chance(1, in: 4) ? delay(30) : now
                 agenda.add(
                     .write(peer: peer.number, life: peer.life, job: jobCount), at: time)
-            case .statusChanged: continue
+            case .fetched(let id, .failed(let error)):
+                throw Violation(
+                    description: "peer \(peer.number) cannot fetch \(id): \(error)")
+            case .fetched(let id, .whole): peer.wantedFiles.remove(id)
+            case .fetched, .statusChanged: continue
             }
         }
+        serveSoon(peer)
+    }
+
+    /// Has a host go on with what it does between messages.
+    private func serveSoon(_ peer: MeshPeer) {
+        guard fileRandom != nil, !peer.isServing, let deadline = peer.host.deadline,
+            deadline <= now
+        else { return }
+        peer.isServing = true
+        agenda.add(.serve(peer: peer.number, life: peer.life), at: now + 1_000_000)
     }
 
     private func note(_ bytes: [UInt8]) {
@@ -321,6 +355,8 @@ extension MeshSimulation.Report {
         connections += other.connections
         frames += other.frames
         bytes += other.bytes
+        files += other.files
+        fetches += other.fetches
         events += other.events
     }
 }

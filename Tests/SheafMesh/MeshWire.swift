@@ -27,6 +27,8 @@ struct MeshEvent {
         case write(peer: Int, life: Int, job: Int)
         case act(peer: Int)
         case tick(peer: Int)
+        case file(peer: Int)
+        case serve(peer: Int, life: Int)
     }
 
     let time: UInt64

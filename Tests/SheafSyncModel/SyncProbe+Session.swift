@@ -60,6 +60,7 @@ private struct SessionHost {
                 return
             }
             for effect in effects { answer(effect, &session) }
+            if let part = session.nextServed { session.serve(part.number > 0 ? [1] : nil) }
         }
     }
 
@@ -86,6 +87,13 @@ private struct SessionHost {
         case .wanted(let documents):
             tell(documents, &session)
         case .roomToSend: tell(.all, &session)
+        case .sought(let message):
+            if message.hops > 0 { session.offer(Offer(id: message.id, length: 600_000)) }
+        case .offered(let message):
+            guard session.fetchRoom > 0 else { break }
+            session.fetch(AttachmentPart(id: message.id, .hashes, message.length % 3))
+        case .fetched(let part, let bytes):
+            if bytes == nil { session.seek(Seek(id: part.id, hops: 0)) }
         case .send, .end, .greeted, .acknowledged: break
         }
     }

@@ -23,6 +23,11 @@ package enum SyncProbe {
             case .acknowledge: return rewritten(rest, try Acknowledge(decoding: rest).bytes)
             case .want: return rewritten(rest, try Want(decoding: rest).bytes)
             case .announce: return rewritten(rest, try Announce(decoding: rest).bytes)
+            case .seek: return rewritten(rest, try Seek(decoding: rest).bytes)
+            case .offer: return rewritten(rest, try Offer(decoding: rest).bytes)
+            case .fetch, .lacking:
+                return rewritten(rest, try AttachmentPart(decoding: rest).bytes)
+            case .part: return rewritten(rest, try AttachmentBytes(decoding: rest).bytes)
             case .credit: return try readSession(rest)
             case .restart, .announceOnly, .ping, .pong: return try readCommits(rest)
             }

@@ -95,6 +95,51 @@ struct SyncVectorTests {
         }
     }
 
+    @Test func `what is said of attachments is that of the vectors, and else refused`() throws {
+        try forEach("seek") { name, bytes in
+            let seek = try bytes.withUnsafeBytes { try Seek(decoding: $0) }
+            #expect(seek.bytes == bytes)
+            #expect(seek.id == Array(0..<32))
+            #expect(UInt64(seek.hops) == (try vectors.number("\(name).hops")))
+        }
+        try forEach("offer") { name, bytes in
+            let offer = try bytes.withUnsafeBytes { try Offer(decoding: $0) }
+            #expect(offer.bytes == bytes)
+            #expect(UInt64(offer.length) == (try vectors.number("\(name).length")))
+        }
+        try forEach("part") { name, bytes in
+            let part = try bytes.withUnsafeBytes { try AttachmentPart(decoding: $0) }
+            #expect(part.bytes == bytes)
+            #expect(UInt64(part.kind.rawValue) == (try vectors.number("\(name).kind")))
+            #expect(UInt64(part.number) == (try vectors.number("\(name).number")))
+        }
+        try forEach("partBytes") { name, bytes in
+            let said = try bytes.withUnsafeBytes { try AttachmentBytes(decoding: $0) }
+            #expect(said.bytes == bytes)
+            #expect(said.content == (try vectors.bytes("\(name).content")))
+        }
+        try forEach("refusedSeek") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") {
+                try bytes.withUnsafeBytes { try Seek(decoding: $0) }
+            }
+        }
+        try forEach("refusedOffer") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") {
+                try bytes.withUnsafeBytes { try Offer(decoding: $0) }
+            }
+        }
+        try forEach("refusedPart") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") {
+                try bytes.withUnsafeBytes { try AttachmentPart(decoding: $0) }
+            }
+        }
+        try forEach("refusedPartBytes") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") {
+                try bytes.withUnsafeBytes { try AttachmentBytes(decoding: $0) }
+            }
+        }
+    }
+
     @Test func `commits on their way are those of the vectors, and others are refused`() throws {
         func commits(_ bytes: [UInt8]) throws -> [ShippedCommit] {
             try bytes.withUnsafeBytes { try ShippedCommit.all(in: $0) }

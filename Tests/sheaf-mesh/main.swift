@@ -33,7 +33,9 @@ enum MeshCommand {
         let started = Clock.system.monotonicNanoseconds()
         while count < meshes || total.virtualSeconds < UInt64(hours) * 3_600 {
             do {
-                let mesh = try MeshSimulation(seed: seed + UInt64(count))
+                // Each fourth mesh shares files.
+                let number = seed + UInt64(count)
+                let mesh = try MeshSimulation(seed: number, sharesFiles: number % 4 == 3)
                 mesh.watched = watched
                 mesh.tell = say
                 try mesh.run()
@@ -50,6 +52,7 @@ enum MeshCommand {
         say(
             "\(count) meshes, \(total.virtualSeconds / 3_600) hours, \(total.commits) commits, "
                 + "\(total.crashes) crashes, \(total.connections) connections, "
+                + "\(total.files) files, \(total.fetches) fetches, "
                 + "\(total.frames) frames, \(total.bytes) bytes, \(total.events) events "
                 + "in \(tenths / 10).\(tenths % 10) s")
         say("0 violations")

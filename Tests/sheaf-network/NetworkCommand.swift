@@ -14,15 +14,18 @@ import SheafStorage
 enum NetworkCommand {
     static let databaseID = [UInt8](repeating: 7, count: 16)
 
-    static func run(_ arguments: [String]) {
+    static func run(_ arguments: [String]) async {
         do {
             switch arguments.first {
             case "serve": try serve()
             case "send" where arguments.count == 3:
                 try send(arguments[1], megabytes: Int(arguments[2]) ?? 0)
             case "stops": try stops(rounds: Int(arguments.dropFirst().first ?? "") ?? 20)
+            case "file":
+                try await passFile(megabytes: Int(arguments.dropFirst().first ?? "") ?? 100)
             default:
-                print("sheaf-network serve | send ADDRESS MEGABYTES | stops ROUNDS")
+                print(
+                    "sheaf-network serve | send ADDRESS MEGABYTES | stops ROUNDS | file MEGABYTES")
                 exit(2)
             }
         } catch {
@@ -54,7 +57,7 @@ enum NetworkCommand {
     }
 
     /// What the system tells of the memory of this process; zero where it does not.
-    private static func memoryKiB(_ name: String) -> Int {
+    static func memoryKiB(_ name: String) -> Int {
         guard let file = fopen("/proc/self/status", "r") else { return 0 }
         defer { fclose(file) }
         var letters = [UInt8](repeating: 0, count: 8_192)

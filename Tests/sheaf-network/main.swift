@@ -1,2 +1,2 @@
 // Measures a transport between processes, and what it leaves behind.
-NetworkCommand.run(Array(CommandLine.arguments.dropFirst()))
+await NetworkCommand.run(Array(CommandLine.arguments.dropFirst()))

@@ -10,16 +10,30 @@ extension DocumentSnapshot {
         of wanted: Set<AttachmentID>
     ) throws(EngineError) -> Set<AttachmentID> {
         var found = Set<AttachmentID>()
-        let keys = StoreKey.documents
-        try log.tree.forEach(in: keys) { (key, value) throws(EngineError) in
-            guard let place = Place(value) else { return true }
-            if try mayNameAttachments(at: place, key) {
-                try noteTokens(of: Array(key), wanted, &found)
-            }
+        try forEachNaming(wanted) { _, _, named in
+            found.formUnion(named)
             // More than all cannot be found.
             return found.count < wanted.count
         }
         return found
+    }
+
+    /// Calls `body` with each document that names some attachments, and which of them it names, until
+    /// that returns false.
+    func forEachNaming(
+        _ wanted: Set<AttachmentID>,
+        _ body: (_ key: [UInt8], StoredDocument, Set<AttachmentID>) throws(EngineError) -> Bool
+    ) throws(EngineError) {
+        let keys = StoreKey.documents
+        try log.tree.forEach(in: keys) { (key, value) throws(EngineError) in
+            guard let place = Place(value), try mayNameAttachments(at: place, key) else {
+                return true
+            }
+            let key = Array(key)
+            guard let document = try document(key) else { return true }
+            let named = try tokens(of: document, key, wanted)
+            return named.isEmpty ? true : try body(key, document, named)
+        }
     }
 
     /// Whether the operations of a document have tokens: they are looked at one by one, and not joined.
@@ -53,10 +67,9 @@ extension DocumentSnapshot {
         }
     }
 
-    private func noteTokens(
-        of key: [UInt8], _ wanted: Set<AttachmentID>, _ found: inout Set<AttachmentID>
-    ) throws(EngineError) {
-        guard let document = try document(key) else { return }
+    private func tokens(
+        of document: StoredDocument, _ key: [UInt8], _ wanted: Set<AttachmentID>
+    ) throws(EngineError) -> Set<AttachmentID> {
         let tokens = try onDocument(key) { () throws(Malformed) in
             try document.read { bytes throws(Malformed) in
                 var tokens: [Value] = []
@@ -64,9 +77,7 @@ extension DocumentSnapshot {
                 return tokens
             }
         }
-        for token in tokens {
-            if let id = AttachmentToken.id(of: token), wanted.contains(id) { found.insert(id) }
-        }
+        return wanted.intersection(tokens.compactMap { AttachmentToken.id(of: $0) })
     }
 }
 

@@ -19,13 +19,16 @@ public final class Peer: Sendable {
     public let sync: PeerSync
     /// Who is there.
     public let presence: Presence
+    let fetches: FetchBoard
     private let loop: PeerLoop
     private let links: PeerLinks
 
     private init(_ store: Store, _ configuration: PeerConfiguration) throws {
         self.store = store
         let board = store.queries.board
-        loop = PeerLoop(store, board)
+        fetches = FetchBoard(store.attachments)
+        loop = PeerLoop(store, board, fetches)
+        fetches.connect { [weak loop] event in loop?.post(event) }
         presence = Presence(configuration, board)
         links = PeerLinks(loop, presence)
         sync = PeerSync(store, loop, board, configuration.transports, links)
@@ -75,12 +78,14 @@ public final class Peer: Sendable {
     /// Ends all connections, waits for those who write, and lets go of the store.
     public nonisolated(nonsending) func close() async throws {
         sync.shutDown()
+        fetches.close()
         try await Store.onThread("sheaf-close") { [loop] () throws(StoreError) in loop.stop() }
         try await store.close()
     }
 
     deinit {
         sync.shutDown()
+        fetches.close()
     }
 }
 

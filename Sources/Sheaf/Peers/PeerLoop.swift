@@ -17,6 +17,8 @@ final class PeerLoop: Sendable {
         /// It is the peer's turn to write.
         case entered(WriteJob)
         case subscribed([SubscriptionQuery])
+        case fetch(AttachmentID)
+        case cancelFetch(AttachmentID)
         case stopConnections
     }
 
@@ -31,13 +33,15 @@ final class PeerLoop: Sendable {
     private let inbox = Monitor(Inbox())
     private let store: Store
     private let board: SyncBoard
+    private let fetches: FetchBoard
     private let thread = Mutex<Thread?>(nil)
     private let jobs = Atomic<UInt64>(0)
     /// Jobs with more documents are not done on the thread of whoever wrote before.
     private static let mostServed = 64
 
-    init(_ store: Store, _ board: SyncBoard) {
+    init(_ store: Store, _ board: SyncBoard, _ fetches: FetchBoard) {
         self.store = store
+        self.fetches = fetches
         self.board = board
     }
 
@@ -79,7 +83,8 @@ final class PeerLoop: Sendable {
 
     private func run(_ identity: SyncHost.Identity) {
         let host = SyncHost(
-            store.queries, identity, random: { OperatingSystem.randomInteger() })
+            store.queries, identity, attachments: store.attachments,
+            random: { OperatingSystem.randomInteger() })
         var connections: [UInt64: any PeerConnection] = [:]
         while true {
             let work = inbox.wait(until: host.deadline, while: \.isEmpty) { inbox in
@@ -122,6 +127,8 @@ final class PeerLoop: Sendable {
             do throws(QueryError) { try host.subscribe(queries) } catch {
                 store.queries.log?.write(.error, "a subscription cannot be sent: \(error.message)")
             }
+        case .fetch(let id): host.fetch(id, at: now)
+        case .cancelFetch(let id): host.cancelFetch(id)
         case .stopConnections: host.stop()
         }
         perform(host, &connections)
@@ -138,6 +145,7 @@ final class PeerLoop: Sendable {
                 note(farewell)
                 connections.removeValue(forKey: number)?.close()
             case .write(let job): enter(job)
+            case .fetched(let id, let news): fetches.note(id, news)
             case .statusChanged: hasNews = true
             }
         }

@@ -61,6 +61,7 @@ extension SyncHost {
         guard new != scopes else { return }
         let old = scopes
         scopes = new
+        recheckReaders()
         for link in allLinks where link.session.isOpen {
             let isServer = link.session.remote?.isServer ?? false
             let told = link.telling?.matcher.collections ?? []

@@ -33,12 +33,16 @@ package final class SyncHost {
         /// To close a connection, once all before is sent.
         case close(link: UInt64, Farewell)
         case write(WriteJob)
+        /// Something became of a file that was to be fetched.
+        case fetched(AttachmentID, FetchNews)
         /// Something changed that `statuses` tells.
         case statusChanged
     }
 
     let queries: QueryEngine
     let identity: Identity
+    /// The files that documents name; none where they are nobody's concern.
+    let attachments: AttachmentStore?
     /// What tells this opening of the log from all others.
     let log: XXH3.Hash128
     private let random: () -> UInt64
@@ -56,6 +60,7 @@ package final class SyncHost {
     /// What this peer subscribes to.
     var wishes = Wishes()
     var news: News
+    var files = Files()
 
     /// One connection.
     final class Link {
@@ -65,6 +70,7 @@ package final class SyncHost {
         let ownRights: PeerRights?
         var asking = Asking()
         var telling: Telling?
+        var files = FileTalk()
         /// What the other side may see; none where that is everything.
         var readable: SubscriptionMatcher?
         /// What this side may write on the other one.
@@ -84,10 +90,11 @@ package final class SyncHost {
     }
 
     package init(
-        _ queries: QueryEngine, _ identity: Identity,
+        _ queries: QueryEngine, _ identity: Identity, attachments: AttachmentStore? = nil,
         partLength: Int = SyncSession.segmentTarget, random: @escaping () -> UInt64
     ) {
         self.partLength = partLength
+        self.attachments = attachments
         self.queries = queries
         self.identity = identity
         self.random = random
@@ -125,6 +132,7 @@ package final class SyncHost {
     package func disconnect(_ number: UInt64) {
         guard let link = links.removeValue(forKey: number) else { return }
         note(disconnected: link)
+        noteLost(link)
     }
 
     package func receive(_ bytes: UnsafeRawBufferPointer, on number: UInt64, at now: UInt64) {
@@ -132,6 +140,7 @@ package final class SyncHost {
         guard let link = links[number] else { return }
         link.session.receive(bytes, at: now)
         handle(link)
+        settleFiles()
     }
 
     package func tick(at now: UInt64) {
@@ -142,13 +151,15 @@ package final class SyncHost {
             checkPatience(link)
             handle(link)
         }
+        tickFiles()
     }
 
     /// When time matters next.
     package var deadline: UInt64? {
-        links.values.compactMap { link in
+        let deadlines = links.values.compactMap { link in
             [link.session.deadline, link.asking.announced.deadline].compactMap { $0 }.min()
-        }.min()
+        }
+        return (deadlines + [filesDeadline].compactMap { $0 }).min()
     }
 
     /// Readers of the store see more than before.
@@ -162,10 +173,13 @@ package final class SyncHost {
             handle(link)
         }
         news.forget(before: links.values.compactMap { $0.telling?.sent }.min())
+        checkFiles()
+        settleFiles()
     }
 
     /// Ends all conversations.
     package func stop() {
+        settleParts()
         for link in allLinks {
             link.session.end(Farewell(.done, "the peer stops"))
             handle(link)
@@ -178,12 +192,9 @@ package final class SyncHost {
     // MARK: Effects of sessions
 
     func handle(_ link: Link) {
-        // What one effect leads to may have effects of its own.
-        while true {
-            let effects = link.session.takeEffects()
-            guard !effects.isEmpty else { return }
-            for effect in effects { handle(effect, of: link) }
-        }
+        // What one effect leads to may have effects of its own, which come behind those that are there:
+        // frames go in the order in which they were made.
+        while let effect = link.session.takeEffect() { handle(effect, of: link) }
     }
 
     private func handle(_ effect: SyncSession.Effect, of link: Link) {
@@ -202,6 +213,9 @@ package final class SyncHost {
         case .wanted(let documents): wanted(link, documents)
         case .acknowledged(let commit): acknowledged(link, commit)
         case .roomToSend: tell(link)
+        case .sought(let message): sought(message, on: link)
+        case .offered(let message): offered(message, on: link)
+        case .fetched(let part, let bytes): fetched(part, bytes, on: link)
         }
     }
 
@@ -215,6 +229,7 @@ package final class SyncHost {
         guard prepareRights(of: link) else { return }
         note(connected: link, hello)
         ask(link)
+        tellWantedFiles(link)
     }
 
     /// Ends a conversation because of something that went wrong here.

@@ -28,6 +28,9 @@ struct SyncScopes: Equatable, Sendable {
         }
     }
 
+    /// Whether all collections are shared with all.
+    var isEmpty: Bool { scopes.isEmpty }
+
     /// Whether documents of a collection may be sent to another peer.
     func allows(_ collection: String, toServer: Bool) -> Bool {
         switch scopes[Array(collection.utf8)] ?? .allPeers {

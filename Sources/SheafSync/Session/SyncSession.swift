@@ -37,6 +37,15 @@ package struct SyncSession: Sendable {
         case announceOnly
         /// There is room again for what is to be sent.
         case roomToSend
+
+        // Attachments.
+
+        /// The other side wants a file, or does not any more.
+        case sought(Seek)
+        /// The other side has a file.
+        case offered(Offer)
+        /// The bytes of a part that this side has asked for; none where the other side cannot tell.
+        case fetched(AttachmentPart, [UInt8]?)
     }
 
     /// What the host calls it.
@@ -54,9 +63,12 @@ package struct SyncSession: Sendable {
     private var reader = FrameReader()
     private var writer = FrameWriter()
     private var effects: [Effect] = []
+    /// How many of them were taken.
+    private var takenCount = 0
 
     var asking = Asking()
     var telling = Telling()
+    var fetching = Fetching()
 
     private let startedAt: UInt64
     /// When a frame has begun of which not all is there.
@@ -74,8 +86,18 @@ package struct SyncSession: Sendable {
 
     /// What to do, in this order; each is told once.
     package mutating func takeEffects() -> [Effect] {
-        defer { effects = [] }
-        return effects
+        defer { (effects, takenCount) = ([], 0) }
+        return Array(effects[takenCount...])
+    }
+
+    /// The next of them, where what it leads to may have effects of its own.
+    package mutating func takeEffect() -> Effect? {
+        guard takenCount < effects.count else {
+            (effects, takenCount) = ([], 0)
+            return nil
+        }
+        takenCount += 1
+        return effects[takenCount - 1]
     }
 
     package var isOpen: Bool { phase == .open }
@@ -142,7 +164,7 @@ package struct SyncSession: Sendable {
     /// Lets go of what only a conversation that goes on needs.
     private mutating func forget() {
         reader = FrameReader()
-        (asking, telling) = (Asking(), Telling())
+        (asking, telling, fetching) = (Asking(), Telling(), Fetching())
     }
 
     // MARK: Frames
@@ -182,6 +204,13 @@ package struct SyncSession: Sendable {
         case .announce: try takeAnnounce(try frame.read(Announce.init(decoding:)))
         case .announceOnly: try takeAnnounceOnly(try frame.read(LoneNumber.decode))
         case .restart: try takeRestart(try frame.read(LoneNumber.decode))
+        case .seek: try takeSeek(try frame.read(Seek.init(decoding:)))
+        case .offer: emit(.offered(try frame.read(Offer.init(decoding:))))
+        case .fetch: try takeFetch(try frame.read(AttachmentPart.init(decoding:)))
+        case .part:
+            let message = try frame.read(AttachmentBytes.init(decoding:))
+            try takePart(message.part, message.content)
+        case .lacking: try takePart(try frame.read(AttachmentPart.init(decoding:)), nil)
         }
     }
 

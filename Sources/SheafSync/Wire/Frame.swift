@@ -16,6 +16,11 @@ package enum FrameType: UInt8, Sendable, CaseIterable {
     case restart = 12
     case announce = 13
     case announceOnly = 14
+    case seek = 20
+    case offer = 21
+    case fetch = 22
+    case part = 23
+    case lacking = 24
 }
 
 /// A piece of a conversation.

@@ -23,6 +23,17 @@ package enum SyncLimits {
     package static let wantedDocuments = 1 << 22
     /// How many bytes of one step may wait for its end, expanded.
     package static let stagedLength = 1 << 30
+    /// How long the id of an attachment is, and how long an attachment may be.
+    package static let attachmentIDLength = 32
+    package static let attachmentLength = 1 << 36
+    /// How long a part of an attachment is, be it a chunk or hashes.
+    package static let partLength = 1 << 18
+    /// How many parts may be asked for before the first of them has come.
+    package static let fetchWindow = 4
+    /// How many attachments one side may seek at a time.
+    package static let soughtAttachments = 1_024
+    /// Over how many connections a wish for an attachment may go.
+    package static let hops = 8
     /// Who has not said who it is by then is sent away.
     package static let greetingNanoseconds: UInt64 = 10_000_000_000
     /// A frame that has begun is there by then.

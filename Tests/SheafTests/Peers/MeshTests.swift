@@ -9,4 +9,12 @@ import Testing
         print("meshes, seed \(seed)")
         for number in 0..<3 { try MeshSimulation(seed: seed + UInt64(number)).run() }
     }
+
+    @Test func `files that anybody fetches come, and then nothing is said of them`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("meshes with files, seed \(seed)")
+        for number in 0..<2 {
+            try MeshSimulation(seed: seed + UInt64(number), sharesFiles: true).run()
+        }
+    }
 }

@@ -1,0 +1,170 @@
+import SheafSync
+
+/// Where the parts of a file come from.
+extension SyncHost {
+    /// Hashes of so many chunks are one part.
+    static let hashesPerPart = SyncLimits.partLength / 32
+
+    /// Takes in that somebody has a file.
+    func offered(_ message: Offer, on link: Link) {
+        guard let id = AttachmentID(bytes: message.id), let file = files.wanted[id],
+            let key = link.session.remote?.peerKey, !file.liars.contains(key)
+        else { return }
+        link.files.offered[id] = message.length
+    }
+
+    /// Asks each peer for as many parts as it may be asked for at a time.
+    func askForParts() {
+        guard !files.order.isEmpty else { return }
+        for link in allLinks where !link.files.isStalled {
+            while link.session.fetchRoom > 0, let part = nextPart(from: link) {
+                if link.files.asked.isEmpty { link.files.heardAt = now }
+                link.files.asked.append(part)
+                link.session.fetch(part)
+                files.isStirred = true
+            }
+        }
+    }
+
+    private func nextPart(from link: Link) -> AttachmentPart? {
+        for id in files.order {
+            guard let length = link.files.offered[id] else { continue }
+            if let part = nextPart(of: id, length: length, from: link) { return part }
+        }
+        return nil
+    }
+
+    private func nextPart(
+        of id: AttachmentID, length: Int, from link: Link
+    ) -> AttachmentPart? {
+        switch files.wanted[id]?.phase {
+        case nil: return nil
+        case .seeking:
+            files.wanted[id]?.phase = .listing(
+                link: link.number, length: length, hashes: [], asked: 0)
+            guard length == 0 else { return nextPart(of: id, length: length, from: link) }
+            beginFile(id, length: 0, hashes: [], from: link)
+            return nil
+        case .listing(link.number, let length, let hashes, let asked):
+            let count = ChunkList.count(ofLength: length)
+            guard asked * Self.hashesPerPart < count else { return nil }
+            files.wanted[id]?.phase = .listing(
+                link: link.number, length: length, hashes: hashes, asked: asked + 1)
+            return AttachmentPart(id: id.bytes, .hashes, asked)
+        case .listing: return nil
+        case .loading(let incoming):
+            guard let chunk = nextChunk(of: id, incoming) else { return nil }
+            return AttachmentPart(id: id.bytes, .chunk, chunk)
+        }
+    }
+
+    /// The next chunk that is not here, and that nobody was asked for.
+    private func nextChunk(of id: AttachmentID, _ incoming: IncomingAttachment) -> Int? {
+        while let chunk = files.wanted[id]?.again.popLast() {
+            if !incoming.contains(chunk) { return chunk }
+        }
+        while let next = files.wanted[id]?.next, next < incoming.list.count {
+            files.wanted[id]?.next = next + 1
+            if !incoming.contains(next) { return next }
+        }
+        return nil
+    }
+
+    /// Takes in a part, or that there is none.
+    func fetched(_ part: AttachmentPart, _ bytes: [UInt8]?, on link: Link) {
+        if link.files.asked.first == part { link.files.asked.removeFirst() }
+        link.files.heardAt = now
+        link.files.isStalled = false
+        defer { files.isStirred = true }
+        guard let id = AttachmentID(bytes: part.id), let file = files.wanted[id] else { return }
+        guard let bytes else {
+            link.files.offered[id] = nil
+            return askAgain(part, of: link)
+        }
+        switch (part.kind, file.phase) {
+        case (.hashes, .listing(link.number, let length, let hashes, let asked)):
+            let count = ChunkList.count(ofLength: length)
+            let all = hashes + bytes
+            guard all.count < 32 * count else {
+                return beginFile(id, length: length, hashes: all, from: link)
+            }
+            // Each part but the last one is full.
+            guard bytes.count == SyncLimits.partLength else { return distrust(link, id) }
+            files.wanted[id]?.phase = .listing(
+                link: link.number, length: length, hashes: all, asked: asked)
+        case (.chunk, .loading(let incoming)): put(bytes, part, incoming, id, from: link)
+        default: break
+        }
+    }
+
+    private func beginFile(
+        _ id: AttachmentID, length: Int, hashes: [UInt8], from link: Link
+    ) {
+        guard let attachments else { return }
+        do throws(AttachmentError) {
+            try begin(id, with: try attachments.beginFetch(id, length: length, hashes: hashes))
+        } catch .wrongList {
+            distrust(link, id)
+        } catch {
+            failFile(id, error)
+        }
+    }
+
+    private func put(
+        _ bytes: [UInt8], _ part: AttachmentPart, _ incoming: IncomingAttachment,
+        _ id: AttachmentID, from link: Link
+    ) {
+        do throws(AttachmentError) {
+            let outcome = try bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in
+                try incoming.put(bytes, at: part.number)
+            }
+            attachments?.touch(id)
+            if case .whole = outcome { try completeFile(id) } else { report(id) }
+        } catch .wrongChunk {
+            distrust(link, id)
+            files.wanted[id]?.again.append(part.number)
+        } catch .missing {
+            // Somebody has removed what came so far.
+            files.wanted[id]?.phase = .seeking
+        } catch {
+            failFile(id, error)
+        }
+    }
+
+    /// Asks somebody for nothing more of a file about which he has not told the truth.
+    private func distrust(_ link: Link, _ id: AttachmentID) {
+        link.files.offered[id] = nil
+        if let key = link.session.remote?.peerKey { files.wanted[id]?.liars.insert(key) }
+        if case .listing(link.number, _, _, _)? = files.wanted[id]?.phase {
+            files.wanted[id]?.phase = .seeking
+        }
+    }
+
+    /// Has a part come from elsewhere.
+    func askAgain(_ part: AttachmentPart, of link: Link) {
+        guard let id = AttachmentID(bytes: part.id) else { return }
+        switch (part.kind, files.wanted[id]?.phase) {
+        case (.hashes, .listing(link.number, _, _, _)?): files.wanted[id]?.phase = .seeking
+        case (.chunk, .loading?): files.wanted[id]?.again.append(part.number)
+        default: break
+        }
+        files.isStirred = true
+    }
+
+    /// Asks others for what somebody has been asked for long ago, and does not send.
+    func checkStall(_ link: Link) {
+        guard link.session.isOpen, !link.files.asked.isEmpty,
+            link.files.heardAt + Files.stallNanoseconds <= now
+        else { return }
+        link.files.heardAt = now
+        for part in link.files.asked {
+            guard let id = AttachmentID(bytes: part.id) else { continue }
+            let isElsewhere = links.values.contains { other in
+                other !== link && !other.files.isStalled && other.files.offered[id] != nil
+            }
+            guard isElsewhere else { continue }
+            link.files.isStalled = true
+            askAgain(part, of: link)
+        }
+    }
+}

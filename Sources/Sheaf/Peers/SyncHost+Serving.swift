@@ -1,0 +1,137 @@
+import SheafDocument
+import SheafStorage
+import SheafSync
+
+/// What others may have of the files that are here.
+extension SyncHost {
+    /// Takes in that somebody wants a file, or does not any more.
+    func sought(_ message: Seek, on link: Link) {
+        guard let attachments, let id = AttachmentID(bytes: message.id) else { return }
+        defer { files.isStirred = true }
+        guard message.hops > 0 else {
+            link.files.sought[id] = nil
+            link.files.granted.remove(id)
+            if link.files.reading?.id == id { link.files.reading = nil }
+            return review(id)
+        }
+        var wish = link.files.sought[id] ?? FileTalk.Wish(hops: 0)
+        wish.hops = message.hops
+        if !wish.mayRead { wish.mayRead = !isRestricted(link) }
+        link.files.sought[id] = wish
+        guard wish.mayRead else { return checkSoon(link) }
+        if (try? attachments.has(id)) ?? false { offer(id, to: link) } else { review(id) }
+    }
+
+    /// Offers a file to somebody who seeks it, if it is here and he may have it.
+    func offer(_ id: AttachmentID, to link: Link) {
+        guard link.session.isOpen, link.files.sought[id]?.mayRead ?? false,
+            !link.files.granted.contains(id), (try? attachments?.has(id)) ?? false,
+            let length = ((try? attachments?.chunkList(of: id)) ?? nil)?.length
+        else { return }
+        link.files.granted.insert(id)
+        link.session.offer(Offer(id: id.bytes, length: length))
+        files.isStirred = true
+    }
+
+    /// Answers one question, of one peer after the other: reading must not keep the rest waiting.
+    func serveNextPart() {
+        let waiting = allLinks.filter { $0.session.nextServed != nil }
+        guard let link = waiting.first(where: { $0.number > files.servedLink }) ?? waiting.first,
+            let part = link.session.nextServed
+        else { return }
+        files.servedLink = link.number
+        files.isStirred = true
+        link.session.serve(bytes(of: part, for: link))
+    }
+
+    private func bytes(of part: AttachmentPart, for link: Link) -> [UInt8]? {
+        guard let id = AttachmentID(bytes: part.id), link.files.granted.contains(id) else {
+            return nil
+        }
+        if link.files.reading?.id != id {
+            link.files.reading = (try? attachments?.file(id)) ?? nil
+        }
+        guard let file = link.files.reading else {
+            link.files.granted.remove(id)
+            return nil
+        }
+        switch part.kind {
+        case .hashes:
+            let start = part.number * SyncLimits.partLength
+            guard start < file.list.hashes.count else { return nil }
+            return Array(file.list.hashes[start...].prefix(SyncLimits.partLength))
+        case .chunk:
+            guard part.number < file.chunkCount else { return nil }
+            return try? file.read(part.number)
+        }
+    }
+
+    // MARK: Who may read what
+
+    /// Whether there may be files that the other side must not have.
+    private func isRestricted(_ link: Link) -> Bool {
+        link.readable != nil || link.sendable != nil || !scopes.isEmpty
+    }
+
+    /// Has it looked which of the files that somebody seeks he may have.
+    func checkSoon(_ link: Link) {
+        if link.files.checkAt == nil { link.files.checkAt = now }
+    }
+
+    /// Rules have changed: what somebody may have is looked up anew.
+    func recheckReaders() {
+        for link in allLinks {
+            let isRestricted = isRestricted(link)
+            for id in link.files.sought.keys { link.files.sought[id]?.mayRead = !isRestricted }
+            link.files.granted = []
+            link.files.reading = nil
+        }
+        checkFiles()
+        for id in files.order { review(id) }
+    }
+
+    /// Looks through documents for those that name files which somebody seeks; once a second at most.
+    func checkReaders(_ link: Link) {
+        guard let time = link.files.checkAt, time <= now, link.session.isOpen else { return }
+        let sought = link.files.sought.filter { !$0.value.mayRead }.keys
+        guard !sought.isEmpty else {
+            link.files.checkAt = nil
+            return
+        }
+        link.files.checkAt = nil
+        let wanted = Set(sought)
+        do throws(EngineError) {
+            let readable = try readable(of: wanted, by: link)
+            for id in readable.sorted(by: { $0.description < $1.description }) {
+                link.files.sought[id]?.mayRead = true
+                offer(id, to: link)
+                review(id)
+            }
+        } catch {
+            // What cannot be read says nothing; with the next commit it is looked again.
+            return
+        }
+        files.isStirred = true
+    }
+
+    private func readable(
+        of wanted: Set<AttachmentID>, by link: Link
+    ) throws(EngineError) -> Set<AttachmentID> {
+        let snapshot = news.snapshot
+        var (readable, named) = (Set<AttachmentID>(), Set<AttachmentID>())
+        try snapshot.forEachNaming(wanted) { (key, document, ids) throws(EngineError) in
+            named.formUnion(ids)
+            if !ids.isSubset(of: readable), let address = snapshot.address(of: key),
+                try maySend(link, document, before: nil, key, address, snapshot)
+            {
+                readable.formUnion(ids)
+            }
+            return readable.count < wanted.count
+        }
+        // Without rules for this peer, only what collections keep to themselves is kept from it.
+        if link.readable == nil, link.sendable == nil {
+            readable.formUnion(wanted.subtracting(named))
+        }
+        return readable
+    }
+}

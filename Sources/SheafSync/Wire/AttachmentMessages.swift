@@ -1,0 +1,143 @@
+package import SheafBytes
+
+/// That somebody wants a file, and how far he may be asked on for it (`format-spec/sync.md`, table 18).
+package struct Seek: Equatable, Sendable {
+    /// 32 bytes.
+    package let id: [UInt8]
+    /// Over how many connections the wish may still go, this one with them; 0: nobody wants it any more.
+    package let hops: Int
+
+    package init(id: [UInt8], hops: Int) {
+        self.id = id
+        self.hops = hops
+    }
+
+    package var bytes: [UInt8] { id + [UInt8(hops)] }
+
+    package init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
+        var reader = ByteReader(bytes)
+        id = try reader.readAttachmentID()
+        let start = reader.offset
+        let hops = try reader.readUInt8()
+        guard hops <= SyncLimits.hops else { throw .unexpected(hops, at: start) }
+        self.hops = Int(hops)
+        try reader.checkEnd()
+    }
+}
+
+/// That all of a file is here for whoever seeks it (`format-spec/sync.md`, table 19).
+package struct Offer: Equatable, Sendable {
+    package let id: [UInt8]
+    /// The bytes of the file.
+    package let length: Int
+
+    package init(id: [UInt8], length: Int) {
+        self.id = id
+        self.length = length
+    }
+
+    package var bytes: [UInt8] {
+        var writer = ByteWriter(capacity: id.count + 6)
+        writer.write(id)
+        writer.writeVarint(UInt64(length))
+        return writer.bytes
+    }
+
+    package init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
+        var reader = ByteReader(bytes)
+        id = try reader.readAttachmentID()
+        length = try reader.readNumber(through: SyncLimits.attachmentLength)
+        try reader.checkEnd()
+    }
+}
+
+/// Which bytes of a file are meant: some of the hashes of its chunks, or a chunk (`format-spec/sync.md`,
+/// table 20).
+package struct AttachmentPart: Hashable, Sendable {
+    package enum Kind: UInt8, Sendable {
+        /// So many hashes as fill a part, but for the last one.
+        case hashes = 0
+        case chunk = 1
+    }
+
+    package let id: [UInt8]
+    package let kind: Kind
+    package let number: Int
+
+    package init(id: [UInt8], _ kind: Kind, _ number: Int) {
+        self.id = id
+        self.kind = kind
+        self.number = number
+    }
+
+    package var bytes: [UInt8] {
+        var writer = ByteWriter(capacity: id.count + 5)
+        write(into: &writer)
+        return writer.bytes
+    }
+
+    fileprivate func write(into writer: inout ByteWriter) {
+        writer.write(id)
+        writer.write(kind.rawValue)
+        writer.writeVarint(UInt64(number))
+    }
+
+    fileprivate init(_ reader: inout ByteReader) throws(Malformed) {
+        id = try reader.readAttachmentID()
+        let start = reader.offset
+        let byte = try reader.readUInt8()
+        guard let kind = Kind(rawValue: byte) else { throw .unexpected(byte, at: start) }
+        self.kind = kind
+        // A file has at most so many chunks.
+        number = try reader.readNumber(
+            through: SyncLimits.attachmentLength / SyncLimits.partLength - 1)
+    }
+
+    package init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
+        var reader = ByteReader(bytes)
+        try self.init(&reader)
+        try reader.checkEnd()
+    }
+}
+
+/// The bytes of a part, which prove nothing by themselves (`format-spec/sync.md`, table 21).
+package struct AttachmentBytes: Equatable, Sendable {
+    package let part: AttachmentPart
+    package let content: [UInt8]
+
+    package init(_ part: AttachmentPart, _ content: [UInt8]) {
+        self.part = part
+        self.content = content
+    }
+
+    package var bytes: [UInt8] {
+        var writer = ByteWriter(capacity: part.id.count + 5 + content.count)
+        part.write(into: &writer)
+        writer.write(content)
+        return writer.bytes
+    }
+
+    package init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
+        var reader = ByteReader(bytes)
+        part = try AttachmentPart(&reader)
+        guard reader.remaining > 0, reader.remaining <= SyncLimits.partLength else {
+            throw .invalid("a part of \(reader.remaining) bytes", at: reader.offset)
+        }
+        content = Array(try reader.readBytes(reader.remaining))
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func readAttachmentID() throws(Malformed) -> [UInt8] {
+        Array(try readBytes(SyncLimits.attachmentIDLength))
+    }
+
+    fileprivate mutating func readNumber(through limit: Int) throws(Malformed) -> Int {
+        let start = offset
+        let number = try readVarint()
+        guard number <= UInt64(limit) else {
+            throw .tooLong(at: start, length: number, limit: UInt64(limit))
+        }
+        return Int(number)
+    }
+}

@@ -1,0 +1,67 @@
+import Sheaf
+import SheafTestSupport
+
+/// Files that peers of a mesh add, and fetch of each other.
+extension MeshSimulation {
+    /// Adds a file, wants one that somebody has, or does not want one any more.
+    func actOnFiles(_ peer: MeshPeer) throws {
+        guard var random = fileRandom else { return }
+        defer { fileRandom = random }
+        switch random.below(6) {
+        case 0 where files.count < 6:
+            let length = [0, 1, 5_000, 262_144, 262_145, 600_000][random.below(6)]
+            let first = UInt8(truncatingIfNeeded: files.count)
+            // Each is another one, but for those without bytes.
+            let bytes = [UInt8](repeating: first, count: length)
+            let id = try peer.attachments.add(bytes)
+            if !files.contains(id) { files.append(id) }
+            report.files += 1
+            peer.host.notePublished()
+        case 1..<5 where !files.isEmpty:
+            let id = files[random.below(files.count)]
+            guard try !peer.attachments.has(id) else { break }
+            report.fetches += 1
+            peer.wantedFiles.insert(id)
+            peer.host.fetch(id, at: now)
+        case 5:
+            guard let id = peer.wantedFiles.min(by: { $0.description < $1.description }) else {
+                break
+            }
+            peer.wantedFiles.remove(id)
+            peer.host.cancelFetch(id)
+        default: break
+        }
+        try perform(peer)
+        agenda.add(
+            .file(peer: peer.number), at: now + UInt64(1 + random.below(30_000)) * 1_000_000)
+    }
+
+    /// In the end everybody wants everything.
+    func fetchMissing() throws {
+        for peer in peers {
+            for id in files where try !peer.attachments.has(id) {
+                report.fetches += 1
+                peer.wantedFiles.insert(id)
+                peer.host.fetch(id, at: now)
+            }
+            try perform(peer)
+        }
+    }
+
+    /// All files are here that anybody asked for, and nobody waits for more.
+    func checkFiles() throws {
+        for peer in peers {
+            guard peer.wantedFiles.isEmpty else {
+                throw Violation(
+                    description: "peer \(peer.number) waits for \(peer.wantedFiles)")
+            }
+            for id in files {
+                guard let file = try peer.attachments.file(id) else {
+                    throw Violation(description: "peer \(peer.number) has no \(id)")
+                }
+                // Each chunk is held against its hash, which the id proves.
+                for chunk in 0..<file.chunkCount { _ = try file.read(chunk) }
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+import Sheaf
+import SheafSync
+import Testing
+
+/// Files between peers, message by message.
+@Suite struct AttachmentPassingTests {
+    /// Some chunks, more than are asked for at a time.
+    private let sample = SampleFile(seed: 3, length: 9 * 262_144 + 77)
+
+    @Test func `a file of any length is fetched, and nothing is said of it any more`() throws {
+        for sample in SampleFile.all {
+            let scene = try FileScene(2)
+            _ = try scene.nodes[0].attachments.add(sample.bytes)
+            try scene.connect(0, 1)
+            try scene.fetch(sample.id, by: 1)
+            try scene.run()
+            #expect(scene.nodes[1].whole == [sample.id])
+            let contents = try scene.nodes[1].contents(of: sample.id)
+            #expect(contents == sample.bytes)
+            let sent = scene.nodes[0].sentParts
+            try scene.fetch(sample.id, by: 1)
+            try scene.run()
+            #expect(scene.nodes[1].whole == [sample.id, sample.id])
+            #expect(scene.nodes[0].sentParts == sent)
+        }
+    }
+
+    @Test func `a wish waits for somebody who has the file, and for the file`() throws {
+        let scene = try FileScene(3)
+        try scene.fetch(sample.id, by: 2)
+        try scene.run()
+        try scene.connect(1, 2)
+        try scene.run()
+        try scene.connect(0, 1)
+        try scene.run()
+        #expect(scene.nodes[2].whole.isEmpty)
+        _ = try scene.nodes[0].attachments.add(sample.bytes)
+        try scene.notePublished(0)
+        try scene.run()
+        #expect(scene.nodes[2].whole == [sample.id])
+        // Who has passed it on has it, too.
+        #expect(try scene.nodes[1].contents(of: sample.id) == sample.bytes)
+    }
+
+    @Test func `wishes go over eight connections, and not in a circle`() throws {
+        for (count, isReached) in [(9, true), (10, false)] {
+            let scene = try FileScene(count)
+            let small = SampleFile.all[2]
+            _ = try scene.nodes[0].attachments.add(small.bytes)
+            for number in 1..<count { try scene.connect(number - 1, number) }
+            try scene.fetch(small.id, by: count - 1)
+            try scene.run()
+            #expect(scene.nodes[count - 1].whole == (isReached ? [small.id] : []))
+        }
+        let ring = try FileScene(4)
+        for number in 0..<4 { try ring.connect(number, (number + 1) % 4) }
+        try ring.connect(0, 2)
+        try ring.fetch(sample.id, by: 0)
+        try ring.run()
+        try ring.cancel(sample.id, by: 0)
+        try ring.run()
+        // Nobody wants it any more: where it appears now, it stays.
+        _ = try ring.nodes[2].attachments.add(sample.bytes)
+        try ring.notePublished(2)
+        try ring.run()
+        #expect(ring.nodes.allSatisfy { $0.sentParts == 0 })
+    }
+
+    @Test func `another one takes over where the source goes, and nothing comes twice`() throws {
+        let scene = try FileScene(3)
+        for number in 0..<2 { _ = try scene.nodes[number].attachments.add(sample.bytes) }
+        let first = try scene.connect(0, 2)
+        try scene.fetch(sample.id, by: 2)
+        try scene.run { scene.nodes[2].received >= 4 * 262_144 }
+        #expect(scene.nodes[2].whole.isEmpty)
+        try scene.disconnect(first)
+        try scene.run()
+        #expect(scene.nodes[2].whole.isEmpty)
+        try scene.connect(1, 2)
+        try scene.run()
+        #expect(scene.nodes[2].whole == [sample.id])
+        #expect(try scene.nodes[2].contents(of: sample.id) == sample.bytes)
+        #expect(scene.nodes[1].sentParts == sample.list.count - 4)
+    }
+
+    @Test func `two who have a file share the work`() throws {
+        let scene = try FileScene(3)
+        for number in 0..<2 {
+            _ = try scene.nodes[number].attachments.add(sample.bytes)
+            try scene.connect(number, 2)
+        }
+        try scene.fetch(sample.id, by: 2)
+        try scene.run()
+        #expect(scene.nodes[2].whole == [sample.id])
+        let sent = scene.nodes.map(\.sentParts)
+        #expect(sent[0] > 2 && sent[1] > 2)
+        #expect(sent[0] + sent[1] == sample.list.count + 1)
+    }
+
+    @Test(arguments: [LyingPeer.Lie.hashes, .length, .chunks])
+    func `who lies is not asked again, and does no harm`(_ lie: LyingPeer.Lie) throws {
+        let scene = try FileScene(2)
+        let liar = LyingPeer(sample, lie)
+        try scene.connect(1, liar: liar)
+        try scene.fetch(sample.id, by: 1)
+        try scene.run()
+        #expect(scene.nodes[1].whole.isEmpty && scene.nodes[1].failed.isEmpty)
+        let asked = liar.asked.count
+        // The hashes, and as many chunks as are asked for before the first has come.
+        #expect(asked > 0 && asked <= 1 + SyncLimits.fetchWindow)
+        _ = try scene.nodes[0].attachments.add(sample.bytes)
+        try scene.connect(0, 1)
+        try scene.run()
+        #expect(scene.nodes[1].whole == [sample.id])
+        #expect(try scene.nodes[1].contents(of: sample.id) == sample.bytes)
+        #expect(liar.asked.count == asked)
+    }
+
+    @Test func `who says nothing is not waited for`() throws {
+        let scene = try FileScene(2)
+        try scene.connect(1, liar: LyingPeer(sample, .silence))
+        try scene.fetch(sample.id, by: 1)
+        try scene.run()
+        _ = try scene.nodes[0].attachments.add(sample.bytes)
+        try scene.connect(0, 1)
+        try scene.run()
+        #expect(scene.nodes[1].whole.isEmpty)
+        try scene.advance(seconds: 20)
+        #expect(scene.nodes[1].whole == [sample.id])
+    }
+
+    @Test func `a restart goes on with what was durable`() throws {
+        let scene = try FileScene(2)
+        let long = SampleFile(seed: 9, length: 24 * 262_144)
+        _ = try scene.nodes[0].attachments.add(long.bytes)
+        try scene.connect(0, 1)
+        try scene.fetch(long.id, by: 1)
+        try scene.run { scene.nodes[1].received >= 20 * 262_144 }
+        try scene.restart(1)
+        let sent = scene.nodes[0].sentParts
+        try scene.connect(0, 1)
+        try scene.fetch(long.id, by: 1)
+        try scene.run()
+        #expect(scene.nodes[1].whole == [long.id])
+        #expect(try scene.nodes[1].contents(of: long.id) == long.bytes)
+        // Chunks are made durable sixteen at a time.
+        #expect(scene.nodes[0].sentParts - sent == 24 - 16)
+    }
+
+    @Test func `a fetch that was cancelled goes on later, and nobody relays for it`() throws {
+        let scene = try FileScene(3)
+        _ = try scene.nodes[0].attachments.add(sample.bytes)
+        try scene.connect(0, 1)
+        try scene.connect(1, 2)
+        try scene.fetch(sample.id, by: 2)
+        try scene.run { scene.nodes[0].sentParts == 4 }
+        try scene.cancel(sample.id, by: 2)
+        try scene.run()
+        let sent = scene.nodes[0].sentParts
+        #expect(sent < sample.list.count + 1)
+        #expect(scene.nodes[2].whole.isEmpty)
+        try scene.fetch(sample.id, by: 2)
+        try scene.run()
+        #expect(scene.nodes[2].whole == [sample.id])
+        // What has come by then was not sent again.
+        #expect(scene.nodes[0].sentParts <= sample.list.count + 1 + SyncLimits.fetchWindow)
+    }
+
+    @Test func `rights and scopes say who may have a file`() throws {
+        let scene = try FileScene(2)
+        let small = SampleFile.all[2]
+        _ = try scene.nodes[0].attachments.add(small.bytes)
+        try scene.nodes[0].insert("a", naming: small.id, length: 5_000, owner: "bob")
+        try scene.connect(
+            0, 1, rightsOfRight: PeerRights(read: ["cars": "owner = 'ann'"], write: [:]))
+        try scene.fetch(small.id, by: 1)
+        try scene.run()
+        try scene.advance(seconds: 2)
+        #expect(scene.nodes[1].whole.isEmpty)
+        // Now a document names it that may be read.
+        try scene.nodes[0].insert("b", naming: small.id, length: 5_000, owner: "ann")
+        try scene.run()
+        try scene.advance(seconds: 2)
+        #expect(scene.nodes[1].whole == [small.id])
+    }
+
+    @Test func `what only collections name that are not shared is not told of`() throws {
+        let scene = try FileScene(2)
+        let (hidden, free) = (SampleFile.all[2], SampleFile.all[3])
+        for file in [hidden, free] { _ = try scene.nodes[0].attachments.add(file.bytes) }
+        try scene.nodes[0].execute(
+            "ALTER SYSTEM SET user_collection_sync_scopes = {'cars': 'LocalPeerOnly'}")
+        try scene.nodes[0].insert("a", naming: hidden.id, length: 5_000)
+        try scene.connect(0, 1)
+        try scene.run()
+        try scene.advance(seconds: 1)
+        for file in [hidden, free] { try scene.fetch(file.id, by: 1) }
+        try scene.run()
+        try scene.advance(seconds: 2)
+        #expect(scene.nodes[1].whole == [free.id])
+        try scene.nodes[0].execute(
+            "ALTER SYSTEM SET user_collection_sync_scopes = {'cars': 'AllPeers'}")
+        try scene.advance(seconds: 2)
+        #expect(scene.nodes[1].whole == [free.id, hidden.id])
+    }
+
+    @Test func `what was relayed goes after a while, and can be fetched again`() throws {
+        let scene = try FileScene(3)
+        let small = SampleFile.all[2]
+        _ = try scene.nodes[0].attachments.add(small.bytes)
+        try scene.connect(0, 1)
+        try scene.connect(1, 2)
+        try scene.fetch(small.id, by: 2)
+        try scene.run()
+        let middle = scene.nodes[1].attachments
+        for removed in [0, 1] {
+            let found = try middle.collect(graceMilliseconds: 0) { _ in [] }
+            #expect(found.removed == removed)
+        }
+        #expect(try !middle.has(small.id))
+        try scene.nodes[2].attachments.remove(small.id)
+        try scene.fetch(small.id, by: 2)
+        try scene.run()
+        #expect(scene.nodes[2].whole == [small.id, small.id])
+    }
+}

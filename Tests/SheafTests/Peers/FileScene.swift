@@ -1,0 +1,305 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafSync
+import SheafTestSupport
+
+/// Hosts that fetch files of each other, message by message, as the test says.
+final class FileScene {
+    /// A peer without a thread.
+    final class Node {
+        let key: [UInt8]
+        let store: StoreEngine
+        let queries: QueryEngine
+        let files: MemoryVolume
+        fileprivate(set) var attachments: AttachmentStore
+        fileprivate(set) var host: SyncHost
+        /// What became of what was fetched.
+        fileprivate(set) var whole: [AttachmentID] = []
+        fileprivate(set) var failed: [AttachmentID: AttachmentError] = [:]
+        fileprivate(set) var received = 0
+        /// How often a chunk was sent from here.
+        fileprivate(set) var sentParts = 0
+
+        fileprivate init(_ number: Int) throws {
+            key = Array(repeating: UInt8(number + 1), count: 32)
+            var options = LogStoreOptions()
+            options.isHousekeepingAutomatic = false
+            store = try StoreEngine(
+                opening: SimulatedVolume(seed: UInt64(number)), options: options)
+            queries = try QueryEngine(opening: store)
+            files = MemoryVolume()
+            (attachments, host) = Self.open(queries, key, files)
+        }
+
+        private static func open(
+            _ queries: QueryEngine, _ key: [UInt8], _ files: MemoryVolume
+        ) -> (AttachmentStore, SyncHost) {
+            let attachments = AttachmentStore(in: files)
+            let source = SeededSource(seed: UInt64(key[0]))
+            let host = SyncHost(
+                queries,
+                SyncHost.Identity(
+                    database: Hello.DatabaseID(low: 1, high: 2), peerKey: key),
+                attachments: attachments, random: { source.next() })
+            return (attachments, host)
+        }
+
+        fileprivate func reopen() {
+            (attachments, host) = Self.open(queries, key, files)
+        }
+
+        /// Writes a document that names a file.
+        func insert(
+            _ id: String, naming file: AttachmentID, length: Int, owner: String = "ann"
+        ) throws {
+            let token = try AttachmentToken(
+                ["id": .string(file.description), "len": .integer(Int64(length))])
+            let car: Object = [
+                "_id": .string(id), "owner": .string(owner), "photo": token.value,
+            ]
+            try execute(
+                "INSERT INTO COLLECTION cars (photo ATTACHMENT) DOCUMENTS (:car)",
+                QueryArguments(["car": .object(car)]))
+        }
+
+        /// Runs a statement, and makes what it wrote durable.
+        func execute(_ query: Query, _ arguments: QueryArguments = [:]) throws {
+            let store = store
+            let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
+            _ = try queries.execute(
+                query, arguments,
+                CommitSink(
+                    append: { batch throws(StorageError) in try store.append(batch) },
+                    flush: flush))
+            try flush()
+            host.notePublished()
+        }
+
+        func contents(of id: AttachmentID) throws -> [UInt8]? { try attachments.bytes(of: id) }
+    }
+
+    private(set) var nodes: [Node] = []
+    private(set) var liars: [LyingPeer] = []
+    /// The ends of connections: nodes, and behind them those who lie.
+    private var wires: [UInt64: [Int]] = [:]
+    private var queue: [(wire: UInt64, to: Int, bytes: [UInt8])] = []
+    private var wireCount: UInt64 = 0
+    private(set) var now: UInt64 = 1_000_000_000
+    private static let firstLiar = 100
+
+    init(_ count: Int) throws {
+        for number in 0..<count { nodes.append(try Node(number)) }
+    }
+
+    // MARK: Coming and going
+
+    @discardableResult
+    func connect(_ left: Int, _ right: Int, rightsOfRight: PeerRights? = nil) throws -> UInt64 {
+        wireCount += 1
+        wires[wireCount] = [left, right]
+        nodes[left].host.connect(
+            wireCount, expecting: nodes[right].key, rights: rightsOfRight, at: now)
+        nodes[right].host.connect(wireCount, expecting: nodes[left].key, at: now)
+        try perform(left)
+        try perform(right)
+        return wireCount
+    }
+
+    /// Connects a peer with one that does not tell the truth.
+    func connect(_ left: Int, liar: LyingPeer) throws {
+        wireCount += 1
+        wires[wireCount] = [left, Self.firstLiar + liars.count]
+        liars.append(liar)
+        nodes[left].host.connect(wireCount, at: now)
+        try perform(left)
+        send(liar.begin(at: now), on: wireCount, from: Self.firstLiar + liars.count - 1)
+    }
+
+    func disconnect(_ wire: UInt64) throws {
+        guard let ends = wires.removeValue(forKey: wire) else { return }
+        queue.removeAll { $0.wire == wire }
+        for end in ends where end < Self.firstLiar {
+            nodes[end].host.disconnect(wire)
+            try perform(end)
+        }
+    }
+
+    func disconnect(node number: Int) throws {
+        for (wire, ends) in wires where ends.contains(number) { try disconnect(wire) }
+    }
+
+    /// The process dies, without a word to anybody.
+    func restart(_ number: Int) throws {
+        for (wire, ends) in wires where ends.contains(number) {
+            wires[wire] = nil
+            queue.removeAll { $0.wire == wire }
+            for end in ends where end != number && end < Self.firstLiar {
+                nodes[end].host.disconnect(wire)
+                try perform(end)
+            }
+        }
+        nodes[number].reopen()
+    }
+
+    // MARK: Files
+
+    func fetch(_ id: AttachmentID, by number: Int) throws {
+        nodes[number].host.fetch(id, at: now)
+        try perform(number)
+    }
+
+    func cancel(_ id: AttachmentID, by number: Int) throws {
+        nodes[number].host.cancelFetch(id)
+        try perform(number)
+    }
+
+    func notePublished(_ number: Int) throws {
+        nodes[number].host.notePublished()
+        try perform(number)
+    }
+
+    // MARK: Time
+
+    /// Delivers one message, or lets a host do what it is time for; false where there is nothing.
+    func step() throws -> Bool {
+        if !queue.isEmpty {
+            let (wire, end, bytes) = queue.removeFirst()
+            guard let ends = wires[wire] else { return true }
+            if end >= Self.firstLiar {
+                send(liars[end - Self.firstLiar].receive(bytes, at: now), on: wire, from: end)
+            } else {
+                precondition(ends.contains(end), "A wire has two ends.")
+                bytes.withUnsafeBytes { nodes[end].host.receive($0, on: wire, at: now) }
+                try perform(end)
+            }
+            return true
+        }
+        for (number, node) in nodes.enumerated() {
+            guard let deadline = node.host.deadline, deadline <= now else { continue }
+            node.host.tick(at: now)
+            try perform(number)
+            return true
+        }
+        return false
+    }
+
+    /// Goes on until nobody has anything to do, or `condition` holds.
+    func run(until condition: () throws -> Bool = { false }) throws {
+        var steps = 0
+        while try !condition(), try step() {
+            steps += 1
+            guard steps < 100_000 else { throw Restless() }
+        }
+    }
+
+    struct Restless: Error {}
+
+    func advance(seconds: UInt64) throws {
+        now += seconds * 1_000_000_000
+        for (number, node) in nodes.enumerated() {
+            node.host.tick(at: now)
+            try perform(number)
+        }
+        try run()
+    }
+
+    private func perform(_ number: Int) throws {
+        let node = nodes[number]
+        for effect in node.host.takeEffects() {
+            switch effect {
+            case .send(let wire, let bytes):
+                if bytes.count > 8, FrameType(rawValue: bytes[8]) == .part { node.sentParts += 1 }
+                send([bytes], on: wire, from: number)
+            case .close(let wire, _): try disconnect(wire)
+            case .write(let job):
+                let outcome = job.run(node.queries) { batch throws(StorageError) in
+                    try node.store.append(batch)
+                }
+                try node.store.flush()
+                node.host.notePublished()
+                node.host.noteWritten(outcome)
+                try perform(number)
+            case .fetched(_, .progress(let received, _)): node.received = received
+            case .fetched(let id, .whole): node.whole.append(id)
+            case .fetched(let id, .failed(let error)): node.failed[id] = error
+            case .statusChanged: break
+            }
+        }
+    }
+
+    private func send(_ messages: [[UInt8]], on wire: UInt64, from end: Int) {
+        guard let ends = wires[wire] else { return }
+        let other = ends[0] == end ? ends[1] : ends[0]
+        for bytes in messages { queue.append((wire, other, bytes)) }
+    }
+}
+
+/// A peer that offers a file, and tells something else.
+final class LyingPeer {
+    enum Lie {
+        case hashes
+        /// Another length, and hashes that are right for it.
+        case length
+        case chunks
+        /// Says nothing when it is asked.
+        case silence
+    }
+
+    private let file: SampleFile
+    private let lie: Lie
+    private var session: SyncSession
+    /// How many parts of each kind it was asked for.
+    private(set) var asked: [AttachmentPart] = []
+
+    init(_ file: SampleFile, _ lie: Lie) {
+        (self.file, self.lie) = (file, lie)
+        let database = Hello.DatabaseID(low: 1, high: 2)
+        session = SyncSession(
+            Hello(
+                database: database, peerKey: Array(repeating: 99, count: 32),
+                site: Site(rawValue: 99), log: database, nonce: 1, isServer: false, name: ""),
+            at: 0)
+    }
+
+    func begin(at now: UInt64) -> [[UInt8]] { answers(at: now) }
+
+    func receive(_ bytes: [UInt8], at now: UInt64) -> [[UInt8]] {
+        bytes.withUnsafeBytes { session.receive($0, at: now) }
+        return answers(at: now)
+    }
+
+    private func answers(at now: UInt64) -> [[UInt8]] {
+        var sent = takeSent()
+        if lie != .silence {
+            while let part = session.nextServed {
+                asked.append(part)
+                session.serve(bytes(of: part))
+            }
+        }
+        sent += takeSent()
+        return sent
+    }
+
+    private func takeSent() -> [[UInt8]] {
+        var sent: [[UInt8]] = []
+        while let effect = session.takeEffect() {
+            switch effect {
+            case .send(let bytes): sent.append(bytes)
+            case .sought(let message) where message.hops > 0:
+                let length = file.bytes.count - (lie == .length ? 1 : 0)
+                session.offer(Offer(id: message.id, length: length))
+            default: break
+            }
+        }
+        return sent
+    }
+
+    private func bytes(of part: AttachmentPart) -> [UInt8] {
+        var bytes =
+            part.kind == .hashes ? file.list.hashes : file.chunk(part.number)
+        if (part.kind == .hashes) == (lie == .hashes) { bytes[bytes.count / 2] ^= 1 }
+        return bytes
+    }
+}
