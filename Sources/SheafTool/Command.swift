@@ -12,7 +12,8 @@ struct Command: Sendable {
 
     /// All commands, in the order of the help.
     static let all: [Command] = [
-        .query, .log, .show, .blame, .verify, .salvage, .stats, .compact,
+        .query, .log, .show, .blame, .verify, .salvage, .stats, .compact, .peerServe, .peerConnect,
+        .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo,
     ]
 
     /// How the command is written.
