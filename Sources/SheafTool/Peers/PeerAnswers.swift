@@ -1,6 +1,7 @@
 import Sheaf
 import SheafDocument
 import SheafNetwork
+import SheafQuery
 import SheafStorage
 
 /// Answers what commands ask of a peer that runs.
@@ -87,6 +88,7 @@ final class PeerAnswers: Sendable {
             for field in arguments { values[field.name] = field.value }
         }
         let arguments = QueryArguments(values)
+        let statement = try asTool { () throws in try Parser.parse(text) }
         let store = peer.store
         let result = try waitFor { try await store.execute(Query(verbatim: text), arguments) }
         for item in result.items {
@@ -95,8 +97,13 @@ final class PeerAnswers: Sendable {
         guard let commit = result.commitID else { return }
         var line = JSONLine()
         line.add("commit", commit)
-        line.add("changed", result.mutatedDocumentIDs.count)
-        line.add("ids", raw: Value.array(result.mutatedDocumentIDs).json)
+        switch statement.kind {
+        case .reading, .advising, .system: return
+        case .createIndex, .dropIndex: break
+        case .writing:
+            line.add("changed", result.mutatedDocumentIDs.count)
+            line.add("ids", raw: Value.array(result.mutatedDocumentIDs).json)
+        }
         _ = write(line.closed)
     }
 
@@ -151,11 +158,8 @@ final class PeerAnswers: Sendable {
         while try !has(commit, only) {
             let now = Clock.system.monotonicNanoseconds()
             guard now < end else {
-                let who = only.map { "\($0) has" } ?? "not all peers have"
-                throw .failed(
-                    only == nil
-                        ? "\(who) commit \(commit) after \(seconds) s"
-                        : "\(who) not got commit \(commit) after \(seconds) s")
+                let lack = only.map { "\($0) does not have" } ?? "not all peers have"
+                throw .failed("\(lack) commit \(commit) after \(seconds) s")
             }
             let isOver = isStopping.wait(until: min(end, now + Self.stepNanoseconds)) { !$0 }
             guard !isOver else { throw .failed("the peer is being closed") }

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafNetwork
+import SheafQuery
 
 extension ToolError {
     /// What a call to the store or to the network has thrown.
@@ -14,8 +15,17 @@ extension ToolError {
             case .damaged: self = .damaged(text)
             default: self = .failed(text)
             }
+        case let error as QueryError: self = Self(error)
         case let error as NetworkError: self = .failed(TerminalText.visible(error.text))
         default: self = .failed(TerminalText.visible("\(error)"))
+        }
+    }
+
+    /// Why a statement cannot be run, wherever its store is.
+    private init(_ error: QueryError) {
+        switch error.reason {
+        case .syntax, .argument: self = .usage(error.terminalText)
+        default: self = .failed(error.terminalText)
         }
     }
 }
