@@ -51,7 +51,8 @@ final class MeshPeer {
     ) -> SyncHost {
         SyncHost(
             queries, SyncHost.Identity(database: database, peerKey: key),
-            random: { source.next() })
+            // Most steps go through several parts.
+            partLength: 300, random: { source.next() })
     }
 
     var documents: DocumentEngine { queries.documents }

@@ -65,11 +65,20 @@ extension MeshSimulation {
             }, on: peer)
     }
 
+    /// Takes away what others have written.
+    ///
+    /// A store that takes away what it wrote itself forgets that it did, and says later that it has seen it:
+    /// that is an open end.
     private func evict(_ peer: MeshPeer) throws {
-        try commit(
-            (0..<1 + random.below(5)).map { _ in
-                DocumentChange("cars", .string("c\(random.below(20))"), .evict)
-            }, on: peer)
+        try peer.store.flush()
+        peer.host.notePublished()
+        try perform(peer)
+        let changes = try (0..<1 + random.below(5)).compactMap { _ -> DocumentChange? in
+            let id = Value.string("c\(random.below(20))")
+            guard try !peer.hasWritten(id) else { return nil }
+            return DocumentChange("cars", id, .evict)
+        }
+        try commit(changes, on: peer)
     }
 
     private func resubscribe(_ peer: MeshPeer) throws {
@@ -82,6 +91,7 @@ extension MeshSimulation {
         report.crashes += 1
         cutAll(of: peer)
         try peer.reopen(on: peer.volume.powerCut(seed: random.next()))
+        try checkAcknowledged(by: peer)
         try perform(peer)
     }
 
@@ -89,6 +99,7 @@ extension MeshSimulation {
     private func restore(_ peer: MeshPeer) throws {
         guard let backup = backups[peer.number] else { return }
         cutAll(of: peer)
+        restored.insert(peer.number)
         try peer.reopen(on: backup.copy(identity: random.next() | 1))
         try perform(peer)
     }
@@ -108,6 +119,21 @@ extension MeshSimulation {
     }
 
     // MARK: What has to hold
+
+    /// What a peer has acknowledged it has on its disk, whatever happens.
+    ///
+    /// Groups are always wanted as a whole, and never taken away.
+    private func checkAcknowledged(by peer: MeshPeer) throws {
+        // Whoever was put back to an older state has lost what it had, and nobody knows.
+        guard !restored.contains(peer.number) else { return }
+        for other in peers where other !== peer {
+            guard let commit = other.host.allStatuses[peer.key]?.syncedUpTo else { continue }
+            guard let address = try other.missing(at: peer, upTo: commit) else { continue }
+            throw Violation(
+                description: "peer \(peer.number) has acknowledged the commit \(commit) of peer "
+                    + "\(other.number), and lacks the document \(address.id) of it")
+        }
+    }
 
     /// A group was written at once, and so is seen at once: all of its documents have the same number.
     func checkGroups(of peer: MeshPeer) throws {
@@ -145,6 +171,40 @@ extension MeshSimulation {
 }
 
 extension MeshPeer {
+    /// A document of groups, as it was here after a commit, of which another peer has not all on its disk.
+    fileprivate func missing(at other: MeshPeer, upTo commit: CommitID) throws -> DocumentAddress? {
+        let (own, theirs) = (documents.snapshot(), other.documents.snapshot())
+        func seen(_ document: StoredDocument?) throws -> VersionVector {
+            try document?.read { try EncodedDocument($0).vector() } ?? VersionVector()
+        }
+        for group in 0..<9 {
+            for index in 0..<4 {
+                let id = Value.string("g\(group).\(index)")
+                guard let key = try own.key(collection: "groups", id: id),
+                    let known = try own.document(key, asOf: commit), let known
+                else { continue }
+                let there = try theirs.key(collection: "groups", id: id).flatMap {
+                    try theirs.document($0)
+                }
+                if try !seen(there).covers(try seen(known)) {
+                    return DocumentAddress(
+                        collection: "groups", id: Array(key[StoreKey.documentPrefixLength...]))
+                }
+            }
+        }
+        return nil
+    }
+
+    /// Whether this store has written to a document.
+    fileprivate func hasWritten(_ id: Value) throws -> Bool {
+        let snapshot = documents.snapshot()
+        guard let key = try snapshot.key(collection: "cars", id: id),
+            let document = try snapshot.document(key)
+        else { return false }
+        let seen = try document.read { try EncodedDocument($0).vector() }
+        return seen.time(of: documents.site) > .initial
+    }
+
     /// What a durable document is, and what it has seen, for people.
     func description(ofCar id: String) throws -> String {
         let snapshot = documents.snapshot()

@@ -46,6 +46,8 @@ package final class MeshSimulation {
     /// Backups of disks.
     var backups: [Int: SimulatedVolume] = [:]
     var transactions: [Int: Int64] = [:]
+    /// Those whose disk was put back to an older state.
+    var restored: Set<Int> = []
     package internal(set) var report = Report()
     /// The document of `cars` whose changes are told, and by whom.
     package var watched: String?

@@ -69,9 +69,9 @@ private struct SessionHost {
             if message.commit % 2 == 0 {
                 session.acknowledge(commit: message.commit, of: message.generation)
             } else {
-                session.send(after: message.commit / 2)
+                session.announceOnly()
             }
-        case .paced: session.announce([], of: 8)
+        case .announceOnly: session.announce([], of: 8)
         case .listOwn: session.compare(with: Self.list)
         case .apply(let step):
             steps += 1

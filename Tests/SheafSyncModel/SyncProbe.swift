@@ -24,7 +24,7 @@ package enum SyncProbe {
             case .want: return rewritten(rest, try Want(decoding: rest).bytes)
             case .announce: return rewritten(rest, try Announce(decoding: rest).bytes)
             case .credit: return try readSession(rest)
-            case .restart, .pace, .ping, .pong: return try readCommits(rest)
+            case .restart, .announceOnly, .ping, .pong: return try readCommits(rest)
             }
         } catch let error as Malformed {
             return error.description.isEmpty ? "an error says nothing" : nil

@@ -92,12 +92,11 @@ import Testing
         #expect(alone.status == 1 && alone.errors.contains("not all peers have commit 1 after 0 s"))
 
         let red = "SELECT * FROM cars WHERE color = 'red'"
+        _ = try scene.key("ben.key")
         let once = try ToolRun(
             [
                 "peer", "connect", scene.path("ben"), "--database", "scene", "--key",
-                try {
-                    _ = try scene.key("ben.key"); return scene.path("ben.key")
-                }(), "--connect",
+                scene.path("ben.key"), "--connect",
                 address, "--subscribe", red, "--until-synced", "--timeout", "60",
             ])
         #expect(once.status == 0, "\(once.errors)")

@@ -6,7 +6,7 @@ import SheafTestSupport
 final class RunningPeer {
     private let process = Process()
     private let lines = Monitor<[String]>([])
-    private let errors = Monitor("")
+    private let directory = TemporaryDirectory()
     private let ended = Monitor<Int32?>(nil)
     let store: String
 
@@ -15,28 +15,13 @@ final class RunningPeer {
         process.executableURL = ToolRun.executable
         process.arguments = ["peer", kind, store] + words
         process.standardInput = FileHandle.nullDevice
-        let (output, failures) = (Pipe(), Pipe())
+        let output = Pipe()
         process.standardOutput = output
-        process.standardError = failures
-        let (lines, errors, ended) = (lines, errors, ended)
-        let rest = Monitor("")
-        output.fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            let whole = rest.withLock { rest in
-                rest += String(decoding: data, as: UTF8.self)
-                var pieces = rest.components(separatedBy: "\n")
-                rest = pieces.removeLast()
-                return pieces
-            }
-            lines.withLock { $0 += whole }
-            lines.broadcast()
-        }
-        failures.fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            errors.withLock { $0 += String(decoding: data, as: UTF8.self) }
-        }
+        // A file: other processes of the tests may hold the end of a pipe for a while.
+        let errorPath = directory.path("errors")
+        _ = FileManager.default.createFile(atPath: errorPath, contents: nil)
+        process.standardError = FileHandle(forWritingAtPath: errorPath)
+        let (lines, ended) = (lines, ended)
         process.terminationHandler = { process in
             let status =
                 process.terminationReason == .exit
@@ -45,6 +30,28 @@ final class RunningPeer {
             ended.broadcast()
         }
         try process.run()
+        try Self.read(output, into: lines)
+    }
+
+    /// Reads lines as they come, on a thread that ends with the process.
+    private static func read(_ pipe: Pipe, into lines: Monitor<[String]>) throws {
+        let descriptor = dup(pipe.fileHandleForReading.fileDescriptor)
+        _ = try Thread(name: "sheaf-lines") {
+            defer { close(descriptor) }
+            var rest: [UInt8] = []
+            var piece = [UInt8](repeating: 0, count: 4_096)
+            while true {
+                let count = Glibc.read(descriptor, &piece, piece.count)
+                guard count > 0 else { return }
+                rest += piece.prefix(count)
+                while let end = rest.firstIndex(of: 0x0A) {
+                    let line = String(decoding: rest[..<end], as: UTF8.self)
+                    rest.removeFirst(end + 1)
+                    lines.withLock { $0.append(line) }
+                    lines.broadcast()
+                }
+            }
+        }
     }
 
     deinit {
@@ -56,7 +63,7 @@ final class RunningPeer {
         lines.wait(until: Self.deadline) { lines in !lines.contains { $0.hasPrefix(start) } }
         let all = lines.withLock { $0 }
         guard let line = all.first(where: { $0.hasPrefix(start) }) else {
-            throw NoLine(start: start, lines: all, errors: errors.withLock { $0 })
+            throw NoLine(start: start, lines: all, errors: errorText)
         }
         return String(line.dropFirst(start.count))
     }
@@ -67,9 +74,20 @@ final class RunningPeer {
     /// Asks it to end, and says with which exit code it did.
     func stop(_ signal: Int32 = SIGTERM) throws -> Int32 {
         kill(process.processIdentifier, signal)
+        return try end()
+    }
+
+    /// What it has told people.
+    var errorText: String {
+        let data = FileManager.default.contents(atPath: directory.path("errors")) ?? Data()
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    /// Waits until it ends, and says with which exit code it did.
+    func end() throws -> Int32 {
         ended.wait(until: Self.deadline) { $0 == nil }
         guard let status = ended.withLock({ $0 }) else {
-            throw NoLine(start: "the end", lines: lines.withLock { $0 }, errors: "")
+            throw NoLine(start: "the end", lines: lines.withLock { $0 }, errors: errorText)
         }
         return status
     }

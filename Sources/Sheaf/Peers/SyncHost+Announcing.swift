@@ -14,6 +14,8 @@ extension SyncHost {
         var messages: [Announce] = []
         /// When it is asked for.
         var deadline: UInt64?
+        /// The commit here that has what was sent behind the first of them.
+        var here: CommitID = 0
         /// Whether the other side announces.
         var isAnnouncing = false
     }
@@ -64,13 +66,20 @@ extension SyncHost {
         }
     }
 
+    /// Notes a step that was sent behind what was announced: it says nothing before that is here.
+    func noteWrittenBehindAnnounced(_ commit: UInt64, here: CommitID, on link: Link) {
+        link.asking.announced.messages.append(
+            Announce(generation: link.asking.generation, commit: commit, []))
+        link.asking.announced.here = max(link.asking.announced.here, here)
+    }
+
     /// Asks for what was announced a while ago, and is not here.
     func checkPatience(_ link: Link) {
         guard let deadline = link.asking.announced.deadline, deadline <= now,
             !link.asking.isWriting
         else { return }
-        link.asking.announced = Announced()
-        link.session.send(after: link.asking.reached)
+        // With a new generation, so that nothing of the old one is taken for what was asked for.
+        ask(link)
     }
 
     /// Notes that a connection brings what others have brought before.
@@ -82,21 +91,6 @@ extension SyncHost {
         guard hasOthers, !link.asking.announced.isAnnouncing else { return }
         link.asking.announced.isAnnouncing = true
         link.session.announceOnly()
-    }
-
-    func paced(_ pace: Pace, on link: Link) {
-        guard let telling = link.telling, telling.isStreaming else { return }
-        switch pace {
-        case .announcing: link.telling?.isAnnouncing = true
-        case .sending(let commit):
-            link.telling?.isAnnouncing = false
-            guard commit <= news.snapshot.log.commit, commit >= news.reapedThrough else {
-                return restart(link)
-            }
-            link.telling?.sent = min(telling.sent, commit)
-            link.telling?.isBehind = true
-            tell(link)
-        }
     }
 
     // MARK: What is announced

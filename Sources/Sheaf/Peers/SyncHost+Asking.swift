@@ -143,8 +143,12 @@ extension SyncHost {
         link.session.grant(outcome.length)
         correct(outcome.known, on: link)
         if outcome.generation == link.asking.generation, let applied = outcome.applied {
-            link.asking.written.append((applied.commit, applied.here))
-            noteReached(applied.commit, on: link)
+            if link.asking.announced.messages.isEmpty {
+                link.asking.written.append((applied.commit, applied.here))
+                noteReached(applied.commit, on: link)
+            } else {
+                noteWrittenBehindAnnounced(applied.commit, here: applied.here, on: link)
+            }
             link.asking.hasCaughtUp = true
             if outcome.isNew {
                 change(link) { $0.updates += 1 }
@@ -158,6 +162,7 @@ extension SyncHost {
         }
         write(link)
         acknowledge(link)
+        checkAnnounced(link)
         tell(link)
         handle(link)
     }

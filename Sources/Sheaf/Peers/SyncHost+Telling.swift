@@ -184,7 +184,7 @@ extension SyncHost {
         guard var outgoing = link.telling?.outgoing, let telling = link.telling else { return }
         var documents: [ShippedDocument] = []
         var length = 0
-        while outgoing.next < outgoing.keys.count, length < SyncSession.segmentTarget {
+        while outgoing.next < outgoing.keys.count, length < partLength {
             let key = outgoing.keys[outgoing.next]
             outgoing.next += 1
             guard let document = try shipped(key, outgoing, telling, link) else { continue }

@@ -42,6 +42,8 @@ package final class SyncHost {
     /// What tells this opening of the log from all others.
     let log: XXH3.Hash128
     private let random: () -> UInt64
+    /// A part of a long step has about so many bytes.
+    let partLength: Int
     var links: [UInt64: Link] = [:]
     var statuses: [[UInt8]: Status] = [:]
     private var effects: [Effect] = []
@@ -82,8 +84,10 @@ package final class SyncHost {
     }
 
     package init(
-        _ queries: QueryEngine, _ identity: Identity, random: @escaping () -> UInt64
+        _ queries: QueryEngine, _ identity: Identity,
+        partLength: Int = SyncSession.segmentTarget, random: @escaping () -> UInt64
     ) {
+        self.partLength = partLength
         self.queries = queries
         self.identity = identity
         self.random = random
@@ -192,7 +196,7 @@ package final class SyncHost {
         case .listOwn(let generation): listOwn(link, generation)
         case .apply(let step): apply(step, from: link)
         case .announced(let message): announced(message, on: link)
-        case .paced(let pace): paced(pace, on: link)
+        case .announceOnly: link.telling?.isAnnouncing = true
         case .subscribed(let request): subscribed(link, request)
         case .listMatches: listMatches(link)
         case .wanted(let documents): wanted(link, documents)

@@ -72,21 +72,11 @@ extension SyncSession {
         send(.acknowledge, Acknowledge(generation: generation, commit: commit).bytes)
     }
 
-    /// Has the other side announce what it has, since it comes from others as well.
+    /// Has the other side announce what it has, since it comes from others as well; with the next
+    /// subscription it sends again.
     package mutating func announceOnly() {
-        pace(.announcing)
-    }
-
-    /// Has the other side send what lies behind a commit, and go on with that.
-    package mutating func send(after commit: UInt64) {
         guard isOpen, case .streaming = asking.phase else { return }
-        asking.lastCommit = min(asking.lastCommit, commit)
-        pace(.sending(after: commit))
-    }
-
-    private mutating func pace(_ pace: Pace) {
-        guard isOpen, case .streaming = asking.phase else { return }
-        send(.pace, PaceMessage(generation: askedGeneration, pace).bytes)
+        send(.announceOnly, LoneNumber.bytes(askedGeneration))
     }
 
     /// Lets the other side send as much again as was used up.

@@ -107,13 +107,13 @@ extension SyncSession {
 
     // MARK: What comes
 
-    mutating func takePace(_ message: PaceMessage) throws(WireError) {
-        guard message.generation == telling.generation else {
-            throw .outOfOrder("the pace of the generation \(message.generation)")
+    mutating func takeAnnounceOnly(_ generation: UInt64) throws(WireError) {
+        guard generation == telling.generation else {
+            throw .outOfOrder("the generation \(generation)")
         }
         // Both sides may have spoken at the same time.
         guard !telling.isComparing else { return }
-        emit(.paced(message.pace))
+        emit(.announceOnly)
     }
 
     mutating func takeSubscribe(_ request: Subscribe) throws(WireError) {

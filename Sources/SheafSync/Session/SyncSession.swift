@@ -20,7 +20,7 @@ package struct SyncSession: Sendable {
         case listOwn(generation: UInt64)
         /// To apply some commits of the other side, all of them at once.
         case apply(ShippedStep)
-        /// To see whether all of that is here, and to acknowledge its commit, or to call `send(after:)`.
+        /// To see whether all of that is here, and to acknowledge its commit, or to subscribe again.
         case announced(Announce)
 
         // What the other side wants.
@@ -33,8 +33,8 @@ package struct SyncSession: Sendable {
         /// To send what there is of these documents, and then what changes from that state on.
         case wanted(Want.Documents)
         case acknowledged(commit: UInt64)
-        /// To announce commits from now on, or to send them.
-        case paced(Pace)
+        /// To announce commits from now on, instead of sending them.
+        case announceOnly
         /// There is room again for what is to be sent.
         case roomToSend
     }
@@ -180,7 +180,7 @@ package struct SyncSession: Sendable {
         case .answer: try takeAnswer(frame)
         case .segment: try takeSegment(frame)
         case .announce: try takeAnnounce(try frame.read(Announce.init(decoding:)))
-        case .pace: try takePace(try frame.read(PaceMessage.init(decoding:)))
+        case .announceOnly: try takeAnnounceOnly(try frame.read(LoneNumber.decode))
         case .restart: try takeRestart(try frame.read(LoneNumber.decode))
         }
     }

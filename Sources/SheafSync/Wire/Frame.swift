@@ -15,7 +15,7 @@ package enum FrameType: UInt8, Sendable, CaseIterable {
     case close = 11
     case restart = 12
     case announce = 13
-    case pace = 14
+    case announceOnly = 14
 }
 
 /// A piece of a conversation.

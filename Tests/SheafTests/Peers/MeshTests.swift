@@ -9,16 +9,4 @@ import Testing
         print("meshes, seed \(seed)")
         for number in 0..<3 { try MeshSimulation(seed: seed + UInt64(number)).run() }
     }
-
-    /// Seeds that have found something, and what it was.
-    @Test(
-        arguments: [
-            // What came from a peer was not sent back to it, though it had taken it away since.
-            1_132, 2_029,
-            // A store that was put back to an older state wrote with stamps that it had used.
-            1_052, 2_041,
-        ] as [UInt64])
-    func `what was found once is not found again`(_ seed: UInt64) throws {
-        try MeshSimulation(seed: seed).run()
-    }
 }
