@@ -187,12 +187,16 @@ import Testing
             let documents = (0..<size).map { "({'_id': 'c\(batch)-\($0)', 'n': \($0)})" }
             try peer.execute("INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", "))
         }
-        let left = try scene.serve("left", "--listen", "127.0.0.1:0", cars[0], cars[1])
-        let right = try scene.serve("right", "--listen", "127.0.0.1:0", cars[0], cars[1])
+        let secret = try scene.sharedKey()
+        let left = try scene.serve(
+            "left", "--listen", "127.0.0.1:0", cars[0], cars[1], "--shared-key", secret)
+        let right = try scene.serve(
+            "right", "--listen", "127.0.0.1:0", cars[0], cars[1], "--shared-key", secret)
         let (one, other) = (try left.address(), try right.address())
         func middle() throws -> RunningPeer {
             let peer = try scene.connect(
-                "middle", "--connect", one, "--connect", other, cars[0], cars[1])
+                "middle", "--connect", one, "--connect", other, cars[0], cars[1],
+                "--shared-key", secret)
             _ = try peer.line("connected ")
             return peer
         }

@@ -153,6 +153,15 @@ struct PeerScene {
         return key
     }
 
+    /// Makes a key that all peers have, and says in which file.
+    func sharedKey() throws -> String {
+        let secret = Data(repeating: 7, count: 32)
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+        _ = FileManager.default.createFile(
+            atPath: path("shared.key"), contents: secret, attributes: attributes)
+        return path("shared.key")
+    }
+
     func serve(_ name: String, _ words: String...) throws -> RunningPeer {
         try peer("serve", name, words)
     }
