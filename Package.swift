@@ -71,13 +71,16 @@ let package = Package(
             dependencies: ["COpenSSL", "Sheaf", "SheafBytes", "SheafStorage"],
             swiftSettings: settings),
 
-        // Floor 5: the names of the reference system, and the tool.
+        // Floor 5: the names of the reference system.
         .target(
             name: "DittoNames", dependencies: ["Sheaf"], swiftSettings: settings),
+
+        // Floor 6: the tool.
         .executableTarget(
             name: "SheafTool",
             dependencies: [
-                "Sheaf", "SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage",
+                "Sheaf", "SheafBytes", "SheafDocument", "SheafNetwork", "SheafQuery",
+                "SheafStorage",
             ],
             swiftSettings: settings),
 

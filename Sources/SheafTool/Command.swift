@@ -12,7 +12,8 @@ struct Command: Sendable {
 
     /// All commands, in the order of the help.
     static let all: [Command] = [
-        .query, .log, .show, .blame, .verify, .salvage, .stats, .compact,
+        .query, .log, .show, .blame, .verify, .salvage, .stats, .compact, .peerServe, .peerConnect,
+        .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo,
     ]
 
     /// How the command is written.
@@ -25,12 +26,30 @@ struct Command: Sendable {
         return words.joined(separator: " ")
     }
 
+    /// The same in lines that are not too long.
+    private var wrappedUsage: String {
+        var lines = [""]
+        for part in usage.split(separator: "[") {
+            let piece = (lines == [""] ? "" : "[") + part
+            if lines[lines.count - 1].utf8.count + piece.utf8.count > Self.usageWidth {
+                lines[lines.count - 1].removeLast()
+                lines.append("           ")
+            }
+            lines[lines.count - 1] += piece
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static let usageWidth = 92
+
     /// The help of the command.
     var help: String {
         let options = options + [.help]
         let terms = options.map { "--\($0.name)" + ($0.value.map { " \($0)" } ?? "") }
         let width = terms.map(\.utf8.count).max() ?? 0
-        var lines = ["usage: \(usage)", "", summary.prefix(1).uppercased() + summary.dropFirst()]
+        var lines = [
+            "usage: \(wrappedUsage)", "", summary.prefix(1).uppercased() + summary.dropFirst(),
+        ]
         lines[2] += "."
         lines += ["", "options:"]
         for (term, option) in zip(terms, options) {

@@ -53,6 +53,11 @@ final class Output {
         _ = Self.write(Array("sheaf: \(line)\n".utf8), to: STDERR_FILENO)
     }
 
+    /// Writes a line of data at once, from any thread; who stops reading misses it.
+    static func writeNow(_ line: String) {
+        _ = write(Array("\(line)\n".utf8), to: STDOUT_FILENO)
+    }
+
     /// The error number of a write that failed.
     private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
         bytes.withUnsafeBytes { bytes in

@@ -53,24 +53,42 @@ enum Tool {
             output.write(help)
             return .ok
         case "help":
-            guard let name = words.dropFirst().first else {
+            guard words.count > 1 else {
                 output.write(help)
                 return .ok
             }
-            let command = try command(name)
-            guard words.count == 2 else {
-                throw .usage(
-                    "'\(words[words.startIndex + 2])' is one too many: sheaf help COMMAND")
+            let (command, rest) = try command(words.dropFirst())
+            if let extra = rest.first {
+                throw .usage("'\(extra)' is one too many: sheaf help COMMAND")
             }
             output.write(command.help)
             return .ok
         default:
-            return try command(first).run(words.dropFirst(), output)
+            let (command, rest) = try command(words)
+            return try command.run(rest, output)
         }
     }
 
-    private static func command(_ name: String) throws(ToolError) -> Command {
-        if let command = Command.all.first(where: { $0.name == name }) { return command }
+    /// The command that the first words name, which are one or two, and the words behind them.
+    private static func command(
+        _ words: ArraySlice<String>
+    ) throws(ToolError) -> (Command, ArraySlice<String>) {
+        for count in 1...2 where count <= words.count {
+            let name = words.prefix(count).joined(separator: " ")
+            if let command = Command.all.first(where: { $0.name == name }) {
+                return (command, words.dropFirst(count))
+            }
+        }
+        var name = words.first ?? ""
+        let family = Command.all.map(\.name).filter { $0.hasPrefix(name + " ") }
+        if !family.isEmpty {
+            guard let second = words.dropFirst().first, !second.hasPrefix("-") else {
+                throw .usage(
+                    "'\(name)' is the first word of \(family.joined(separator: ", "));"
+                        + " 'sheaf --help' explains them")
+            }
+            name += " " + second
+        }
         let kind = name.utf8.first == UInt8(ascii: "-") ? "option" : "command"
         let names = kind == "option" ? ["--help", "--version"] : Command.all.map(\.name) + ["help"]
         throw .usage(

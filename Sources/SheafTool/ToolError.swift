@@ -6,6 +6,8 @@ enum ToolError: Error {
     /// The command line makes no sense; the sentence says what would.
     case usage(String)
     case failed(String)
+    /// What is damaged.
+    case damaged(String)
     /// What went wrong with the store at a path; none where it may be either of two.
     case storage(StorageError, at: String?)
     /// Why a statement could not be run against the store at a path.
@@ -13,7 +15,7 @@ enum ToolError: Error {
 
     var message: String {
         switch self {
-        case .usage(let message), .failed(let message): message
+        case .usage(let message), .failed(let message), .damaged(let message): message
         case .storage(let error, let path): Self.message(error, at: path)
         case .statement(let error, let path):
             switch error.reason {
@@ -27,7 +29,7 @@ enum ToolError: Error {
     var exitCode: ExitCode {
         switch self {
         case .usage: .usage
-        case .storage(.corrupt, _): .damaged
+        case .storage(.corrupt, _), .damaged: .damaged
         case .statement(let error, _):
             switch error.reason {
             case .syntax, .argument: .usage

@@ -94,6 +94,9 @@ struct ModeTests {
         #expect(meeting.isConnected())
         #expect(meeting.server.host.link()?.connection.remote.rights == rights)
         #expect(meeting.client.host.link()?.connection.remote.rights == nil)
+        // Each end knows its own grant as well.
+        #expect(meeting.client.host.link()?.connection.ownRights == rights)
+        #expect(meeting.server.host.link()?.connection.ownRights == nil)
     }
 
     @Test func `another authority is refused`() throws {

@@ -71,7 +71,7 @@ struct ToolRun {
     }
 
     /// The tool lies beside the tests, where the build has put both.
-    private static let executable: URL = {
+    static let executable: URL = {
         let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         return tests.deletingLastPathComponent().appendingPathComponent("sheaf")
     }()

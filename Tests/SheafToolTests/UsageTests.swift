@@ -4,7 +4,11 @@ import SheafTestSupport
 import Testing
 
 @Suite struct UsageTests {
-    private let commands = ["query", "log", "show", "verify", "salvage", "stats", "compact"]
+    private let commands = [
+        "query", "log", "show", "verify", "salvage", "stats", "compact", "peer serve",
+        "peer connect", "peer list", "peer execute", "sync status", "explain-sync", "keygen",
+        "grant", "demo",
+    ]
 
     @Test func `the version and the help go to standard output`() throws {
         let version = try ToolRun("--version")
@@ -38,6 +42,11 @@ import Testing
             ("--verison", "there is no option '--verison'; did you mean '--version'?"),
             ("help sow", "did you mean 'show'?"),
             ("help log extra", "'extra' is one too many: sheaf help COMMAND"),
+            ("peer", "'peer' is the first word of peer serve, peer connect, peer list"),
+            ("sync --wait 1", "'sync' is the first word of sync status"),
+            ("peer sreve x", "there is no command 'peer sreve'; did you mean 'peer serve'?"),
+            ("help peer lits", "there is no command 'peer lits'; did you mean 'peer list'?"),
+            ("help sync status extra", "'extra' is one too many: sheaf help COMMAND"),
             ("log", "PATH is missing: sheaf log PATH"),
             ("show /tmp", "COMMIT is missing"),
             ("log /tmp /var", "'/var' is one too many"),

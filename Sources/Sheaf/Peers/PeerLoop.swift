@@ -20,12 +20,16 @@ final class PeerLoop: Sendable {
         case fetch(AttachmentID)
         case cancelFetch(AttachmentID)
         case stopConnections
+        /// Somebody wants to know something; there is no host where the peer has stopped.
+        case asked(@Sendable (SyncHost?) -> Void)
     }
 
     private struct Inbox: Sendable {
         var events: [Event] = []
         var hasPublished = false
         var isStopping = false
+        /// Nobody looks into it any more.
+        var isOver = false
 
         var isEmpty: Bool { events.isEmpty && !hasPublished && !isStopping }
     }
@@ -67,8 +71,16 @@ final class PeerLoop: Sendable {
     }
 
     func post(_ event: Event) {
-        inbox.withLock { $0.events.append(event) }
+        let isOver = inbox.withLock { inbox in
+            if !inbox.isOver { inbox.events.append(event) }
+            return inbox.isOver
+        }
+        guard !isOver else { return Self.refuse(event) }
         inbox.signal()
+    }
+
+    private static func refuse(_ event: Event) {
+        if case .asked(let answer) = event { answer(nil) }
     }
 
     private func notePublished() {
@@ -103,6 +115,12 @@ final class PeerLoop: Sendable {
             guard !work.isStopping else { break }
         }
         for connection in connections.values { connection.close() }
+        let late = inbox.withLock { inbox in
+            inbox.isOver = true
+            defer { inbox.events = [] }
+            return inbox.events
+        }
+        for event in late { Self.refuse(event) }
     }
 
     private func take(
@@ -130,6 +148,10 @@ final class PeerLoop: Sendable {
         case .fetch(let id): host.fetch(id, at: now)
         case .cancelFetch(let id): host.cancelFetch(id)
         case .stopConnections: host.stop()
+        case .asked(let answer):
+            // Who has just written asks about that.
+            host.notePublished()
+            answer(host)
         }
         perform(host, &connections)
     }

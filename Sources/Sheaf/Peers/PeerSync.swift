@@ -10,8 +10,8 @@ public final class PeerSync: Sendable {
         var count: UInt64 = 0
     }
 
-    private let store: Store
-    private let loop: PeerLoop
+    let store: Store
+    let loop: PeerLoop
     private let board: SyncBoard
     private let transports: [any PeerTransport]
     private let links: PeerLinks

@@ -16,6 +16,8 @@ package final class SubscriptionMatcher {
         }
     }
 
+    /// What was subscribed to, in that order.
+    let subscribed: [SubscriptionQuery]
     private let queries: QueryEngine
     /// By the bytes of the names of their collections.
     private var terms: [[UInt8]: [Term]] = [:]
@@ -23,6 +25,7 @@ package final class SubscriptionMatcher {
     let collections: [String]
 
     package init(_ subscribed: [SubscriptionQuery], _ queries: QueryEngine) {
+        self.subscribed = subscribed
         self.queries = queries
         var names: [String] = []
         for query in subscribed {

@@ -30,6 +30,8 @@ extension SyncHost {
         var written: [(commit: UInt64, here: CommitID)] = []
         /// All that the other side has told up to this commit of its is here.
         var reached: UInt64 = 0
+        /// Whether the other side has told, since it was asked, all that it had then.
+        var hasCaughtUp = false
         var announced = Announced()
     }
 
@@ -93,6 +95,7 @@ extension SyncHost {
         link.asking.epoch = wishes.epoch
         link.asking.waiting = []
         link.asking.announced = Announced()
+        link.asking.hasCaughtUp = false
         link.asking.reached = cursor?.commit ?? 0
         link.session.subscribe(
             Subscribe(
@@ -146,6 +149,7 @@ extension SyncHost {
             } else {
                 noteWrittenBehindAnnounced(applied.commit, here: applied.here, on: link)
             }
+            link.asking.hasCaughtUp = true
             if outcome.isNew {
                 change(link) { $0.updates += 1 }
             } else if outcome.hasDocuments {

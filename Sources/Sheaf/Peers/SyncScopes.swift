@@ -31,9 +31,14 @@ struct SyncScopes: Equatable, Sendable {
     /// Whether all collections are shared with all.
     var isEmpty: Bool { scopes.isEmpty }
 
+    /// With whom a collection is shared.
+    func scope(of collection: String) -> Scope {
+        scopes[Array(collection.utf8)] ?? .allPeers
+    }
+
     /// Whether documents of a collection may be sent to another peer.
     func allows(_ collection: String, toServer: Bool) -> Bool {
-        switch scopes[Array(collection.utf8)] ?? .allPeers {
+        switch scope(of: collection) {
         case .allPeers: true
         case .bigPeerOnly: toServer
         case .smallPeersOnly: !toServer

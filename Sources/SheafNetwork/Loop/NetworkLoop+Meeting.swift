@@ -124,7 +124,8 @@ extension NetworkLoop {
         if channel.role == .listener { _ = channel.queue.append(introduction.words) }
         let remote = PeerIdentity(key: key, address: channel.address, rights: outcome.rights)
         let connection = TCPConnection(
-            remote, channel.identifier, channel.queue, share.mailbox)
+            remote, own: setup.credentials.grant?.rights, channel.identifier, channel.queue,
+            share.mailbox)
         guard let link = tell({ $0.connected(connection) }) ?? nil else {
             // Whatever was sent meanwhile is for nobody.
             let isListening = channel.role == .listener

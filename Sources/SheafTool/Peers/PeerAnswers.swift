@@ -1,0 +1,234 @@
+import Sheaf
+import SheafDocument
+import SheafNetwork
+import SheafQuery
+import SheafStorage
+
+/// Answers what commands ask of a peer that runs.
+final class PeerAnswers: Sendable {
+    /// So often it is looked whether peers have a commit.
+    private static let stepNanoseconds: UInt64 = 10_000_000
+
+    private let peer: Peer
+    private let transport: TCPTransport
+    private let isStopping = Monitor(false)
+
+    init(_ peer: Peer, _ transport: TCPTransport) {
+        self.peer = peer
+        self.transport = transport
+    }
+
+    /// Lets go of those who wait.
+    func stop() {
+        isStopping.withLock { $0 = true }
+        isStopping.broadcast()
+    }
+
+    /// Answers one request.
+    func answer(_ request: Object, _ write: (String) -> Bool) throws(ToolError) {
+        switch try request.text("do") {
+        case "list": for row in try rows() { guard write(row) else { return } }
+        case "execute": try execute(request, write)
+        case "status":
+            if case .integer(let commit)? = request["commit"] {
+                try wait(for: UInt64(clamping: commit), request)
+            }
+            _ = write(try status())
+        case "explain": _ = write(try explain(request))
+        case let other: throw .failed("the peer does not know what '\(other)' is")
+        }
+    }
+
+    // MARK: Who is there
+
+    private func rows() throws(ToolError) -> [String] {
+        let surveys = try asTool { try peer.sync.surveys() }
+        let links = transport.links
+        var rows: [String] = []
+        for survey in surveys {
+            let link = links.first { link in
+                if case .connected(let key, _) = link.state { return key == survey.key.bytes }
+                return false
+            }
+            var row = JSONLine()
+            row.add("peer", survey.key.description)
+            row.add("name", survey.name)
+            row.add("isServer", survey.isServer)
+            row.add("state", survey.isConnected ? "connected" : "gone")
+            row.add("address", link?.address)
+            row.add("isOutgoing", raw: link.map { "\($0.isOutgoing)" } ?? "null")
+            row.add("reason", nil as String?)
+            rows.append(row.closed)
+        }
+        for link in links {
+            let (state, reason): (String, String?)
+            switch link.state {
+            case .waiting(_, let why): (state, reason) = ("waiting", why)
+            case .connecting: (state, reason) = ("connecting", nil)
+            case .connected, .elsewhere: continue
+            }
+            var row = JSONLine()
+            for name in ["peer", "name"] { row.add(name, nil as String?) }
+            row.add("isServer", raw: "null")
+            row.add("state", state)
+            row.add("address", link.address)
+            row.add("isOutgoing", link.isOutgoing)
+            row.add("reason", reason)
+            rows.append(row.closed)
+        }
+        return rows
+    }
+
+    // MARK: Statements
+
+    private func execute(_ request: Object, _ write: (String) -> Bool) throws(ToolError) {
+        let text = try request.text("statement")
+        var values: [String: Value] = [:]
+        if case .object(let arguments)? = request["arguments"] {
+            for field in arguments { values[field.name] = field.value }
+        }
+        let arguments = QueryArguments(values)
+        let statement = try asTool { () throws in try Parser.parse(text) }
+        let store = peer.store
+        let result = try waitFor { try await store.execute(Query(verbatim: text), arguments) }
+        for item in result.items {
+            guard write(try asTool { try item.jsonString }) else { return }
+        }
+        guard let commit = result.commitID else { return }
+        var line = JSONLine()
+        line.add("commit", commit)
+        switch statement.kind {
+        case .reading, .advising, .system: return
+        case .createIndex, .dropIndex: break
+        case .writing:
+            line.add("changed", result.mutatedDocumentIDs.count)
+            line.add("ids", raw: Value.array(result.mutatedDocumentIDs).json)
+        }
+        _ = write(line.closed)
+    }
+
+    // MARK: How far others are
+
+    private func status() throws(ToolError) -> String {
+        var line = JSONLine()
+        line.add("key", peer.key.description)
+        line.add("commit", peer.sync.newestCommit)
+        var subscriptions: [String] = []
+        for subscription in peer.sync.subscriptions {
+            let checksum = try asTool { try peer.sync.checksum(of: subscription) }
+            var entry = JSONLine()
+            entry.add("query", subscription.query)
+            entry.add("documents", checksum.count)
+            entry.add("checksum", checksum.description)
+            subscriptions.append(entry.closed)
+        }
+        line.add("subscriptions", raw: "[" + subscriptions.joined(separator: ",") + "]")
+        let peers = try asTool { try peer.sync.surveys() }.map { survey in
+            var entry = JSONLine()
+            entry.add("peer", survey.key.description)
+            entry.add("name", survey.name)
+            entry.add("isConnected", survey.isConnected)
+            entry.add("syncedUpTo", survey.syncedUpTo)
+            entry.add("wants", survey.wants ?? [])
+            entry.add("isTaken", survey.isTaken)
+            entry.add("isGiven", survey.isGiven)
+            return entry.closed
+        }
+        line.add("peers", raw: "[" + peers.joined(separator: ",") + "]")
+        return line.closed
+    }
+
+    /// Waits until others have a commit: a named one, or all who are there and want something.
+    private func wait(for commit: UInt64, _ request: Object) throws(ToolError) {
+        let newest = peer.sync.newestCommit
+        guard commit <= newest else {
+            throw .failed("there is no commit \(commit) here yet; the newest is \(newest)")
+        }
+        var only: PeerKey?
+        if request["peer"] != nil {
+            let text = try request.text("peer")
+            guard let key = PeerKey(text) else { throw KeyFile.noKey(text, of: "--peer") }
+            only = key
+        }
+        var seconds: UInt64 = 60
+        if case .integer(let given)? = request["timeoutSeconds"] {
+            seconds = min(UInt64(clamping: given), ControlLimits.mostSeconds)
+        }
+        let end = Clock.system.monotonicNanoseconds() + seconds * 1_000_000_000
+        while try !has(commit, only) {
+            let now = Clock.system.monotonicNanoseconds()
+            guard now < end else {
+                let lack = only.map { "\($0) does not have" } ?? "not all peers have"
+                throw .failed("\(lack) commit \(commit) after \(seconds) s")
+            }
+            let isOver = isStopping.wait(until: min(end, now + Self.stepNanoseconds)) { !$0 }
+            guard !isOver else { throw .failed("the peer is being closed") }
+        }
+    }
+
+    private func has(_ commit: UInt64, _ only: PeerKey?) throws(ToolError) -> Bool {
+        let surveys = try asTool { try peer.sync.surveys() }
+        if let only { return surveys.first { $0.key == only }?.syncedUpTo ?? 0 >= commit }
+        let wanting = surveys.filter { $0.isConnected && !($0.wants ?? []).isEmpty }
+        return !wanting.isEmpty && wanting.allSatisfy { $0.syncedUpTo ?? 0 >= commit }
+    }
+
+    // MARK: One document
+
+    private func explain(_ request: Object) throws(ToolError) -> String {
+        let (collection, text) = (try request.text("collection"), try request.text("peer"))
+        guard let key = PeerKey(text) else { throw KeyFile.noKey(text, of: "PEER") }
+        let idText = try request.text("id")
+        let id = (try? Value(json: idText)) ?? .string(idText)
+        let found = try asTool { try peer.sync.explanation(of: collection, id, for: key) }
+        guard let found else {
+            throw .failed(
+                "\(key) was not met since this peer was started; 'sheaf peer list' says who was")
+        }
+        var line = JSONLine()
+        line.add("document", found.presence.rawValue)
+        line.add("commit", found.commit)
+        line.add("isConnected", found.isConnected)
+        line.add("queries", found.queryCount.map { UInt64($0) })
+        line.add("matching", found.matching)
+        line.add("scope", found.scope)
+        line.add("isShared", found.isShared)
+        line.add("mayRead", found.mayRead)
+        line.add("maySend", found.maySend)
+        line.add("sentUpTo", found.sentUpTo)
+        line.add("acknowledgedUpTo", found.acknowledgedUpTo)
+        return line.closed
+    }
+}
+
+extension Object {
+    /// A field that is a text.
+    func text(_ name: String) throws(ToolError) -> String {
+        guard case .string(let text)? = self[name] else {
+            throw .failed("'\(name)' is missing, or no text")
+        }
+        return text
+    }
+
+    /// A field that is a number; none where it is something else.
+    func number(_ name: String) -> Int64? {
+        if case .integer(let number)? = self[name] { number } else { nil }
+    }
+
+    /// Whether a field is true.
+    func isTrue(_ name: String) -> Bool {
+        if case .bool(true)? = self[name] { true } else { false }
+    }
+
+    /// The objects that are in a field.
+    func objects(_ name: String) -> [Object] {
+        guard case .array(let values)? = self[name] else { return [] }
+        return values.compactMap { if case .object(let object) = $0 { object } else { nil } }
+    }
+
+    /// The texts that are in a field.
+    func texts(_ name: String) -> [String] {
+        guard case .array(let values)? = self[name] else { return [] }
+        return values.compactMap { if case .string(let text) = $0 { text } else { nil } }
+    }
+}

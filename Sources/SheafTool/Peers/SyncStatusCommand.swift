@@ -1,0 +1,79 @@
+import SheafDocument
+
+/// `sheaf peer list`.
+enum PeerListCommand {
+    @Sendable static func run(
+        _ arguments: Arguments, _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        let isJSON = arguments.has("json")
+        try ControlClient.ask(["do": "list"], ofStore: arguments.operands[0]) { line in
+            if isJSON { return output.write(TerminalText.visible(line)) }
+            guard case .object(let row)? = try? Value(json: line) else { return }
+            output.write(TerminalText.visible(sentence(row)))
+        }
+        return .ok
+    }
+
+    private static func sentence(_ row: Object) -> String {
+        func text(_ name: String) -> String? {
+            if case .string(let text)? = row[name], !text.isEmpty { text } else { nil }
+        }
+        var words = [text("peer") ?? "somebody"]
+        if let name = text("name") { words.append("\"\(name)\"") }
+        if row.isTrue("isServer") { words.append("(server)") }
+        if let state = text("state") { words.append(state) }
+        if let address = text("address") {
+            words.append((row.isTrue("isOutgoing") ? "to " : "from ") + address)
+        }
+        return words.joined(separator: " ") + (text("reason").map { ": \($0)" } ?? "")
+    }
+}
+
+/// `sheaf sync status`.
+enum SyncStatusCommand {
+    @Sendable static func run(
+        _ arguments: Arguments, _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        var request: Object = ["do": "status"]
+        if let commit = try arguments.number("wait") {
+            request["commit"] = .integer(Int64(clamping: commit))
+        }
+        for option in ["peer", "timeout"] where arguments.value(option) != nil {
+            guard request["commit"] != nil else {
+                throw .usage("--\(option) goes with --wait COMMIT")
+            }
+        }
+        if let peer = arguments.value("peer") { request["peer"] = .string(peer) }
+        if let seconds = try arguments.number("timeout") {
+            request["timeoutSeconds"] = .integer(Int64(clamping: seconds))
+        }
+        let (answer, line) = try ControlClient.object(request, ofStore: arguments.operands[0])
+        if arguments.has("json") {
+            output.write(TerminalText.visible(line))
+        } else {
+            for line in lines(answer) { output.write(TerminalText.visible(line)) }
+        }
+        return .ok
+    }
+
+    private static func lines(_ answer: Object) -> [String] {
+        var lines = ["commit \(answer.number("commit") ?? 0)"]
+        for entry in answer.objects("subscriptions") {
+            guard case .string(let query)? = entry["query"],
+                case .string(let checksum)? = entry["checksum"]
+            else { continue }
+            lines.append("checksum \(checksum) of \(query)")
+        }
+        for entry in answer.objects("peers") {
+            guard case .string(let key)? = entry["peer"] else { continue }
+            var line = "\(key) " + (entry.isTrue("isConnected") ? "connected" : "gone")
+            line += entry.number("syncedUpTo").map { ", has commit \($0)" } ?? ", has no commit"
+            if entry.isTrue("isConnected") {
+                line += entry.isTrue("isTaken") ? ", all taken" : ", not all taken"
+                line += entry.isTrue("isGiven") ? ", all given" : ", not all given"
+            }
+            lines.append(line)
+        }
+        return lines
+    }
+}

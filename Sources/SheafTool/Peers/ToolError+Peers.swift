@@ -1,0 +1,36 @@
+import Sheaf
+import SheafNetwork
+import SheafQuery
+
+extension ToolError {
+    /// What a call to the store or to the network has thrown.
+    init(_ error: any Error) {
+        switch error {
+        case let error as ToolError: self = error
+        case let error as StoreError:
+            let lines = error.description.split(separator: "\n", omittingEmptySubsequences: false)
+            let text = lines.map { TerminalText.visible(String($0)) }.joined(separator: "\n")
+            switch error.reason {
+            case .syntax, .argument: self = .usage(text)
+            case .damaged: self = .damaged(text)
+            default: self = .failed(text)
+            }
+        case let error as QueryError: self = Self(error)
+        case let error as NetworkError: self = .failed(TerminalText.visible(error.text))
+        default: self = .failed(TerminalText.visible("\(error)"))
+        }
+    }
+
+    /// Why a statement cannot be run, wherever its store is.
+    private init(_ error: QueryError) {
+        switch error.reason {
+        case .syntax, .argument: self = .usage(error.terminalText)
+        default: self = .failed(error.terminalText)
+        }
+    }
+}
+
+/// Runs calls of the store and of the network, and lets their errors out as the tool's.
+func asTool<Value>(_ body: () throws -> Value) throws(ToolError) -> Value {
+    do { return try body() } catch { throw ToolError(error) }
+}

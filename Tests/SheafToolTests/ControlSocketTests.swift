@@ -1,0 +1,102 @@
+import Foundation
+import SheafTestSupport
+import Testing
+
+/// What a running peer does with those who ask it in other ways than the tool does.
+@Suite struct ControlSocketTests {
+    @Test func `who asks nonsense, or nothing, keeps nobody from being answered`() throws {
+        let scene = PeerScene()
+        let peer = try scene.serve("ann", "--listen", "127.0.0.1:0")
+        _ = try peer.address()
+        for nonsense in [
+            "nonsense", "[1]", "{}", #"{"do":"dance"}"#, #"{"do":"execute"}"#, "\u{1}",
+        ] {
+            let stranger = try Stranger(scene.path("ann.peer"))
+            stranger.send(nonsense + "\n")
+            #expect(stranger.read().hasPrefix("!{\"code\":1,"), "\(nonsense)")
+        }
+        // Silent ones, of whom one has begun to speak; more of them than are answered at a time.
+        let silent = try (0..<8).map { _ in try Stranger(scene.path("ann.peer")) }
+        silent[0].send(#"{"do":"#)
+        #expect(try peer.execute("SELECT * FROM system:dual").isEmpty == false)
+        let more = try (0..<20).map { _ in try Stranger(scene.path("ann.peer")) }
+        #expect(try peer.stop() == 0)
+        for stranger in silent { #expect(stranger.read() == "") }
+        withExtendedLifetime(more) {}
+    }
+
+    @Test func `a socket that was left behind is replaced, and a file is not`() throws {
+        let scene = PeerScene()
+        let first = try scene.serve("ann", "--listen", "127.0.0.1:0")
+        _ = try first.address()
+        #expect(try first.stop(SIGKILL) == -SIGKILL)
+        #expect(FileManager.default.fileExists(atPath: scene.path("ann.peer")))
+        let run = try ToolRun(["peer", "list", scene.path("ann")])
+        #expect(run.status == 1 && run.errors.hasPrefix("sheaf: no peer runs on the store at "))
+        let second = try scene.serve("ann", "--listen", "127.0.0.1:0")
+        _ = try second.address()
+        #expect(try ToolRun(["peer", "list", scene.path("ann")]).status == 0)
+        // Whoever comes second does not take the place of the first.
+        let third = try scene.serve("ann", "--listen", "127.0.0.1:0")
+        #expect(try third.end() == 1)
+        #expect(try ToolRun(["peer", "list", scene.path("ann")]).status == 0)
+        #expect(try second.stop() == 0)
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: scene.path("ann.peer")))
+        let fourth = try scene.serve("ann", "--listen", "127.0.0.1:0")
+        #expect(try fourth.end() == 1)
+        #expect(fourth.errorText.contains("ann.peer is in the way"))
+        #expect(FileManager.default.contents(atPath: scene.path("ann.peer")) == Data("mine".utf8))
+    }
+
+    @Test func `a path that is too long for a socket is refused by its length`() throws {
+        let scene = PeerScene()
+        let name = String(repeating: "s", count: 100)
+        let peer = try scene.serve(name, "--listen", "127.0.0.1:0")
+        #expect(try peer.end() == 1)
+        #expect(peer.errorText.contains("a store with a shorter path is right"))
+    }
+}
+
+/// Somebody who has a socket, and says what he likes.
+final class Stranger {
+    private let descriptor: Int32
+
+    init(_ path: String) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw NoAnswer() }
+        // Longer than the peer waits.
+        var patience = timeval(tv_sec: 60, tv_usec: 0)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    func send(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// All that comes before the other end closes.
+    func read() -> String {
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            let count = recv(descriptor, &piece, piece.count, 0)
+            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+            bytes += piece.prefix(count)
+        }
+    }
+
+    struct NoAnswer: Error {}
+}

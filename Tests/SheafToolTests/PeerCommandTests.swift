@@ -1,0 +1,249 @@
+import Foundation
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Peers that run in processes of their own, and the commands that ask them.
+@Suite struct PeerCommandTests {
+    private let cars = ["--subscribe", "SELECT * FROM cars"]
+
+    @Test func `a peer that cannot run says why`() throws {
+        let scene = PeerScene()
+        let key = try scene.key("k")
+        try Data("grant:zz\n".utf8).write(to: URL(fileURLWithPath: scene.path("bad.grant")))
+        try Data(repeating: 1, count: 32).write(to: URL(fileURLWithPath: scene.path("shared")))
+        let common = ["--database", "d", "--key", scene.path("k")]
+        let listen = ["--listen", "127.0.0.1:0"]
+        let cases: [(words: [String], status: Int32, complaint: String)] = [
+            (["--key", "k"] + listen, 64, "--database is missing: --database ID"),
+            (["--database", "d"] + listen, 64, "--key is missing: --key FILE"),
+            (common, 64, "--listen is missing: --listen 127.0.0.1:0 takes any port"),
+            (["--database", "d", "--key", scene.path("x")] + listen, 1, "x cannot be opened"),
+            (common + ["--listen", "nowhere"], 1, "nowhere"),
+            (common + ["--listen", "0.0.0.0:0"], 1, "nobody listens at 0.0.0.0:0"),
+            (common + listen + ["--grant", "g"], 64, "--grant needs --authority KEY"),
+            (common + listen + ["--authority", "me"], 64, "--authority is a public key"),
+            (common + listen + ["--authority", key], 64, "--authority needs --grant FILE"),
+            (
+                common + listen + ["--authority", key, "--shared-key", "f"], 64,
+                "two ways to know peers"
+            ),
+            (
+                common + listen + ["--authority", key, "--grant", scene.path("bad.grant")], 1,
+                "is no grant; it has to be what 'sheaf grant' prints"
+            ),
+            (
+                common + listen + ["--subscribe", "SELECT * FROM cars LIMIT 1"], 1,
+                "LIMIT is too much"
+            ),
+            (common + listen + ["--subscribe", "SELEC"], 64, "did you mean SELECT?"),
+        ]
+        for (words, status, complaint) in cases {
+            let run = try ToolRun(["peer", "serve", scene.path("store")] + words)
+            #expect(run.status == status && run.output.isEmpty, "\(words): \(run.errors)")
+            #expect(run.errors.contains(complaint), "\(words): \(run.errors)")
+        }
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o644], ofItemAtPath: scene.path("shared"))
+        let open = try ToolRun(
+            ["peer", "serve", scene.path("store"), "--shared-key", scene.path("shared")] + common
+                + listen)
+        #expect(open.status == 1 && open.errors.contains("chmod 600"))
+        let connect = try ToolRun(["peer", "connect", scene.path("store")] + common)
+        #expect(connect.status == 64 && connect.errors.contains("--connect is missing"))
+        let nobody = try ToolRun(
+            ["peer", "connect", scene.path("store"), "--connect", "127.0.0.1:1", "--until-synced"]
+                + common + ["--timeout", "0"])
+        #expect(nobody.status == 1 && nobody.errors.contains("not everything is synced after 0 s"))
+    }
+
+    @Test func `without a peer that runs there is nobody to ask`() throws {
+        let store = try QueryStore()
+        for words in [
+            ["peer", "list", store.path], ["peer", "execute", store.path, "SELECT 1"],
+            ["sync", "status", store.path],
+            ["explain-sync", store.path, "cars", "a", "pk:" + String(repeating: "0", count: 64)],
+        ] {
+            let run = try ToolRun(words)
+            #expect(run.status == 1 && run.output.isEmpty)
+            #expect(
+                run.errors
+                    == "sheaf: no peer runs on the store at \(store.path); "
+                    + "'sheaf peer serve \(store.path) ...' starts one\n")
+        }
+    }
+
+    @Test func `a peer serves, is asked, and closes its store`() throws {
+        let scene = PeerScene()
+        let ann = try scene.serve("ann", "--listen", "127.0.0.1:0", cars[0], cars[1], "--server")
+        let address = try ann.address()
+        let mode = try FileManager.default.attributesOfItem(atPath: scene.path("ann.peer"))
+        #expect((mode[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+        let written = try ann.execute(
+            "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'red'}), ({'_id': 'b'})")
+        #expect(written.first?["changed"] as? Int == 2)
+        #expect(try ann.execute("SELECT * FROM cars").count == 2)
+        let wrong = try ToolRun(["peer", "execute", ann.store, "SELEC * FROM cars"])
+        #expect(wrong.status == 64 && wrong.errors.contains("did you mean SELECT?"))
+        #expect(try ToolRun(["query", ann.store, "SELECT * FROM cars"]).status == 1)
+        let later = try ToolRun(["sync", "status", ann.store, "--wait", "7"])
+        #expect(later.status == 1 && later.errors.contains("there is no commit 7 here yet"))
+        let alone = try ToolRun(["sync", "status", ann.store, "--wait", "1", "--timeout", "0"])
+        #expect(alone.status == 1 && alone.errors.contains("not all peers have commit 1 after 0 s"))
+
+        let red = "SELECT * FROM cars WHERE color = 'red'"
+        _ = try scene.key("ben.key")
+        let once = try ToolRun(
+            [
+                "peer", "connect", scene.path("ben"), "--database", "scene", "--key",
+                scene.path("ben.key"), "--connect",
+                address, "--subscribe", red, "--until-synced", "--timeout", "60",
+            ])
+        #expect(once.status == 0, "\(once.errors)")
+        let rows = try ToolRun(["query", scene.path("ben"), "SELECT _id FROM cars", "--mode=json"])
+        #expect(rows.text == "{\"_id\":\"a\"}\n")
+
+        let ben = try scene.connect("ben", "--connect", address, "--subscribe", red)
+        _ = try ben.line("connected ")
+        let key = try ben.status().key
+        #expect(try until { try ann.status().isSettled && ben.status().isSettled })
+        let status = try ann.status("--wait", "1", "--peer", key)
+        #expect(status.commit == 1 && status.documents == 2)
+        let list = try ToolRun(["peer", "list", ann.store, "--json"]).objects()
+        #expect(
+            list.contains { $0["peer"] as? String == key && $0["state"] as? String == "connected" })
+        #expect(
+            try ToolRun(["peer", "list", ben.store]).text.contains("\"ann\" (server) connected to"))
+
+        func explain(_ id: String) throws -> [String] {
+            try ToolRun(["explain-sync", ann.store, "cars", id, key]).lines
+        }
+        #expect(
+            try explain("a") == [
+                "document: present, touched last by commit 1", "connected: yes",
+                "matched: \(red)", "permitted: yes", "sent: yes, up to commit 1",
+                "acknowledged: yes, up to commit 1",
+            ])
+        #expect(try explain("b").contains("matched: by none of its 1 query"))
+        #expect(try explain("c").first == "document: missing")
+        let stranger = "pk:" + String(repeating: "0", count: 64)
+        let unknown = try ToolRun(["explain-sync", ann.store, "cars", "a", stranger])
+        #expect(unknown.status == 1 && unknown.errors.contains("was not met since"))
+
+        #expect(try ben.stop(SIGINT) == 0)
+        #expect(try ann.stop() == 0)
+        #expect(!FileManager.default.fileExists(atPath: scene.path("ann.peer")))
+        for name in ["ann", "ben"] {
+            #expect(try ToolRun(["verify", scene.path(name)]).status == 0)
+        }
+    }
+
+    @Test func `grants say what goes to whom`() throws {
+        let scene = PeerScene()
+        let authority = try scene.key("authority.key")
+        func words(_ name: String, _ rights: [String]) throws -> [String] {
+            let key = try scene.key("\(name).key")
+            let run = try ToolRun(
+                ["grant", scene.path("authority.key"), key, "--database", "scene"] + rights)
+            try run.output.write(to: URL(fileURLWithPath: scene.path("\(name).grant")))
+            return ["--authority", authority, "--grant", scene.path("\(name).grant")]
+        }
+        let all = try words("ann", ["--all"])
+        let some = try words("ben", ["--read", "cars=owner = 'ben'", "--write", "cars=false"])
+        let ann = try scene.serve(
+            "ann", "--listen", "127.0.0.1:0", cars[0], cars[1], all[0], all[1], all[2], all[3])
+        let ben = try scene.connect(
+            "ben", "--connect", try ann.address(), cars[0], cars[1], some[0], some[1], some[2],
+            some[3])
+        #expect(try until { try ann.status().isSettled && ben.status().isSettled })
+        let written = try ann.execute(
+            "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ann'}), ({'_id': 'b', 'owner': 'ben'})"
+        )
+        let commit = try #require(written.first?["commit"] as? Int)
+        _ = try ann.status("--wait", "\(commit)", "--peer", try ben.status().key)
+        #expect(
+            try ben.execute("SELECT _id FROM cars").compactMap { $0["_id"] as? String } == ["b"])
+        let key = try ben.status().key
+        let hidden = try ToolRun(["explain-sync", ann.store, "cars", "a", key]).lines
+        #expect(hidden.contains("permitted: no, the peer's grant does not let it read this"))
+        #expect(hidden.contains("sent: no; what may go there was, up to commit \(commit)"))
+        // What may not be written is not sent: the connection lasts.
+        let kept = try ben.execute("INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'ben'})")
+        let number = try #require(kept.first?["commit"] as? Int)
+        _ = try ben.status("--wait", "\(number)", "--peer", try ann.status().key)
+        #expect(try ben.status().isSettled)
+        let mine = try ToolRun(
+            ["explain-sync", ben.store, "cars", "c", try ann.status().key]
+        ).lines
+        #expect(mine.contains("permitted: no, this peer's grant does not let it write this"))
+        #expect(try ben.stop() == 0)
+        #expect(try ann.stop() == 0)
+    }
+
+    @Test func `three processes agree after one was killed and links were cut`() throws {
+        let scene = PeerScene()
+        let (batches, size) = (20, 250)
+        func insert(_ batch: Int, at peer: RunningPeer) throws {
+            let documents = (0..<size).map { "({'_id': 'c\(batch)-\($0)', 'n': \($0)})" }
+            try peer.execute("INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", "))
+        }
+        let secret = try scene.sharedKey()
+        let left = try scene.serve(
+            "left", "--listen", "127.0.0.1:0", cars[0], cars[1], "--shared-key", secret)
+        let right = try scene.serve(
+            "right", "--listen", "127.0.0.1:0", cars[0], cars[1], "--shared-key", secret)
+        let (one, other) = (try left.address(), try right.address())
+        func middle() throws -> RunningPeer {
+            let peer = try scene.connect(
+                "middle", "--connect", one, "--connect", other, cars[0], cars[1],
+                "--shared-key", secret)
+            _ = try peer.line("connected ")
+            return peer
+        }
+        let first = try middle()
+        for batch in 0..<batches / 2 { try insert(batch, at: left) }
+        // Documents go through it at this very time.
+        #expect(try until { try first.status().documents > 0 })
+        try insert(batches / 2, at: left)
+        #expect(try first.stop(SIGKILL) == -SIGKILL)
+        #expect(try right.status().documents < batches * size)
+
+        // The two sides cannot reach each other, and both write: to the same documents, too.
+        for batch in batches / 2 + 1..<batches { try insert(batch, at: left) }
+        try right.execute("INSERT INTO cars DOCUMENTS ({'_id': 'r', 'n': 0})")
+        try left.execute("UPDATE cars SET left = true WHERE _id = 'c0-1'")
+        try right.execute(
+            "INSERT INTO cars DOCUMENTS ({'_id': 'c0-1', 'right': true}) ON ID CONFLICT DO MERGE")
+        let second = try middle()
+        let total = batches * size + 1
+        #expect(try until { try agree([left, second, right], total) })
+
+        // Once more, with an end that was asked for.
+        #expect(try second.stop() == 0)
+        try left.execute("DELETE FROM cars WHERE _id = 'c1-1'")
+        try right.execute("UPDATE cars SET n = 7 WHERE _id = 'c2-2'")
+        let third = try middle()
+        #expect(try until { try agree([left, third, right], total - 1) })
+        for peer in [left, third, right] {
+            let rows = try peer.execute("SELECT * FROM cars WHERE _id = 'c0-1'")
+            #expect(rows.first?["left"] as? Bool == true && rows.first?["right"] as? Bool == true)
+            #expect(try peer.stop() == 0)
+            #expect(try ToolRun(["verify", peer.store]).status == 0)
+        }
+    }
+
+    /// Whether all have the same documents, which are so many.
+    private func agree(_ peers: [RunningPeer], _ count: Int) throws -> Bool {
+        let statuses = try peers.map { try $0.status() }
+        return Set(statuses.map(\.checksums)).count == 1 && statuses[0].documents == count
+    }
+
+    /// Asks again and again for a minute, which starts a process each time.
+    private func until(_ condition: () throws -> Bool) throws -> Bool {
+        let deadline = RunningPeer.deadline
+        while Clock.system.monotonicNanoseconds() < deadline {
+            if try condition() { return true }
+        }
+        return false
+    }
+}
