@@ -97,7 +97,7 @@ import Testing
             [
                 "peer", "connect", scene.path("ben"), "--database", "scene", "--key",
                 scene.path("ben.key"), "--connect",
-                address, "--subscribe", red, "--until-synced", "--timeout", "60",
+                address, "--subscribe", red, "--until-synced", "--timeout", "180",
             ])
         #expect(once.status == 0, "\(once.errors)")
         let rows = try ToolRun(["query", scene.path("ben"), "SELECT _id FROM cars", "--mode=json"])
@@ -238,7 +238,7 @@ import Testing
         return Set(statuses.map(\.checksums)).count == 1 && statuses[0].documents == count
     }
 
-    /// Asks again and again for a minute, which starts a process each time.
+    /// Asks again and again for three minutes, which starts a process each time.
     private func until(_ condition: () throws -> Bool) throws -> Bool {
         let deadline = RunningPeer.deadline
         while Clock.system.monotonicNanoseconds() < deadline {

@@ -58,7 +58,7 @@ final class RunningPeer {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// What follows `start` in the first line that begins so; waits for a minute at most.
+    /// What follows `start` in the first line that begins so; waits for three minutes at most.
     func line(_ start: String) throws -> String {
         lines.wait(until: Self.deadline) { lines in !lines.contains { $0.hasPrefix(start) } }
         let all = lines.withLock { $0 }
@@ -102,12 +102,13 @@ final class RunningPeer {
 
     /// What `sheaf sync status` says.
     func status(_ words: String...) throws -> PeerStatus {
-        let run = try ToolRun(["sync", "status", store, "--json"] + words)
+        let patience = words.contains("--wait") ? ["--timeout", "180"] : []
+        let run = try ToolRun(["sync", "status", store, "--json"] + words + patience)
         guard run.status == 0, let object = try run.objects().first else { throw Failed(run: run) }
         return PeerStatus(object: object)
     }
 
-    static var deadline: UInt64 { Clock.system.monotonicNanoseconds() + 60_000_000_000 }
+    static var deadline: UInt64 { Clock.system.monotonicNanoseconds() + 180_000_000_000 }
 
     struct NoLine: Error {
         let start: String
