@@ -57,9 +57,9 @@ extension SyncHost {
         for commit in news.fresh {
             for change in commit.changes where change.origin == nil {
                 guard let before = change.before, isGone(change.key.bytes) else { continue }
-                if before.isTombstone {
-                    news.noteReaping(at: commit.number)
-                } else if let address = news.snapshot.address(of: change.key.bytes),
+                // What was deleted here, and is forgotten, others may still have.
+                if before.isTombstone { news.noteReaping(at: commit.number) }
+                if let address = news.snapshot.address(of: change.key.bytes),
                     wishes.matcher?.asks(for: address.collection) ?? false
                 {
                     isConcerned = true
