@@ -294,9 +294,7 @@ package final class MeshSimulation {
 
     /// Has a host go on with what it does between messages.
     private func serveSoon(_ peer: MeshPeer) {
-        guard fileRandom != nil, !peer.isServing, let deadline = peer.host.deadline,
-            deadline <= now
-        else { return }
+        guard !peer.isServing, let deadline = peer.host.deadline, deadline <= now else { return }
         peer.isServing = true
         agenda.add(.serve(peer: peer.number, life: peer.life), at: now + 1_000_000)
     }

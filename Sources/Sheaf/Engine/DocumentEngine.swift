@@ -110,6 +110,20 @@ package final class DocumentEngine: Sendable {
         }
     }
 
+    /// The names that have numbers by now, whether the log has them or not.
+    var newestDirectory: Directory { directory.withLock { $0 } }
+
+    /// Gives numbers to names, as far as there is room; returns all there are then.
+    ///
+    /// The log has them with the next commit.
+    func number(_ names: [[UInt8]]) -> NameTable {
+        state.withLock { state in
+            for name in names { state.directory.add(name: name) }
+            publish(state.directory)
+            return state.directory.names
+        }
+    }
+
     package var site: Site { state.withLock { $0.clock.site } }
 
     /// The newest durable state.
@@ -257,6 +271,8 @@ package final class DocumentEngine: Sendable {
         // Names that this commit uses for the first time come with it, be it lost or not.
         state.clock = transaction.clock
         if transaction.hasChangedSite { state.isSiteWritten = false }
+        // Others may have given numbers to names since the transaction has begun.
+        transaction.directory.takeNames(of: state.directory)
         state.directory = transaction.directory
         publish(state.directory)
         let batch = try transaction.batch(

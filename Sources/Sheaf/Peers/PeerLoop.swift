@@ -222,7 +222,7 @@ final class PeerLoop: Sendable {
 
 extension WriteJob {
     var documentCount: Int {
-        steps.reduce(0) { $0 + $1.commits.reduce(0) { $0 + $1.documents.count } }
+        steps.reduce(0) { $0 + $1.documents.count }
     }
 }
 

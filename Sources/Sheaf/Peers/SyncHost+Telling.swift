@@ -27,16 +27,24 @@ extension SyncHost {
         var compared: DocumentSnapshot?
         /// A step of which some is sent.
         var outgoing: Outgoing?
+        /// Whether there is room for more of it at once.
+        var goesOn = false
     }
 
     /// A long step that is sent bit by bit.
     struct Outgoing {
         let snapshot: DocumentSnapshot
-        let keys: [[UInt8]]
+        var documents: Documents
         /// What changed since this commit is sent, and of those in `whole` everything.
         let since: CommitID?
-        var whole: Set<DocumentAddress>
-        var next = 0
+        var whole: Set<DocumentAddress> = []
+
+        enum Documents {
+            /// These, from one on.
+            case keys([[UInt8]], next: Int)
+            /// All that match, collection by collection, from a key on.
+            case all(collections: ArraySlice<String>, from: [UInt8]?)
+        }
     }
 
     // MARK: What comes
@@ -86,18 +94,14 @@ extension SyncHost {
         guard let telling = link.telling else { return }
         let snapshot = telling.compared ?? news.snapshot
         link.telling?.compared = nil
-        do throws(EngineError) {
-            var keys: [[UInt8]] = []
-            switch documents {
-            case .all: keys = try snapshot.keys(matching: telling.matcher)
-            case .some(let addresses, _): keys = addresses.compactMap { snapshot.key(of: $0) }
-            }
-            link.telling?.outgoing = Outgoing(
-                snapshot: snapshot, keys: keys, since: nil, whole: [])
-            link.telling?.isStreaming = true
-        } catch {
-            return fail(link, .failed, "the store cannot be read")
+        let wanted: Outgoing.Documents
+        switch documents {
+        case .all: wanted = .all(collections: telling.matcher.collections[...], from: nil)
+        case .some(let addresses, _):
+            wanted = .keys(addresses.compactMap { snapshot.key(of: $0) }, next: 0)
         }
+        link.telling?.outgoing = Outgoing(snapshot: snapshot, documents: wanted, since: nil)
+        link.telling?.isStreaming = true
         tell(link)
     }
 
@@ -117,12 +121,20 @@ extension SyncHost {
     // MARK: What is sent
 
     /// Sends what there is to be sent, as long as there is room.
+    ///
+    /// Of a long step it is one part: what has come from elsewhere meanwhile has its turn before the next one,
+    /// and who gets the part can begin with it.
     func tell(_ link: Link) {
+        link.telling?.goesOn = false
         guard link.telling?.isStreaming == true, link.session.isOpen else { return }
         do throws(EngineError) {
             while link.session.hasRoom() {
                 if link.telling?.outgoing != nil {
                     try sendPart(link)
+                    if link.telling?.outgoing != nil {
+                        link.telling?.goesOn = true
+                        break
+                    }
                 } else if try !beginStep(link) {
                     break
                 }
@@ -174,33 +186,14 @@ extension SyncHost {
         keys += telling.whole.compactMap { snapshot.key(of: $0) }
             .filter { !known.contains($0) }.sorted { $0.lexicographicallyPrecedes($1) }
         link.telling?.outgoing = Outgoing(
-            snapshot: snapshot, keys: keys, since: telling.sent, whole: telling.whole)
+            snapshot: snapshot, documents: .keys(keys, next: 0), since: telling.sent,
+            whole: telling.whole)
         link.telling?.whole = []
         link.telling?.isBehind = false
     }
 
-    /// Sends some documents of a long step.
-    private func sendPart(_ link: Link) throws(EngineError) {
-        guard var outgoing = link.telling?.outgoing, let telling = link.telling else { return }
-        var documents: [ShippedDocument] = []
-        var length = 0
-        while outgoing.next < outgoing.keys.count, length < partLength {
-            let key = outgoing.keys[outgoing.next]
-            outgoing.next += 1
-            guard let document = try shipped(key, outgoing, telling, link) else { continue }
-            length += document.bytes.count + document.id.count
-            documents.append(document)
-        }
-        let isDone = outgoing.next == outgoing.keys.count
-        let commit = outgoing.snapshot.log.commit
-        link.session.ship(
-            ShippedCommit(commit: commit, stamp: nil, documents, isContinued: !isDone))
-        link.telling?.outgoing = isDone ? nil : outgoing
-        if isDone { link.telling?.sent = commit }
-    }
-
     /// What is sent of one document of a long step; nothing where it does not concern the other side.
-    private func shipped(
+    func shipped(
         _ key: [UInt8], _ outgoing: Outgoing, _ telling: Telling, _ link: Link
     ) throws(EngineError) -> ShippedDocument? {
         let snapshot = outgoing.snapshot
@@ -216,7 +209,7 @@ extension SyncHost {
                     return nil
                 }
             }
-            return try snapshot.whole(document, key, address)
+            return snapshot.whole(document, key, address)
         }
         guard telling.matcher.asks(for: address.collection) else { return nil }
         let matches = try telling.matcher.matches(
@@ -244,8 +237,9 @@ extension SyncHost {
         let newest = news.snapshot.log.commit
         for commit in commits {
             guard link.session.hasRoom() else { return true }
-            guard let shipped = try shipped(commit, on: link) else { return false }
-            link.session.ship(shipped)
+            guard let documents = try shipped(commit, on: link) else { return false }
+            try ship(
+                documents, of: commit.number, stamp: commit.changes.first?.stamp, on: link)
             link.telling?.sent = commit.number
         }
         // The other side should know that it has everything, also where the last commits changed nothing
@@ -259,7 +253,7 @@ extension SyncHost {
 
     private func shipped(
         _ commit: News.Commit, on link: Link
-    ) throws(EngineError) -> ShippedCommit? {
+    ) throws(EngineError) -> [ShippedDocument]? {
         guard let concerning = try concerning(commit, on: link) else { return nil }
         let snapshot = news.snapshot
         var documents: [ShippedDocument] = []
@@ -269,8 +263,7 @@ extension SyncHost {
                     document.written, document.key, document.address,
                     isWhole: !document.hasMatched))
         }
-        return ShippedCommit(
-            commit: commit.number, stamp: commit.changes.first?.stamp, documents)
+        return documents
     }
 
     /// A document of a commit that the other side is told of.

@@ -71,6 +71,10 @@ package final class SyncHost {
         var asking = Asking()
         var telling: Telling?
         var files = FileTalk()
+        /// From the numbers that names have here to those they have on the connection.
+        var spoken = NameTranslation()
+        /// From the numbers that the other side has given to those they have here.
+        var heard = NameTranslation()
         /// What the other side may see; none where that is everything.
         var readable: SubscriptionMatcher?
         /// What this side may write on the other one.
@@ -149,6 +153,7 @@ package final class SyncHost {
         for link in allLinks {
             link.session.tick(at: now)
             checkPatience(link)
+            if link.telling?.goesOn == true { tell(link) }
             handle(link)
         }
         tickFiles()
@@ -156,6 +161,7 @@ package final class SyncHost {
 
     /// When time matters next.
     package var deadline: UInt64? {
+        if links.values.contains(where: { $0.telling?.goesOn == true }) { return now }
         let deadlines = links.values.compactMap { link in
             [link.session.deadline, link.asking.announced.deadline].compactMap { $0 }.min()
         }

@@ -5,7 +5,7 @@ import SheafSync
 /// What a peer has sent, to be written here: step by step, each in one commit.
 package struct WriteJob: Sendable {
     package let link: UInt64
-    let steps: [ShippedStep]
+    let steps: [PreparedStep]
     let peer: Site
     /// What the peer may write; none where that is everything.
     let writable: [SubscriptionQuery]?
@@ -78,19 +78,17 @@ extension DocumentEngine {
     /// Makes one commit of a step that a peer has sent; or none where something is missing that it stands
     /// on.
     func receive(
-        _ step: ShippedStep, from peer: Site, _ rule: SubscriptionMatcher?,
+        _ step: PreparedStep, from peer: Site, _ rule: SubscriptionMatcher?,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> (CommitID, Reception) {
-        let stamp = step.commits.first?.stamp ?? Stamp(.initial, peer)
+        let stamp = step.stamp ?? Stamp(.initial, peer)
         let origin = CommitOrigin(stamp: stamp, peer: peer, commit: step.commit)
         var reception = Reception()
         do throws(WriteError) {
             let (commit, _) = try write(from: origin, append: append) {
                 (transaction) throws(WriteError) in
-                for shipped in step.commits {
-                    for document in shipped.documents {
-                        try Self.receive(document, in: &transaction, &reception)
-                    }
+                for document in step.documents {
+                    try Self.receive(document, in: &transaction, &reception)
                 }
                 if !reception.gaps.isEmpty { throw Self.takeBack }
                 if let rule { try Self.check(transaction, rule) }
@@ -114,17 +112,16 @@ extension DocumentEngine {
     }
 
     private static func receive(
-        _ document: ShippedDocument, in transaction: inout DocumentTransaction,
+        _ document: PreparedDocument, in transaction: inout DocumentTransaction,
         _ reception: inout Reception
     ) throws(WriteError) {
-        let address = DocumentAddress(collection: document.collection, id: document.id)
         do throws(EngineError) {
             reception.count += 1
             switch try transaction.receive(document) {
-            case .gap: reception.gaps.append(address)
+            case .gap: reception.gaps.append(document.address)
             case .taken: break
             case .known(let before):
-                reception.known.append(WriteJob.Known(address: address, before: before))
+                reception.known.append(WriteJob.Known(address: document.address, before: before))
             }
         } catch {
             throw .engine(error)

@@ -6,17 +6,20 @@ import SheafBytes
 struct QuickCheck {
     private let base: UnsafeRawPointer
     private let document: EncodedDocument
+    /// How many names have numbers.
+    private let nameCount: Int
 
     /// Whether a document is right beyond doubt.
-    static func passes(_ document: EncodedDocument) -> Bool {
+    static func passes(_ document: EncodedDocument, _ names: NameTable) -> Bool {
         guard document.flags == 0, document.bytes.count <= EncodedDocument.maximumLength else {
             return false
         }
-        return (try? QuickCheck(document).isRight()) ?? false
+        return (try? QuickCheck(document, names.count).isRight()) ?? false
     }
 
-    private init(_ document: EncodedDocument) {
+    private init(_ document: EncodedDocument, _ nameCount: Int) {
         self.document = document
+        self.nameCount = nameCount
         base = document.base
     }
 
@@ -41,16 +44,20 @@ struct QuickCheck {
     }
 
     private func areRight(_ object: EncodedObject, depth: Int) throws(Malformed) -> Bool {
-        // Spelled names, counts of one byte, ends of the fewest bytes, no references.
-        let widthless = object.flags & ~ShapeBits.endWidth
-        guard depth <= Value.maximumDepth,
-            widthless == (object.count == 0 ? 0 : ShapeBits.spelled), object.numberedCount == 0
+        // Names that are all spelled or all numbered, counts of one byte, ends of the fewest bytes, no
+        // references.
+        let isNumbered = object.numberedCount > 0
+        guard depth <= Value.maximumDepth, !isNumbered || object.numberedCount == object.count
         else { return false }
+        var shape: UInt8 = object.count == 0 || isNumbered ? 0 : ShapeBits.spelled
+        if isNumbered, object.nameNumber(object.count - 1) > 0xFF { shape |= ShapeBits.wideNames }
+        guard object.flags & ~ShapeBits.endWidth == shape else { return false }
         let length = object.endsAt - object.start
         let width = length <= 0xFF ? 0 : length <= 0xFFFF ? 1 : 2
         guard Int(object.flags & ShapeBits.endWidth) == width else { return false }
         guard object.count > 0 else { return length == 0 }
         guard object.end(object.count - 1) == length else { return false }
+        if isNumbered { return try areRight(numbered: object, depth: depth) }
         var last: Range<Int>?
         for index in 0..<object.count {
             let content = try object.content(index)
@@ -58,6 +65,15 @@ struct QuickCheck {
             guard name.upperBound < content.upperBound, isText(name) else { return false }
             if let last, UTF8Order.compare(bytes(last), bytes(name)) >= 0 { return false }
             last = name
+            guard try isRight(try object.entry(index), depth: depth) else { return false }
+        }
+        return true
+    }
+
+    private func areRight(numbered object: EncodedObject, depth: Int) throws(Malformed) -> Bool {
+        guard object.nameNumber(object.count - 1) < nameCount else { return false }
+        for index in 0..<object.count {
+            if index > 0, object.nameNumber(index - 1) >= object.nameNumber(index) { return false }
             guard try isRight(try object.entry(index), depth: depth) else { return false }
         }
         return true

@@ -10,7 +10,7 @@ extension EncodedDocument {
             throw .tooLong(
                 at: 0, length: UInt64(bytes.count), limit: UInt64(EncodedDocument.maximumLength))
         }
-        guard !QuickCheck.passes(self) else { return }
+        guard !QuickCheck.passes(self, names) else { return }
         try validateThoroughly(names)
     }
 

@@ -18,7 +18,8 @@ package struct SyncSession: Sendable {
 
         /// To call `compare(with:)` with the list of what this side has.
         case listOwn(generation: UInt64)
-        /// To apply some commits of the other side, all of them at once.
+        /// To apply some commits of the other side, all of them at once; or to keep them until the rest is
+        /// there.
         case apply(ShippedStep)
         /// To see whether all of that is here, and to acknowledge its commit, or to subscribe again.
         case announced(Announce)
