@@ -14,9 +14,17 @@ extension DocumentTransaction {
     }
 
     /// Joins what a peer has sent of a document.
-    mutating func receive(_ document: PreparedDocument) throws(EngineError) -> Reception {
+    ///
+    /// Where a rule is to be kept, that is looked at behind the last of them.
+    mutating func receive(
+        _ document: PreparedDocument, isChecked: Bool
+    ) throws(EngineError) -> Reception {
         let key: DocumentKey
         if let known = document.key { key = known } else { key = try self.key(of: document) }
+        if !isChecked, try receiveFresh(document, key) { return .taken }
+        guard fresh[key] == nil else {
+            throw .received(.invalid("a document that comes twice in a step", at: 0))
+        }
         let position = try open(key)
         let before = working[position].state == nil ? nil : try vector(at: position)
         guard before != nil || !document.isPartial else { return .gap }

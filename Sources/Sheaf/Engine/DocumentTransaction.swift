@@ -25,6 +25,8 @@ package struct DocumentTransaction: Sendable {
     private var usedStamp: Stamp?
     var working: [WorkingDocument] = []
     var positions: [DocumentKey: Int] = [:]
+    /// Documents that came from elsewhere and that nothing was known of.
+    var fresh = FreshDocuments()
     private var stored: [(key: DocumentKey, document: StoredDocument?)] = []
     /// How long a document may become by what is written here; what others wrote may be longer.
     var maximumLength = EncodedDocument.maximumLength
@@ -52,11 +54,12 @@ package struct DocumentTransaction: Sendable {
         self.pending = pending
     }
 
-    var hasChanges: Bool { working.contains { $0.isChanged } }
+    var hasChanges: Bool { !fresh.isEmpty || working.contains { $0.isChanged } }
 
     /// Notes that the batch has become a commit.
     mutating func noteWritten(by commit: CommitID) {
         pending.note(stored, of: commit)
+        if !fresh.isEmpty { pending.note(fresh, of: commit) }
         replaced = []
     }
 
@@ -327,6 +330,7 @@ package struct DocumentTransaction: Sendable {
             stored.append((key, written))
             try noteSpellings(at: position)
         }
+        try writeFresh(into: &batch, &links)
         return batch
     }
 

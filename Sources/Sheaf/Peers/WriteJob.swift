@@ -87,8 +87,10 @@ extension DocumentEngine {
         do throws(WriteError) {
             let (commit, _) = try write(from: origin, append: append) {
                 (transaction) throws(WriteError) in
+                transaction.fresh.reserve(step.documents.count)
                 for document in step.documents {
-                    try Self.receive(document, in: &transaction, &reception)
+                    try Self.receive(
+                        document, isChecked: rule != nil, in: &transaction, &reception)
                 }
                 if !reception.gaps.isEmpty { throw Self.takeBack }
                 if let rule { try Self.check(transaction, rule) }
@@ -112,12 +114,12 @@ extension DocumentEngine {
     }
 
     private static func receive(
-        _ document: PreparedDocument, in transaction: inout DocumentTransaction,
+        _ document: PreparedDocument, isChecked: Bool, in transaction: inout DocumentTransaction,
         _ reception: inout Reception
     ) throws(WriteError) {
         do throws(EngineError) {
             reception.count += 1
-            switch try transaction.receive(document) {
+            switch try transaction.receive(document, isChecked: isChecked) {
             case .gap: reception.gaps.append(document.address)
             case .taken: break
             case .known(let before):
