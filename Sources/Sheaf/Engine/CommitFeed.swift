@@ -70,7 +70,8 @@ final class CommitFeed: Sendable {
     /// was before the first of them.
     func take(through commit: CommitID) -> [Change] {
         let taken = takeEach(through: commit)
-        guard taken.count > 1 else { return taken }
+        // In one commit each document comes once.
+        guard taken.first?.commit != taken.last?.commit else { return taken }
         var seen: Set<DocumentKey> = []
         return taken.filter { seen.insert($0.key).inserted }
     }
@@ -78,6 +79,10 @@ final class CommitFeed: Sendable {
     /// What commits up to this one have changed, and nobody has taken yet, commit by commit.
     func takeEach(through commit: CommitID) -> [Change] {
         changes.withLock { changes in
+            guard let last = changes.last, last.commit > commit else {
+                defer { changes = [] }
+                return changes
+            }
             let end = changes.firstIndex { $0.commit > commit } ?? changes.endIndex
             defer { changes.removeFirst(end) }
             return Array(changes[..<end])

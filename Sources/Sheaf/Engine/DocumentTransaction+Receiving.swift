@@ -5,8 +5,8 @@ import SheafSync
 extension DocumentTransaction {
     /// What became of a document that a peer has sent.
     enum Reception {
-        /// It is here now.
-        case taken
+        /// It is here now; whether it said something new.
+        case taken(isNew: Bool)
         /// The same, and there is something in it that the peer has not seen; how it was before.
         case known(before: StoredDocument?)
         /// It stands on what is not here: the whole document is needed.
@@ -21,7 +21,7 @@ extension DocumentTransaction {
     ) throws(EngineError) -> Reception {
         let key: DocumentKey
         if let known = document.key { key = known } else { key = try self.key(of: document) }
-        if !isChecked, try receiveFresh(document, key) { return .taken }
+        if !isChecked, try receiveFresh(document, key) { return .taken(isNew: true) }
         guard fresh[key] == nil else {
             throw .received(.invalid("a document that comes twice in a step", at: 0))
         }
@@ -42,8 +42,9 @@ extension DocumentTransaction {
         try observe(latest)
         tokens += document.tokens
         let length = working[position].changedLength
+        let isNew: Bool
         do throws(EngineError) {
-            _ = try working[position].takeIfNew(
+            isNew = try working[position].takeIfNew(
                 ChangedBytes(bytes: document.bytes, spellsNames: document.maySpellNames),
                 isPartial: document.isPartial, directory.names)
         } catch {
@@ -54,7 +55,7 @@ extension DocumentTransaction {
             }
         }
         try countLength(working[position].changedLength - length)
-        return isAll ? .taken : .known(before: working[position].original)
+        return isAll ? .taken(isNew: isNew) : .known(before: working[position].original)
     }
 
     /// The key of what came; a collection begins with its first document.

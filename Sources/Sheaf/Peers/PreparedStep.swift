@@ -77,8 +77,8 @@ extension SyncHost {
         let names = link.heard.target
         try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
             let document = try EncodedDocument(bytes)
-            try document.validate(names)
-            if try document.hasTokens() {
+            let isPlain = try document.validate(names)
+            if !isPlain, try document.hasTokens() {
                 try document.forEachToken(names) { tokens.append($0) }
             }
         }

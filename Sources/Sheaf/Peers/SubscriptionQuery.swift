@@ -8,6 +8,8 @@ package struct SubscriptionQuery: Sendable {
     package let statement: Statement
     let arguments: ArgumentValues
     let collection: String
+    /// Whether all documents of the collection match.
+    let takesAll: Bool
 
     /// Takes a statement that a peer can be asked for; refuses all others, and names the part that is
     /// too much.
@@ -25,6 +27,7 @@ package struct SubscriptionQuery: Sendable {
         self.statement = statement
         self.arguments = arguments
         collection = select.source.name.text
+        takesAll = select.condition == nil
         switch try queries.run(statement, arguments).watch() {
         case .select: break
         case .system:

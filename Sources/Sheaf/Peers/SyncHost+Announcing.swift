@@ -82,6 +82,15 @@ extension SyncHost {
         ask(link)
     }
 
+    /// Notes that the other side has what this one brings from elsewhere: so it is not needed here, either.
+    ///
+    /// Connections over which both sides send form a tree, whoever writes. If one of them went only one way,
+    /// what others write would come too late, or twice.
+    func announceFromNowOn(on link: Link) {
+        link.telling?.isAnnouncing = true
+        noteRepetition(on: link)
+    }
+
     /// Notes that a connection brings what others have brought before.
     func noteRepetition(on link: Link) {
         let hasOthers = links.values.contains { other in

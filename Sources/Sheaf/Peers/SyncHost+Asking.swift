@@ -163,6 +163,8 @@ extension SyncHost {
         guard let link = links[outcome.link] else { return }
         link.asking.isWriting = false
         link.session.grant(outcome.length)
+        statistics.documentsReceived += UInt64(outcome.documentCount)
+        statistics.documentsTaken += UInt64(outcome.takenCount)
         correct(outcome.known, on: link)
         if outcome.generation == link.asking.generation, let applied = outcome.applied {
             if link.asking.announced.messages.isEmpty {
@@ -174,7 +176,7 @@ extension SyncHost {
             link.asking.hasCaughtUp = true
             if outcome.isNew {
                 change(link) { $0.updates += 1 }
-            } else if outcome.hasDocuments {
+            } else if outcome.documentCount > 0 {
                 noteRepetition(on: link)
             }
         }

@@ -117,6 +117,7 @@ extension SyncHost {
         _ collection: String, id: ArraySlice<UInt8>, _ form: ShippedDocument.Form, _ bytes: [UInt8],
         to link: Link
     ) {
+        statistics.documentsSent += 1
         id.withUnsafeBytes { id in
             bytes.withUnsafeBytes { link.session.add(collection, id: id, form, $0) }
         }

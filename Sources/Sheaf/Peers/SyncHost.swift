@@ -61,6 +61,7 @@ package final class SyncHost {
     var wishes = Wishes()
     var news: News
     var files = Files()
+    var statistics = SyncStatistics()
 
     /// One connection.
     final class Link {
@@ -213,7 +214,7 @@ package final class SyncHost {
         case .listOwn(let generation): listOwn(link, generation)
         case .apply(let step): apply(step, from: link)
         case .announced(let message): announced(message, on: link)
-        case .announceOnly: link.telling?.isAnnouncing = true
+        case .announceOnly: announceFromNowOn(on: link)
         case .subscribed(let request): subscribed(link, request)
         case .listMatches: listMatches(link)
         case .wanted(let documents): wanted(link, documents)

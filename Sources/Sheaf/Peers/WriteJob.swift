@@ -24,8 +24,9 @@ package struct WriteJob: Sendable {
         /// Documents of which more is known here than the peer has, and how they were before.
         fileprivate(set) var known: [Known] = []
         fileprivate(set) var error: EngineError?
-        /// Whether documents came at all, and whether any of them said something new.
-        fileprivate(set) var hasDocuments = false
+        /// How many documents came, and how many of them said something new.
+        fileprivate(set) var documentCount = 0
+        fileprivate(set) var takenCount = 0
         fileprivate(set) var isNew = false
     }
 
@@ -53,7 +54,8 @@ package struct WriteJob: Sendable {
                 }
                 outcome.known += reception.known
                 outcome.applied = (step.commit, commit)
-                outcome.hasDocuments = outcome.hasDocuments || reception.count > 0
+                outcome.documentCount += step.documents.count
+                outcome.takenCount += reception.takenCount
                 outcome.isNew = outcome.isNew || reception.isNew
             } catch {
                 outcome.error = error
@@ -68,7 +70,7 @@ extension DocumentEngine {
     struct Reception {
         var gaps: [DocumentAddress] = []
         var known: [WriteJob.Known] = []
-        var count = 0
+        var takenCount = 0
         var isNew = false
     }
 
@@ -118,10 +120,10 @@ extension DocumentEngine {
         _ reception: inout Reception
     ) throws(WriteError) {
         do throws(EngineError) {
-            reception.count += 1
             switch try transaction.receive(document, isChecked: isChecked) {
             case .gap: reception.gaps.append(document.address)
-            case .taken: break
+            case .taken(let isNew):
+                if isNew { reception.takenCount += 1 }
             case .known(let before):
                 reception.known.append(WriteJob.Known(address: document.address, before: before))
             }
