@@ -1,6 +1,7 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafQuery
 import SheafStorage
 import SheafSync
 import SheafTestSupport
@@ -77,6 +78,15 @@ final class FileScene {
             host.notePublished()
         }
 
+        /// The rows of a query, as JSON.
+        func rows(_ query: Query) throws -> [String] {
+            let result = try queries.execute(
+                query, [:], CommitSink(append: { _ in 0 }, flush: {}))
+            return try result.rows.items.map {
+                try Value.object($0.object(result.reader.names)).json
+            }
+        }
+
         func contents(of id: AttachmentID) throws -> [UInt8]? { try attachments.bytes(of: id) }
     }
 
@@ -141,6 +151,26 @@ final class FileScene {
             }
         }
         nodes[number].reopen()
+    }
+
+    var isConnected: Bool { !wires.isEmpty }
+
+    // MARK: Documents
+
+    func subscribe(_ number: Int, _ texts: [String]) throws {
+        let queries = nodes[number].queries
+        try nodes[number].host.subscribe(
+            texts.map { text in
+                try SubscriptionQuery(
+                    try queries.statement(Query(verbatim: text)), ArgumentValues(), queries)
+            })
+        try perform(number)
+    }
+
+    /// Runs a statement, and tells whom it concerns.
+    func execute(_ number: Int, _ query: Query, _ arguments: QueryArguments = [:]) throws {
+        try nodes[number].execute(query, arguments)
+        try perform(number)
     }
 
     // MARK: Files
