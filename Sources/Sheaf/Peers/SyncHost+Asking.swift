@@ -33,11 +33,16 @@ extension SyncHost {
         /// Whether the other side has told, since it was asked, all that it had then.
         var hasCaughtUp = false
         var announced = Announced()
+        /// What is to be looked at again when a comparison is done.
+        var rankCheck: RankCheck?
+        /// How many times as many documents are compared as queries with LIMIT have.
+        var rankFactor = 1
     }
 
     /// Subscribes to something else from now on.
     package func subscribe(_ queries: [SubscriptionQuery]) throws(QueryError) {
         var wire: [SubscribedQuery] = []
+        try SubscriptionQuery.check(queries)
         for query in queries {
             let query = try query.wire
             if !wire.contains(query) { wire.append(query) }
@@ -92,7 +97,9 @@ extension SyncHost {
             cursor = known.cursor
         }
         link.asking.generation += 1
+        if link.asking.epoch != wishes.epoch { link.asking.rankFactor = 1 }
         link.asking.epoch = wishes.epoch
+        link.asking.rankCheck = nil
         link.asking.waiting = []
         link.asking.announced = Announced()
         link.asking.hasCaughtUp = false
@@ -108,7 +115,8 @@ extension SyncHost {
     func listOwn(_ link: Link, _ generation: UInt64) {
         guard generation == link.asking.generation, let matcher = wishes.matcher else { return }
         do throws(EngineError) {
-            link.session.compare(with: try news.snapshot.versions(matching: matcher))
+            let rankings = try beginRankCheck(link, matcher)
+            link.session.compare(with: try news.snapshot.versions(matching: matcher, rankings))
         } catch {
             fail(link, .failed, "\(error)")
         }
@@ -120,6 +128,7 @@ extension SyncHost {
             link.session.grant(step.length)
             return
         }
+        noteCompared(step, on: link)
         link.asking.waiting.append(step)
         write(link)
     }
@@ -192,5 +201,6 @@ extension SyncHost {
         link.asking.written.removeFirst(count)
         link.session.acknowledge(commit: commit, of: link.asking.generation)
         checkAnnounced(link)
+        checkRanks(link, through: commit)
     }
 }

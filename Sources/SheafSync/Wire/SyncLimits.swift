@@ -14,6 +14,8 @@ package enum SyncLimits {
     package static let idLength = 4 << 10
     /// How many queries a subscription has.
     package static let queries = 256
+    /// How many documents the queries of a subscription may have that have a LIMIT, together.
+    package static let rankedDocuments = 1 << 16
     /// How long a query may be, and its arguments.
     package static let queryLength = 8 << 10
     package static let argumentsLength = 64 << 10

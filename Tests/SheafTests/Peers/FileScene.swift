@@ -97,6 +97,8 @@ final class FileScene {
     private var queue: [(wire: UInt64, to: Int, bytes: [UInt8])] = []
     private var wireCount: UInt64 = 0
     private(set) var now: UInt64 = 1_000_000_000
+    /// How many messages were sent.
+    private(set) var messageCount = 0
     private static let firstLiar = 100
 
     init(_ count: Int) throws {
@@ -262,6 +264,7 @@ final class FileScene {
     private func send(_ messages: [[UInt8]], on wire: UInt64, from end: Int) {
         guard let ends = wires[wire] else { return }
         let other = ends[0] == end ? ends[1] : ends[0]
+        messageCount += messages.count
         for bytes in messages { queue.append((wire, other, bytes)) }
     }
 }
