@@ -12,8 +12,9 @@ struct SubscriptionRankings {
         /// Which one it is of all that were subscribed to.
         fileprivate let number: Int
         var ranking: Ranking
-        /// The first of the documents that the other side may have and is not told of any more: what comes
-        /// behind it is not known there as it is here. None where there is no such document.
+        /// The first of the documents that the other side may have and is not told of any more.
+        ///
+        /// What comes behind it may be something else there. None where there is no such document.
         var floor: Ranking.Row?
     }
 

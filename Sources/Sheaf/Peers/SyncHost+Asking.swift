@@ -35,6 +35,8 @@ extension SyncHost {
         var announced = Announced()
         /// What is to be looked at again when a comparison is done.
         var rankCheck: RankCheck?
+        /// When it is the turn of what is to be asked.
+        var due: Due?
         /// How many times as many documents are compared as queries with LIMIT have.
         var rankFactor = 1
     }
@@ -80,11 +82,24 @@ extension SyncHost {
         (try? news.snapshot.document(key)).map { $0?.isRemnant ?? true } ?? false
     }
 
-    /// Asks for what this peer subscribes to.
+    /// Asks for what this peer subscribes to: now, or when it is its turn.
     func ask(_ link: Link, whole: [DocumentAddress] = []) {
-        guard let hello = link.session.remote, link.session.isOpen else { return }
+        guard link.session.isOpen else { return }
         // Who wants nothing, and wanted nothing, need not say so.
         guard !wishes.queries.isEmpty || link.asking.generation > 0 else { return }
+        link.asking.generation += 1
+        if link.asking.epoch != wishes.epoch { link.asking.rankFactor = 1 }
+        link.asking.epoch = wishes.epoch
+        link.asking.waiting = []
+        link.asking.announced = Announced()
+        link.asking.rankCheck = nil
+        link.asking.hasCaughtUp = false
+        subscribe(link, whole: whole)
+        handle(link)
+    }
+
+    func sendSubscription(_ link: Link, whole: [DocumentAddress]) {
+        guard let hello = link.session.remote, link.session.isOpen else { return }
         // What is kept to this peer is not wanted of others.
         var shared: [SubscribedQuery] = []
         for query in wishes.queries where scopes.isShared(query.collection) {
@@ -96,20 +111,12 @@ extension SyncHost {
         {
             cursor = known.cursor
         }
-        link.asking.generation += 1
-        if link.asking.epoch != wishes.epoch { link.asking.rankFactor = 1 }
-        link.asking.epoch = wishes.epoch
-        link.asking.rankCheck = nil
-        link.asking.waiting = []
-        link.asking.announced = Announced()
-        link.asking.hasCaughtUp = false
         link.asking.reached = cursor?.commit ?? 0
         link.session.subscribe(
             Subscribe(
                 generation: link.asking.generation, shared,
                 at: news.snapshot.log.commit, from: cursor,
                 whole: cursor == nil ? [] : whole))
-        handle(link)
     }
 
     func listOwn(_ link: Link, _ generation: UInt64) {

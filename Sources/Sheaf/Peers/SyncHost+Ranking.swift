@@ -83,8 +83,9 @@ extension SyncHost {
 
     // MARK: What others want
 
-    /// Moves on what was told of queries with LIMIT, and adds the keys of what comes in; takes out what only
-    /// came from the other side. False where the two have to compare.
+    /// Moves on what was told of queries with LIMIT; false where the two have to compare.
+    ///
+    /// Adds the keys of what comes in, and takes out those of what only the other side has changed.
     func advance(
         _ rankings: inout SubscriptionRankings?, of link: Link, to snapshot: DocumentSnapshot,
         _ commits: ArraySlice<News.Commit>?, _ keys: inout [[UInt8]]

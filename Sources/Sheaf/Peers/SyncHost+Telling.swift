@@ -46,6 +46,10 @@ extension SyncHost {
     // MARK: What comes
 
     func subscribed(_ link: Link, _ request: Subscribe) {
+        if !delay(request, of: link) { begin(link, request) }
+    }
+
+    func begin(_ link: Link, _ request: Subscribe) {
         do throws(QueryError) {
             var queries: [SubscriptionQuery] = []
             for query in request.queries {
@@ -76,6 +80,7 @@ extension SyncHost {
     }
 
     func listMatches(_ link: Link) {
+        link.delayed?.wantsList = true
         guard let telling = link.telling else { return }
         let snapshot = news.snapshot
         link.telling?.compared = snapshot
@@ -92,6 +97,7 @@ extension SyncHost {
     }
 
     func wanted(_ link: Link, _ documents: Want.Documents) {
+        link.delayed?.wanted = documents
         guard let telling = link.telling else { return }
         let snapshot = telling.compared ?? news.snapshot
         link.telling?.compared = nil

@@ -60,6 +60,7 @@ package final class SyncHost {
     /// What this peer subscribes to.
     var wishes = Wishes()
     var news: News
+    var paces = Paces()
     var files = Files()
 
     /// One connection.
@@ -70,6 +71,8 @@ package final class SyncHost {
         let ownRights: PeerRights?
         var asking = Asking()
         var telling: Telling?
+        /// What the other side wants when it is its turn.
+        var delayed: Delayed?
         var files = FileTalk()
         /// What the other side may see; none where that is everything.
         var readable: SubscriptionMatcher?
@@ -149,6 +152,7 @@ package final class SyncHost {
         for link in allLinks {
             link.session.tick(at: now)
             checkPatience(link)
+            pace(link)
             handle(link)
         }
         tickFiles()
@@ -157,7 +161,10 @@ package final class SyncHost {
     /// When time matters next.
     package var deadline: UInt64? {
         let deadlines = links.values.compactMap { link in
-            [link.session.deadline, link.asking.announced.deadline].compactMap { $0 }.min()
+            [
+                link.session.deadline, link.asking.announced.deadline, link.asking.due?.turn,
+                link.delayed?.turn,
+            ].compactMap { $0 }.min()
         }
         return (deadlines + [filesDeadline].compactMap { $0 }).min()
     }

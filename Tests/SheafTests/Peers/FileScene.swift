@@ -22,6 +22,8 @@ final class FileScene {
         fileprivate(set) var received = 0
         /// How often a chunk was sent from here.
         fileprivate(set) var sentParts = 0
+        /// How often it has subscribed.
+        fileprivate(set) var subscriptionCount = 0
 
         fileprivate init(_ number: Int) throws {
             key = Array(repeating: UInt8(number + 1), count: 32)
@@ -97,7 +99,7 @@ final class FileScene {
     private var queue: [(wire: UInt64, to: Int, bytes: [UInt8])] = []
     private var wireCount: UInt64 = 0
     private(set) var now: UInt64 = 1_000_000_000
-    /// How many messages were sent.
+    /// How many messages were sent that say something.
     private(set) var messageCount = 0
     private static let firstLiar = 100
 
@@ -242,7 +244,12 @@ final class FileScene {
         for effect in node.host.takeEffects() {
             switch effect {
             case .send(let wire, let bytes):
-                if bytes.count > 8, FrameType(rawValue: bytes[8]) == .part { node.sentParts += 1 }
+                switch bytes.count > 8 ? FrameType(rawValue: bytes[8]) : nil {
+                case .part: node.sentParts += 1
+                case .subscribe: node.subscriptionCount += 1
+                case .ping, .pong: messageCount -= 1
+                default: break
+                }
                 send([bytes], on: wire, from: number)
             case .close(let wire, _): try disconnect(wire)
             case .write(let job):

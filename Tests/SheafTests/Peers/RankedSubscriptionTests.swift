@@ -125,6 +125,8 @@ struct RankedSubscriptionTests {
         /// Goes on until nobody has anything to say, and sees that it stays so.
         func settle() throws {
             try scene.run()
+            // Who has asked often waits for its turn.
+            try scene.advance(seconds: 5)
             let count = scene.messageCount
             for number in scene.nodes.indices { try scene.notePublished(number) }
             try scene.advance(seconds: 1)
@@ -140,7 +142,7 @@ struct RankedSubscriptionTests {
         }
     }
 
-    @Test(arguments: 1...60)
+    @Test(arguments: 1...24)
     func `the first documents are those of the one who tells, and nothing more is said`(
         _ seed: UInt64
     ) throws {
@@ -166,7 +168,7 @@ struct RankedSubscriptionTests {
         }
     }
 
-    @Test(arguments: 101...130)
+    @Test(arguments: 101...112)
     func `peers that both write agree on the first documents`(_ seed: UInt64) throws {
         let life = try Life(seed: seed, peers: 2, writers: 2)
         for number in 0..<2 {
@@ -182,7 +184,7 @@ struct RankedSubscriptionTests {
         }
     }
 
-    @Test(arguments: 201...220)
+    @Test(arguments: 201...210)
     func `they go through a peer between, beside what else it wants`(_ seed: UInt64) throws {
         let life = try Life(seed: seed, peers: 3, writers: 1)
         for number in 1..<3 {
