@@ -6,15 +6,12 @@
 With --check nothing is written, and the exit code is 1 if the file would change.
 """
 import hashlib
-import os
 import struct
 import sys
 
-from make_document_vectors import Output
+import vector_text
 from sheaf_bytes import xxh3
 
-FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                    "../../format-spec/vectors/attachments.txt")
 HEAD = """\
 # Attachments (attachments.md, "Vectors"), made from that page with Python's own hash:
 # Tests/FormatReader/make_attachment_vectors.py.
@@ -123,19 +120,5 @@ def refusals(output):
         output.bytes(f"head-{case}.name", name)
 
 
-def main(is_check):
-    output = Output()
-    output.lines[:] = [HEAD.rstrip()]
-    hashes(output)
-    files(output)
-    refusals(output)
-    if is_check:
-        with open(FILE, encoding="ascii") as file:
-            return 0 if file.read() == output.finish() else 1
-    with open(FILE, "w", encoding="ascii") as file:
-        file.write(output.finish())
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] == ["--check"]))
+    sys.exit(vector_text.main("attachments.txt", HEAD, hashes, files, refusals))

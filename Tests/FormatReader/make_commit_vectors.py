@@ -5,20 +5,17 @@
 
 With --check nothing is written, and the exit code is 1 if the file would change.
 """
-import os
 import struct
 import sys
 
+import vector_text
 from document_joins import both
 from document_writes import Peer
-from make_document_vectors import Output
 from sheaf_commits import DELTA, STATE, BOTH, WHOLE, read_document, read_id, read_index, read_origin
 from sheaf_dots import Document, MAP, normalized
 from sheaf_encoder import encode
 from sheaf_values import Refused, json_of, sort_key, value_of, varint
 
-FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                    "../../format-spec/vectors/commits.txt")
 HEAD = """\
 # Commits (commits.md, "Vectors"), made from that page with an encoder of its own:
 # Tests/FormatReader/make_commit_vectors.py.
@@ -148,9 +145,7 @@ def write_indexes(output):
             output.bytes(f"{case}.refused", payload)
 
 
-def main(is_check):
-    output = Output()
-    output.lines[:] = [HEAD.rstrip()]
+def write_all(output):
     for case, plain in IDS:
         value = value_of(plain)
         key = b"\x10" + struct.pack(">H", 258) + sort_key(value)
@@ -175,13 +170,7 @@ def main(is_check):
     write_indexes(output)
     for chain in CHAINS:
         write_chain(output, *chain)
-    if is_check:
-        with open(FILE, encoding="ascii") as file:
-            return 0 if file.read() == output.finish() else 1
-    with open(FILE, "w", encoding="ascii") as file:
-        file.write(output.finish())
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] == ["--check"]))
+    sys.exit(vector_text.main("commits.txt", HEAD, write_all))

@@ -5,7 +5,6 @@
 
 With --check nothing is written, and the exit code is 1 if the file would change.
 """
-import os
 import sys
 
 import document_joins
@@ -17,52 +16,33 @@ from sheaf_dots import INITIAL, REGISTER, VALUE, can_join, joined
 from sheaf_encoder import encode
 from sheaf_values import Refused, is_json, json_of, varint
 
-FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                    "../../format-spec/vectors/documents.txt")
 HEAD = """\
 # Documents (documents.md, "Vectors"), made from that page with an encoder of its own:
 # Tests/FormatReader/make_document_vectors.py.
 """
 
 
-class Output:
-    def __init__(self):
-        self.lines, self.cases = [HEAD.rstrip()], set()
+def write_names(output, case, names):
+    if names:
+        output.text(f"{case}.names", b"".join(varint(len(name)) + name for name in names))
 
-    def begin(self, case, comment):
-        assert case not in self.cases and "." not in case, case
-        self.cases.add(case)
-        self.lines += ["", f"# {comment}"]
 
-    def bytes(self, name, data):
-        self.lines += vector_text.lines(name, vector_text.hexadecimal(data))
-
-    def text(self, name, data):
-        self.lines += vector_text.lines(name, vector_text.text(data))
-
-    def names(self, case, names):
-        if names:
-            self.text(f"{case}.names", b"".join(varint(len(name)) + name for name in names))
-
-    def contents(self, case, document):
-        """What the bytes say: the value that is seen, and all that is in them."""
-        if document.is_state:
-            shown = document.visible()
-            if shown is None:
-                self.lines.append(f"{case}.tombstone = 1")
-            elif is_json(shown):
-                self.text(f"{case}.json", json_of(shown).encode())
-        found = {} if document.is_state else {"named": []}
-        for kind, line in document.lines():
-            found.setdefault(kind, []).append(line)
-        for kind, lines in found.items():
-            self.lines.append(f"{case}.{kind}:")
-            for line in lines:
-                words = list(vector_text.text(line.encode())) + ["0a"]
-                self.lines += vector_text.lines("    ", words, "   ")
-
-    def finish(self):
-        return "\n".join(self.lines) + "\n"
+def write_contents(output, case, document):
+    """What the bytes say: the value that is seen, and all that is in them."""
+    if document.is_state:
+        shown = document.visible()
+        if shown is None:
+            output.lines.append(f"{case}.tombstone = 1")
+        elif is_json(shown):
+            output.text(f"{case}.json", json_of(shown).encode())
+    found = {} if document.is_state else {"named": []}
+    for kind, line in document.lines():
+        found.setdefault(kind, []).append(line)
+    for kind, lines in found.items():
+        output.lines.append(f"{case}.{kind}:")
+        for line in lines:
+            words = list(vector_text.text(line.encode())) + ["0a"]
+            output.lines += vector_text.lines("    ", words, "   ")
 
 
 def check_many_stamps():
@@ -76,17 +56,16 @@ def check_many_stamps():
         assert decode(data) == document and data[0] >> 4 == size // 2, size
 
 
-def main(is_check):
-    output = Output()
+def write_all(output):
     check_many_stamps()
     for case, comment, document, names, known in document_shapes.cases():
         data = encode(document, names)
         found = decode(data, known)
         assert found == document and encode(found, names) == data, case
         output.begin(case, comment)
-        output.names(case, known)
+        write_names(output, case, known)
         output.bytes(f"{case}.document", data)
-        output.contents(case, document)
+        write_contents(output, case, document)
     for case, comment, left, right in document_joins.cases():
         assert can_join(left, right), case
         result = joined(left, right)
@@ -97,7 +76,7 @@ def main(is_check):
             data = encode(document)
             assert decode(data) == document, case
             output.bytes(f"{case}.{name}", data)
-        output.contents(case, result)
+        write_contents(output, case, result)
     for case, comment, data, at, names in document_refusals.cases():
         try:
             decode(data, names)
@@ -105,16 +84,10 @@ def main(is_check):
         except Refused as error:
             assert error.offset == at, f"{case}: at {at}, {error}"
         output.begin(case, comment)
-        output.names(case, names)
+        write_names(output, case, names)
         output.bytes(f"{case}.refused", data)
         output.lines.append(f"{case}.at = {at}")
-    if is_check:
-        with open(FILE, encoding="ascii") as file:
-            return 0 if file.read() == output.finish() else 1
-    with open(FILE, "w", encoding="ascii") as file:
-        file.write(output.finish())
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] == ["--check"]))
+    sys.exit(vector_text.main("documents.txt", HEAD, write_all))

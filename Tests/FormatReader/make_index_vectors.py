@@ -5,15 +5,12 @@
 
 With --check nothing is written, and the exit code is 1 if the file would change.
 """
-import os
 import struct
 import sys
 
-from make_document_vectors import Output
+import vector_text
 from sheaf_values import components, json_of, sort_key, value_of
 
-FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                    "../../format-spec/vectors/indexes.txt")
 HEAD = """\
 # Entries of indexes and links to tombstones (indexes.md, "Vectors"), made from that page with an
 # encoder of its own: Tests/FormatReader/make_index_vectors.py.
@@ -72,9 +69,7 @@ def tombstone(identity):
     return b"\xff" + struct.pack(">HH", 258, 65_535) + sort_key(value_of(identity))
 
 
-def main(is_check):
-    output = Output()
-    output.lines[:] = [HEAD.rstrip()]
+def write_all(output):
     for case, directions, values, identity in CASES:
         made = entry(directions, values, identity)
         output.begin(case, ("whole", "cut", "bare")[made[5]])
@@ -86,13 +81,7 @@ def main(is_check):
         output.begin(case, "what is left of a document")
         output.text(f"{case}.id", json_of(value_of(identity)).encode())
         output.bytes(f"{case}.tombstone", tombstone(identity))
-    if is_check:
-        with open(FILE, encoding="ascii") as file:
-            return 0 if file.read() == output.finish() else 1
-    with open(FILE, "w", encoding="ascii") as file:
-        file.write(output.finish())
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] == ["--check"]))
+    sys.exit(vector_text.main("indexes.txt", HEAD, write_all))

@@ -6,16 +6,13 @@
 With --check nothing is written, and the exit code is 1 if the file would change.
 """
 import hmac
-import os
 import struct
 import sys
 
-from make_document_vectors import Output
+import vector_text
 from sheaf_ed25519 import public_key, sign
 from sheaf_encoder import varint
 
-FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                    "../../format-spec/vectors/network.txt")
 HEAD = """\
 # How peers meet over TCP (network.md, "Vectors"), made from that page with an encoder of its own:
 # Tests/FormatReader/make_network_vectors.py.
@@ -165,19 +162,5 @@ def grants(output):
         output.bytes(f"unsigned-{name}.unsigned", data)
 
 
-def main(is_check):
-    output = Output()
-    output.lines[:] = [HEAD.rstrip()]
-    proofs(output)
-    greetings(output)
-    grants(output)
-    if is_check:
-        with open(FILE, encoding="ascii") as file:
-            return 0 if file.read() == output.finish() else 1
-    with open(FILE, "w", encoding="ascii") as file:
-        file.write(output.finish())
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] == ["--check"]))
+    sys.exit(vector_text.main("network.txt", HEAD, proofs, greetings, grants))

@@ -10,12 +10,10 @@ import os
 import struct
 import sys
 
-from make_document_vectors import Output
+import vector_text
 from sheaf_bytes import xxh3
 from sheaf_encoder import varint
 
-FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                    "../../format-spec/vectors/sync.txt")
 HEAD = """\
 # What peers say (sync.md, "Vectors"), made from that page with an encoder of its own:
 # Tests/FormatReader/make_sync_vectors.py.
@@ -307,24 +305,7 @@ def lists(output):
         output.bytes(f"{what.lower()}-{name}.refused{what}", data)
 
 
-def main(is_check):
-    output = Output()
-    output.lines[:] = [HEAD.rstrip()]
-    frames(output)
-    greetings(output)
-    segments(output)
-    commits(output)
-    wishes(output)
-    announcements(output)
-    attachments(output)
-    lists(output)
-    if is_check:
-        with open(FILE, encoding="ascii") as file:
-            return 0 if file.read() == output.finish() else 1
-    with open(FILE, "w", encoding="ascii") as file:
-        file.write(output.finish())
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] == ["--check"]))
+    sys.exit(vector_text.main(
+        "sync.txt", HEAD, frames, greetings, segments, commits, wishes, announcements, attachments,
+        lists))

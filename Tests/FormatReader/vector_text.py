@@ -1,7 +1,10 @@
 """Writes the lines of vector files: format-spec/README.md, *Vectors*."""
 import itertools
+import os
+import sys
 
 LINE = 100
+VECTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../format-spec/vectors")
 
 
 def runs(data, shortest):
@@ -55,3 +58,40 @@ def lines(name, words, start=None):
             line = "   "
         line += " " + word
     return found + [line]
+
+
+class Output:
+    """A file of vectors while it is made: its head, then cases, and what each of them has."""
+
+    def __init__(self, head):
+        self.lines, self.cases = [head.rstrip()], set()
+
+    def begin(self, case, comment):
+        assert case not in self.cases and "." not in case, case
+        self.cases.add(case)
+        self.lines += ["", f"# {comment}"]
+
+    def bytes(self, name, data):
+        self.lines += lines(name, hexadecimal(data))
+
+    def text(self, name, data):
+        self.lines += lines(name, text(data))
+
+    def finish(self):
+        return "\n".join(self.lines) + "\n"
+
+
+def main(name, head, *parts):
+    """Writes a file of vectors anew, part by part, and gives the exit code.
+
+    With --check nothing is written, and the exit code is 1 if the file would change.
+    """
+    output, path = Output(head), os.path.join(VECTORS, name)
+    for part in parts:
+        part(output)
+    if sys.argv[1:] == ["--check"]:
+        with open(path, encoding="ascii") as file:
+            return 0 if file.read() == output.finish() else 1
+    with open(path, "w", encoding="ascii") as file:
+        file.write(output.finish())
+    return 0

@@ -16,15 +16,8 @@ final class FalseListener {
     private let descriptor: Int32
 
     init() throws {
-        #if canImport(Glibc)
-            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #else
-            descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #endif
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        var place = sockaddr_in()
-        place.sin_family = sa_family_t(AF_INET)
-        place.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        descriptor = Loopback.socket()
+        var place = Loopback.place(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let descriptor = descriptor
         let isListening = withUnsafeMutablePointer(to: &place) {

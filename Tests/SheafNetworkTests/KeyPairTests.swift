@@ -14,16 +14,6 @@ import Testing
 struct KeyPairTests {
     private let directory = TemporaryDirectory()
 
-    /// The rule that refuses something.
-    private func rule(_ body: () throws -> Void) -> NetworkRule? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return (error as? NetworkError)?.rule
-        }
-    }
-
     private func put(_ text: String, into path: String) {
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         _ = text.withCString { write(file, $0, strlen($0)) }

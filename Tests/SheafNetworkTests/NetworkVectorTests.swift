@@ -12,27 +12,8 @@ struct NetworkVectorTests {
         vectors = try FormatVectors("network.txt")
     }
 
-    /// The bytes called `case.name`, for each case that has them.
-    private func forEach(_ name: String, _ body: (_ case: String, [UInt8]) throws -> Void) throws {
-        var count = 0
-        for known in vectors.cases where vectors.has("\(known).\(name)") {
-            try body(known, vectors.bytes("\(known).\(name)"))
-            count += 1
-        }
-        #expect(count > 0, "there is no \(name)")
-    }
-
-    private func rule(_ body: () throws -> Void) -> NetworkRule? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return (error as? NetworkError)?.rule
-        }
-    }
-
     @Test func `proofs are those of the vectors`() throws {
-        try forEach("proof") { name, expected in
+        try vectors.forEach("proof") { name, expected in
             let purpose = try #require(
                 Proof.Purpose(rawValue: vectors.text("\(name).purpose")))
             let role = try #require(
@@ -49,7 +30,7 @@ struct NetworkVectorTests {
     }
 
     @Test func `greetings are those of the vectors, and others are refused`() throws {
-        try forEach("greeting") { name, bytes in
+        try vectors.forEach("greeting") { name, bytes in
             let greeting = try Greeting(decoding: bytes)
             #expect(greeting.bytes == bytes)
             let mode = try vectors.number("\(name).mode")
@@ -63,14 +44,14 @@ struct NetworkVectorTests {
             let secret = try vectors.bytes("\(name).secret")
             #expect(greeting.secretProof == secret)
         }
-        try forEach("refusedGreeting") { name, bytes in
+        try vectors.forEach("refusedGreeting") { name, bytes in
             let rule = rule { _ = try Greeting(decoding: bytes) }
             #expect(rule == .greeting, "\(name)")
         }
     }
 
     @Test func `grants are those of the vectors`() throws {
-        try forEach("grant") { name, bytes in
+        try vectors.forEach("grant") { name, bytes in
             let grant = try PeerGrant(bytes)
             let authority = try PeerKeyPair(seed: vectors.bytes("\(name).authoritySeed"))
             let (database, peer) = (
@@ -103,10 +84,10 @@ struct NetworkVectorTests {
     }
 
     @Test func `other grants are refused`() throws {
-        try forEach("refusedGrant") { name, bytes in
+        try vectors.forEach("refusedGrant") { name, bytes in
             #expect(rule { _ = try PeerGrant(bytes) } == .grant, "\(name)")
         }
-        try forEach("unsigned") { name, bytes in
+        try vectors.forEach("unsigned") { name, bytes in
             let grant = try PeerGrant(bytes)
             let refusal = rule {
                 try grant.verify(

@@ -60,3 +60,13 @@ final class RunningPeer {
         transport.stop()
     }
 }
+
+/// The rule that refuses something; nil if nothing does.
+func rule(_ body: () throws -> Void) -> NetworkRule? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return (error as? NetworkError)?.rule
+    }
+}

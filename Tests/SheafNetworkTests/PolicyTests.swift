@@ -5,15 +5,6 @@ import Testing
 
 /// Addresses that people write, as far as a transport takes them.
 struct PolicyTests {
-    private func rule(_ body: () throws -> Void) -> NetworkRule? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return (error as? NetworkError)?.rule
-        }
-    }
-
     @Test(arguments: [
         "", "localhost", ":1", "host:", "host:65536", "host:-1", "::1:80", "[::1]", "a b:1",
         "host:80x", "[]:1", "h\u{F6}st:1",

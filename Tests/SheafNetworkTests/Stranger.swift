@@ -15,22 +15,14 @@ final class Stranger {
 
     /// Connects with "127.0.0.1:port".
     init(_ address: String, receiveBuffer: Int32? = nil) throws {
-        #if canImport(Glibc)
-            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #else
-            descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #endif
-        // Other tests start programs.
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        descriptor = Loopback.socket()
         if var size = receiveBuffer {
             setsockopt(
                 descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
-        var place = sockaddr_in()
-        place.sin_family = sa_family_t(AF_INET)
-        place.sin_port = (UInt16(address.split(separator: ":").last ?? "") ?? 0).bigEndian
-        place.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let result = withUnsafePointer(to: &place) {
+        let port = UInt16(address.split(separator: ":").last ?? "") ?? 0
+        let place = Loopback.place(port: port)
+        let result = withUnsafePointer(to: place) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
@@ -165,16 +157,6 @@ final class Liar {
         while true {
             let (bytes, ending) = readPiece(4_096)
             if bytes == nil { return ending }
-        }
-    }
-
-    /// What is said to who has left is to fail here, and not to end all tests.
-    private func blockPipeSignal() {
-        withUnsafeTemporaryAllocation(of: sigset_t.self, capacity: 1) { buffer in
-            guard let signals = buffer.baseAddress else { return }
-            sigemptyset(signals)
-            sigaddset(signals, SIGPIPE)
-            pthread_sigmask(SIG_BLOCK, signals, nil)
         }
     }
 

@@ -13,16 +13,6 @@ struct SyncVectorTests {
         vectors = try FormatVectors("sync.txt")
     }
 
-    /// The bytes called `case.name`, for each case that has them.
-    private func forEach(_ name: String, _ body: (_ case: String, [UInt8]) throws -> Void) throws {
-        var count = 0
-        for known in vectors.cases where vectors.has("\(known).\(name)") {
-            try body(known, vectors.bytes("\(known).\(name)"))
-            count += 1
-        }
-        #expect(count > 0, "there is no \(name)")
-    }
-
     private func frames(_ bytes: [UInt8]) throws -> [Frame] {
         var reader = FrameReader()
         bytes.withUnsafeBytes { reader.append($0) }
@@ -32,7 +22,7 @@ struct SyncVectorTests {
     }
 
     @Test func `frames are those of the vectors, and others are refused`() throws {
-        try forEach("frames") { name, bytes in
+        try vectors.forEach("frames") { name, bytes in
             let frames = try frames(bytes)
             var writer = FrameWriter()
             #expect(frames.flatMap { writer.bytes(of: $0) } == bytes)
@@ -44,13 +34,13 @@ struct SyncVectorTests {
             }
             #expect(!vectors.has("\(name).type\(frames.count + 1)"))
         }
-        try forEach("refused") { name, bytes in
+        try vectors.forEach("refused") { name, bytes in
             #expect(throws: WireError.self, "\(name)") { try frames(bytes) }
         }
     }
 
     @Test func `segments are expanded with what was said before`() throws {
-        try forEach("segments") { name, bytes in
+        try vectors.forEach("segments") { name, bytes in
             var segments = SegmentReader()
             var number = 0
             try bytes.withUnsafeBytes { bytes in
@@ -87,53 +77,53 @@ struct SyncVectorTests {
         #expect(end.bytes == (try vectors.bytes("close.close")))
         #expect(UInt64(end.code.rawValue) == (try vectors.number("close.code")))
         #expect(end.text == (try vectors.text("close.text")))
-        try forEach("refusedHello") { name, bytes in
+        try vectors.forEach("refusedHello") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try hello(bytes) }
         }
-        try forEach("refusedClose") { name, bytes in
+        try vectors.forEach("refusedClose") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try farewell(bytes) }
         }
     }
 
     @Test func `what is said of attachments is that of the vectors, and else refused`() throws {
-        try forEach("seek") { name, bytes in
+        try vectors.forEach("seek") { name, bytes in
             let seek = try bytes.withUnsafeBytes { try Seek(decoding: $0) }
             #expect(seek.bytes == bytes)
             #expect(seek.id == Array(0..<32))
             #expect(UInt64(seek.hops) == (try vectors.number("\(name).hops")))
         }
-        try forEach("offer") { name, bytes in
+        try vectors.forEach("offer") { name, bytes in
             let offer = try bytes.withUnsafeBytes { try Offer(decoding: $0) }
             #expect(offer.bytes == bytes)
             #expect(UInt64(offer.length) == (try vectors.number("\(name).length")))
         }
-        try forEach("part") { name, bytes in
+        try vectors.forEach("part") { name, bytes in
             let part = try bytes.withUnsafeBytes { try AttachmentPart(decoding: $0) }
             #expect(part.bytes == bytes)
             #expect(UInt64(part.kind.rawValue) == (try vectors.number("\(name).kind")))
             #expect(UInt64(part.number) == (try vectors.number("\(name).number")))
         }
-        try forEach("partBytes") { name, bytes in
+        try vectors.forEach("partBytes") { name, bytes in
             let said = try bytes.withUnsafeBytes { try AttachmentBytes(decoding: $0) }
             #expect(said.bytes == bytes)
             #expect(said.content == (try vectors.bytes("\(name).content")))
         }
-        try forEach("refusedSeek") { name, bytes in
+        try vectors.forEach("refusedSeek") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") {
                 try bytes.withUnsafeBytes { try Seek(decoding: $0) }
             }
         }
-        try forEach("refusedOffer") { name, bytes in
+        try vectors.forEach("refusedOffer") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") {
                 try bytes.withUnsafeBytes { try Offer(decoding: $0) }
             }
         }
-        try forEach("refusedPart") { name, bytes in
+        try vectors.forEach("refusedPart") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") {
                 try bytes.withUnsafeBytes { try AttachmentPart(decoding: $0) }
             }
         }
-        try forEach("refusedPartBytes") { name, bytes in
+        try vectors.forEach("refusedPartBytes") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") {
                 try bytes.withUnsafeBytes { try AttachmentBytes(decoding: $0) }
             }
@@ -161,7 +151,7 @@ struct SyncVectorTests {
         var writer = ByteWriter()
         for commit in expected { commit.write(into: &writer) }
         #expect(writer.bytes == bytes)
-        try forEach("refusedCommits") { name, bytes in
+        try vectors.forEach("refusedCommits") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try commits(bytes) }
         }
     }
@@ -176,7 +166,7 @@ struct SyncVectorTests {
         func acknowledge(_ bytes: [UInt8]) throws -> Acknowledge {
             try bytes.withUnsafeBytes { try Acknowledge(decoding: $0) }
         }
-        try forEach("subscribe") { name, bytes in
+        try vectors.forEach("subscribe") { name, bytes in
             let said = try subscribe(bytes)
             #expect(said.bytes == bytes)
             let (generation, commit) = try (
@@ -191,7 +181,7 @@ struct SyncVectorTests {
             #expect(said.cursor?.commit == cursor)
             #expect(said.whole.count == (cursor == nil ? 0 : 3))
         }
-        try forEach("want") { name, bytes in
+        try vectors.forEach("want") { name, bytes in
             let said = try want(bytes)
             #expect(said.bytes == bytes)
             let generation = try vectors.number("\(name).generation")
@@ -204,19 +194,19 @@ struct SyncVectorTests {
                 #expect(isContinued == (name == "want-more"))
             }
         }
-        try forEach("acknowledge") { name, bytes in
+        try vectors.forEach("acknowledge") { name, bytes in
             let said = try acknowledge(bytes)
             #expect(said.bytes == bytes)
             let commit = try vectors.number("\(name).commit")
             #expect(said.commit == commit)
         }
-        try forEach("refusedSubscribe") { name, bytes in
+        try vectors.forEach("refusedSubscribe") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try subscribe(bytes) }
         }
-        try forEach("refusedWant") { name, bytes in
+        try vectors.forEach("refusedWant") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try want(bytes) }
         }
-        try forEach("refusedAcknowledge") { name, bytes in
+        try vectors.forEach("refusedAcknowledge") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try acknowledge(bytes) }
         }
     }
@@ -232,7 +222,7 @@ struct SyncVectorTests {
         let last = try #require(said.entries[0].vector.entries.last)
         #expect(last.site.rawValue == (try vectors.number("announce.site")))
         #expect(said.entries[1].vector.entries.isEmpty)
-        try forEach("refusedAnnounce") { name, bytes in
+        try vectors.forEach("refusedAnnounce") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try announce(bytes) }
         }
     }
@@ -252,7 +242,7 @@ struct SyncVectorTests {
     }
 
     @Test func `lists have the fingerprints of the vectors`() throws {
-        try forEach("list") { name, bytes in
+        try vectors.forEach("list") { name, bytes in
             var documents: [DocumentVersion] = []
             try bytes.withUnsafeBytes { bytes in
                 var reader = ByteReader(bytes)
@@ -281,19 +271,19 @@ struct SyncVectorTests {
         func answer(_ bytes: [UInt8]) throws -> RangeAnswer {
             try bytes.withUnsafeBytes { try RangeAnswer(decoding: $0) }
         }
-        try forEach("question") { _, bytes in
+        try vectors.forEach("question") { _, bytes in
             let written = try question(bytes).bytes
             #expect(written == bytes)
         }
-        try forEach("answer") { _, bytes in
+        try vectors.forEach("answer") { _, bytes in
             let written = try answer(bytes).bytes
             #expect(written == bytes)
         }
         #expect(try question(vectors.bytes("later.question")).ranges == [1, 2, 300])
-        try forEach("refusedQuestion") { name, bytes in
+        try vectors.forEach("refusedQuestion") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try question(bytes) }
         }
-        try forEach("refusedAnswer") { name, bytes in
+        try vectors.forEach("refusedAnswer") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try answer(bytes) }
         }
     }

@@ -76,6 +76,17 @@ package struct FormatVectors: Sendable {
     /// Whether bytes or a number have this name.
     package func has(_ name: String) -> Bool { bytes[name] != nil || numbers[name] != nil }
 
+    /// Calls `body` with the bytes called `case.name` of each case that has them; there has to be one.
+    package func forEach(
+        _ name: String, _ body: (_ case: String, [UInt8]) throws -> Void
+    ) throws {
+        let known = cases.filter { has("\($0).\(name)") }
+        guard !known.isEmpty else {
+            throw Mistake(file: file, line: 0, reason: "no case has \(name)")
+        }
+        for start in known { try body(start, bytes("\(start).\(name)")) }
+    }
+
     private mutating func read(
         _ line: Substring, _ current: inout String?
     ) throws(VectorSyntax.Refusal) {

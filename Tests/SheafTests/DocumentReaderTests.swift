@@ -36,8 +36,7 @@ import Testing
     @Test(
         arguments: [
             "make_document_vectors.py", "make_commit_vectors.py", "make_index_vectors.py",
-            "make_sync_vectors.py", "make_network_vectors.py",
-            "make_sync_vectors.py", "make_attachment_vectors.py",
+            "make_sync_vectors.py", "make_network_vectors.py", "make_attachment_vectors.py",
         ])
     func `the vectors are those that the encoder in another language makes`(
         _ script: String

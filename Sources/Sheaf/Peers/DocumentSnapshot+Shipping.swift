@@ -6,13 +6,17 @@ package import SheafSync
 /// What peers are sent of a state.
 extension DocumentSnapshot {
     /// All documents that match, and their versions: what two peers compare.
+    ///
+    /// Rankings are those of this state, where somebody has them already.
     func versions(
-        matching matcher: SubscriptionMatcher
+        matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil
     ) throws(EngineError) -> VersionList {
         var found: [DocumentVersion] = []
+        let ranked = try known(rankings, matcher)
         for collection in matcher.collections.sorted(by: Self.addressesPrecede) {
             let prefix = DocumentAddress(collection: collection, id: []).bytes
-            try forEachMatch(matcher, in: collection) { (key, document) throws(EngineError) in
+            try forEachMatch(matcher, ranked, in: collection) {
+                (key, document) throws(EngineError) in
                 let hash = try onDocument(key) { () throws(Malformed) in
                     try document.read { (bytes) throws(Malformed) in
                         try EncodedDocument(bytes).vector().hash
@@ -33,10 +37,13 @@ extension DocumentSnapshot {
     }
 
     /// The keys of all documents that match.
-    func keys(matching matcher: SubscriptionMatcher) throws(EngineError) -> [[UInt8]] {
+    func keys(
+        matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil
+    ) throws(EngineError) -> [[UInt8]] {
         var keys: [[UInt8]] = []
+        let ranked = try known(rankings, matcher)
         for collection in matcher.collections {
-            try forEachMatch(matcher, in: collection) { key, _ in
+            try forEachMatch(matcher, ranked, in: collection) { key, _ in
                 keys.append(key)
                 return true
             }
@@ -44,12 +51,29 @@ extension DocumentSnapshot {
         return keys
     }
 
+    private func known(
+        _ rankings: SubscriptionRankings?, _ matcher: SubscriptionMatcher
+    ) throws(EngineError) -> SubscriptionRankings {
+        if let rankings { return rankings }
+        return try matcher.rankings(in: self)
+    }
+
     /// Visits the documents that match, from a key on, until `body` returns false.
     func forEachMatch(
-        _ matcher: SubscriptionMatcher, in collection: String, from first: [UInt8] = [],
-        _ body: ([UInt8], StoredDocument) throws(EngineError) -> Bool
+        _ matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings, in collection: String,
+        from first: [UInt8] = [], _ body: ([UInt8], StoredDocument) throws(EngineError) -> Bool
     ) throws(EngineError) {
         guard let number = directory.number(ofCollection: collection) else { return }
+        let ranked = rankings.ids(in: collection)
+        guard matcher.asksPlainly(for: collection) else {
+            for id in ranked.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+                let key = StoreKey.document(collection: number, id: id).bytes
+                guard !key.lexicographicallyPrecedes(first), let document = try document(key)
+                else { continue }
+                guard try body(key, document) else { return }
+            }
+            return
+        }
         let range = StoreKey.documents(of: number).intersection(KeyRange(from: first))
         try log.forEachPlaces(in: range, .ascending) {
             (places) throws(EngineError) in
@@ -61,6 +85,8 @@ extension DocumentSnapshot {
                 let key = Array(newest.operation.key)
                 guard let document = try document(of: operations, key),
                     try matcher.matches(document, key: key, in: collection, names)
+                        || (!ranked.isEmpty
+                            && ranked.contains(Array(key[StoreKey.documentPrefixLength...])))
                 else { continue }
                 guard try body(key, document) else { return false }
             }

@@ -78,15 +78,19 @@ public final class PeerSync: Sendable {
     ///     let red = try peer.sync.registerSubscription(
     ///         "SELECT * FROM cars WHERE color = :color", ["color": "red"])
     ///
-    /// The query is `SELECT * FROM` a collection, with or without `WHERE`. The subscription lasts until it is
-    /// cancelled, or the peer is closed; what has come by then stays.
+    /// The query is `SELECT * FROM` a collection, with or without `WHERE`; and with `ORDER BY` and `LIMIT`
+    /// where `dql_restrict_subscriptions` is false. The subscription lasts until it is cancelled, or the peer is
+    /// closed; what has come by then stays.
     @discardableResult
     public func registerSubscription(
         _ query: Query, _ arguments: QueryArguments = QueryArguments()
     ) throws -> Subscription {
         let checked = try check(query, arguments)
-        let subscription: Subscription? = state.withLock { state in
+        let subscription: Subscription? = try state.withLock { state in
             guard !state.isShutDown else { return nil }
+            try onStore { () throws(QueryError) in
+                try SubscriptionQuery.check(state.subscriptions.map(\.checked) + [checked])
+            }
             state.count += 1
             let subscription = Subscription(checked, number: state.count, sync: self)
             state.subscriptions.append(subscription)
@@ -144,7 +148,8 @@ public final class PeerSync: Sendable {
     ) throws(StoreError) -> SubscriptionQuery {
         try onStore { () throws(QueryError) in
             try SubscriptionQuery(
-                try store.queries.statement(query), try query.bind(arguments), store.queries)
+                try store.queries.statement(query), try query.bind(arguments), store.queries,
+                isRestricted: store.queries.parameters.values.restrictsSubscriptions)
         }
     }
 

@@ -41,7 +41,7 @@ extension SyncHost {
         for commit in step.commits {
             documents.reserveCapacity(documents.count + commit.documents.count)
             for document in commit.documents {
-                if document.collection != collection {
+                if collection.map({ UTF8Order.compare($0, document.collection) }) != 0 {
                     collection = document.collection
                     number = directory.number(ofCollection: document.collection)
                 }

@@ -19,33 +19,50 @@ package final class SubscriptionMatcher {
     /// What was subscribed to, in that order.
     let subscribed: [SubscriptionQuery]
     private let queries: QueryEngine
-    /// By the bytes of the names of their collections.
-    private var terms: [[UInt8]: [Term]] = [:]
+    /// The last collection that was asked about, and what asks plainly for it: mostly it is the same again.
+    private var last: (collection: String, terms: [Term]?) = ("", nil)
+    /// One for each query.
+    private let terms: [Term]
+    /// Those that each document tells of by itself, by the bytes of the names of their collections.
+    private var plain: [[UInt8]: [Term]] = [:]
     /// The collections that are asked for, each once.
     let collections: [String]
+    private let names: Set<[UInt8]>
 
     package init(_ subscribed: [SubscriptionQuery], _ queries: QueryEngine) {
         self.subscribed = subscribed
         self.queries = queries
-        var names: [String] = []
-        for query in subscribed {
-            let name = Array(query.collection.utf8)
-            if terms[name] == nil { names.append(query.collection) }
-            terms[name, default: []].append(Term(query))
+        terms = subscribed.map(Term.init)
+        var (collections, names): ([String], Set<[UInt8]>) = ([], [])
+        for term in terms {
+            let name = Array(term.query.collection.utf8)
+            if names.insert(name).inserted { collections.append(term.query.collection) }
+            if term.query.limit == nil { plain[name, default: []].append(term) }
         }
-        collections = names
+        (self.collections, self.names) = (collections, names)
     }
 
-    func asks(for collection: String) -> Bool { terms[Array(collection.utf8)] != nil }
+    func asks(for collection: String) -> Bool { names.contains(Array(collection.utf8)) }
 
-    /// Whether a document, as it is or was, matches one of the queries.
+    /// Whether documents of a collection are asked for that tell by themselves that they are.
+    func asksPlainly(for collection: String) -> Bool { plainTerms(of: collection) != nil }
+
+    private func plainTerms(of collection: String) -> [Term]? {
+        if UTF8Order.compare(collection, last.collection) != 0 {
+            last = (collection, plain[Array(collection.utf8)])
+        }
+        return last.terms
+    }
+
+    /// Whether a document, as it is or was, matches one of the queries without LIMIT.
     func matches(
         _ document: EncodedDocument, id: UnsafeRawBufferPointer, in collection: String,
         nameCount: Int, of transaction: DocumentTransaction? = nil
     ) throws(QueryError) -> Bool {
-        guard let terms = terms[Array(collection.utf8)] else { return false }
+        guard let terms = plainTerms(of: collection) else { return false }
         let fields = try Self.fields(of: document)
         guard let fields else { return false }
+        if terms.contains(where: \.query.takesAll) { return true }
         let scanned = ScannedDocument(fields, id: id, place: 0, isLasting: false)
         for term in terms {
             if try watched(term, nameCount, transaction)?.matches(scanned) ?? false { return true }
@@ -64,7 +81,8 @@ package final class SubscriptionMatcher {
         _ term: Term, _ nameCount: Int, _ transaction: DocumentTransaction?
     ) throws(QueryError) -> WatchedSelect? {
         if let watched = term.watched, watched.nameCount >= nameCount { return watched }
-        let run = queries.run(term.query.statement, term.query.arguments, in: transaction)
+        let run = queries.subscriptionRun(
+            term.query.statement, term.query.arguments, in: transaction)
         guard case .select(let watched, _) = try run.watch() else { return nil }
         term.watched = watched
         return watched
@@ -75,8 +93,29 @@ package final class SubscriptionMatcher {
         _ document: StoredDocument?, key: [UInt8], in collection: String, _ names: NameTable,
         of transaction: DocumentTransaction? = nil
     ) throws(EngineError) -> Bool {
-        guard let document, asks(for: collection) else { return false }
-        let result: Result<Bool, QueryError> = key.span.withUnsafeBytes { key in
+        guard let document, asksPlainly(for: collection) else { return false }
+        return try read(document, key) { (encoded, id) throws(QueryError) in
+            try matches(
+                encoded, id: id, in: collection, nameCount: names.count, of: transaction)
+        }
+    }
+
+    /// What a document that is stored is ranked by in one of the queries; none where it does not match.
+    func rank(
+        _ document: StoredDocument, key: [UInt8], inQuery number: Int, _ names: NameTable
+    ) throws(EngineError) -> Ranking.Row? {
+        try read(document, key) { (encoded, id) throws(QueryError) in
+            guard let fields = try Self.fields(of: encoded) else { return nil }
+            let scanned = ScannedDocument(fields, id: id, place: 0, isLasting: false)
+            return try watched(terms[number], names.count, nil)?.rank(scanned)
+        }
+    }
+
+    private func read<Answer>(
+        _ document: StoredDocument, _ key: [UInt8],
+        _ body: (EncodedDocument, UnsafeRawBufferPointer) throws(QueryError) -> Answer
+    ) throws(EngineError) -> Answer {
+        let result: Result<Answer, QueryError> = key.span.withUnsafeBytes { key in
             let id = UnsafeRawBufferPointer(rebasing: key.dropFirst(StoreKey.documentPrefixLength))
             return document.read { bytes in
                 do throws(QueryError) {
@@ -84,30 +123,42 @@ package final class SubscriptionMatcher {
                     do throws(Malformed) { encoded = try EncodedDocument(bytes) } catch {
                         throw QueryError(.damaged, "a document is damaged: \(error)")
                     }
-                    return .success(
-                        try matches(
-                            encoded, id: id, in: collection, nameCount: names.count,
-                            of: transaction))
+                    return .success(try body(encoded, id))
                 } catch {
                     return .failure(error)
                 }
             }
         }
         switch result {
-        case .success(let matches): return matches
+        case .success(let answer): return answer
         case .failure: throw .damaged(key: key, .invalid("a value that cannot be asked", at: 0))
         }
+    }
+
+    /// A run of one of the queries on a state.
+    func run(_ query: SubscriptionQuery, on snapshot: DocumentSnapshot) -> QueryRun {
+        queries.subscriptionRun(query.statement, query.arguments, on: snapshot)
     }
 }
 
 extension QueryEngine {
-    /// A run on what a transaction has by now, or on the newest durable state.
-    fileprivate func run(
+    /// A run on what a transaction has by now, or on the newest durable state; it may go on as long as the
+    /// subscription does.
+    fileprivate func subscriptionRun(
         _ statement: Statement, _ arguments: ArgumentValues, in transaction: DocumentTransaction?
     ) -> QueryRun {
-        guard let transaction else { return run(statement, arguments) }
         let parameters = parameters
-        let reader = transaction.reader(parameters.collections, storeNumber: number)
-        return run(statement, arguments, parameters, on: reader)
+        let reader =
+            transaction?.reader(parameters.collections, storeNumber: number)
+            ?? reader(parameters)
+        return run(statement, arguments, parameters, on: reader, isTimed: false)
+    }
+
+    fileprivate func subscriptionRun(
+        _ statement: Statement, _ arguments: ArgumentValues, on snapshot: DocumentSnapshot
+    ) -> QueryRun {
+        let parameters = parameters
+        return run(
+            statement, arguments, parameters, on: reader(of: snapshot, parameters), isTimed: false)
     }
 }

@@ -8,18 +8,24 @@ package struct SubscriptionQuery: Sendable {
     package let statement: Statement
     let arguments: ArgumentValues
     let collection: String
+    /// How many documents of its order it has; none where it has all that match.
+    let limit: Int?
     /// Whether all documents of the collection match.
     let takesAll: Bool
 
     /// Takes a statement that a peer can be asked for; refuses all others, and names the part that is
     /// too much.
+    ///
+    /// ORDER BY and LIMIT can be asked for where the parameter of the system does not restrict that; what
+    /// others have asked for was checked there.
     package init(
-        _ statement: Statement, _ arguments: ArgumentValues, _ queries: QueryEngine
+        _ statement: Statement, _ arguments: ArgumentValues, _ queries: QueryEngine,
+        isRestricted: Bool = false
     ) throws(QueryError) {
         guard case .select(let select) = statement.body else {
             throw Self.refusal("a subscription is a SELECT, and this is none", statement)
         }
-        if let part = Self.excess(of: select) {
+        if let part = Self.excess(of: select, isRestricted: isRestricted) {
             throw Self.refusal(
                 "a subscription is SELECT * FROM a collection, with or without WHERE; \(part)",
                 statement)
@@ -27,9 +33,10 @@ package struct SubscriptionQuery: Sendable {
         self.statement = statement
         self.arguments = arguments
         collection = select.source.name.text
-        takesAll = select.condition == nil
         switch try queries.run(statement, arguments).watch() {
-        case .select: break
+        case .select(let watched, _):
+            limit = watched.limit
+            takesAll = select.condition == nil && watched.limit == nil
         case .system:
             throw Self.refusal(
                 "\(collection) is made by the system of each peer, and is not synced", statement)
@@ -38,6 +45,17 @@ package struct SubscriptionQuery: Sendable {
                 "what a subscription asks for cannot depend on the time; pass a time as an argument",
                 statement)
         }
+        try Self.check([self])
+    }
+
+    /// Refuses queries that have more documents with LIMIT than anybody keeps in mind for somebody else.
+    static func check(_ queries: [SubscriptionQuery]) throws(QueryError) {
+        let most = SyncLimits.rankedDocuments
+        guard queries.reduce(0, { min($0, most) + min($1.limit ?? 0, most + 1) }) > most else {
+            return
+        }
+        throw QueryError(
+            .limit, "the LIMITs of subscriptions are more than \(most) documents together")
     }
 
     /// Reads what a peer has sent.
@@ -72,7 +90,7 @@ package struct SubscriptionQuery: Sendable {
     }
 
     /// What a SELECT has that a subscription cannot have.
-    private static func excess(of select: Select) -> String? {
+    private static func excess(of select: Select, isRestricted: Bool) -> String? {
         if select.isDistinct { return "DISTINCT is too much" }
         guard select.columns.count == 1, case .all(nil, _) = select.columns[0] else {
             return "it gives whole documents, so there is nothing to choose between SELECT and FROM"
@@ -81,8 +99,9 @@ package struct SubscriptionQuery: Sendable {
         if select.source.ids != nil { return "USE IDS is too much; ask for _id IN (..) in WHERE" }
         if !select.groups.isEmpty { return "GROUP BY is too much" }
         if select.having != nil { return "HAVING is too much" }
-        if !select.ordering.terms.isEmpty { return "ORDER BY is too much" }
-        if select.ordering.limit != nil { return "LIMIT is too much" }
+        let hint = "is too much, unless dql_restrict_subscriptions is false"
+        if isRestricted, !select.ordering.terms.isEmpty { return "ORDER BY \(hint)" }
+        if isRestricted, select.ordering.limit != nil { return "LIMIT \(hint)" }
         if select.ordering.offset != nil { return "OFFSET is too much" }
         return nil
     }

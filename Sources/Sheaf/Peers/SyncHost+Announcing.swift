@@ -107,7 +107,8 @@ extension SyncHost {
     /// Announces what changed since the last step; false where that is too much.
     func announce(on link: Link) throws(EngineError) -> Bool {
         guard let telling = link.telling, telling.isAnnouncing, !telling.isBehind,
-            telling.whole.isEmpty, let commits = news.commits(after: telling.sent),
+            !telling.matcher.isRanked, telling.whole.isEmpty,
+            let commits = news.commits(after: telling.sent),
             commits.reduce(0, { $0 + $1.changes.count }) <= Self.mostAnnounced
         else { return false }
         var entries: [DocumentAddress: VersionVector] = [:]

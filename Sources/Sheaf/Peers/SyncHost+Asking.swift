@@ -36,11 +36,18 @@ extension SyncHost {
         /// Whether the other side has told, since it was asked, all that it had then.
         var hasCaughtUp = false
         var announced = Announced()
+        /// What is to be looked at again when a comparison is done.
+        var rankCheck: RankCheck?
+        /// When it is the turn of what is to be asked.
+        var due: Due?
+        /// How many times as many documents are compared as queries with LIMIT have.
+        var rankFactor = 1
     }
 
     /// Subscribes to something else from now on.
     package func subscribe(_ queries: [SubscriptionQuery]) throws(QueryError) {
         var wire: [SubscribedQuery] = []
+        try SubscriptionQuery.check(queries)
         for query in queries {
             let query = try query.wire
             if !wire.contains(query) { wire.append(query) }
@@ -78,11 +85,27 @@ extension SyncHost {
         (try? news.snapshot.document(key)).map { $0?.isRemnant ?? true } ?? false
     }
 
-    /// Asks for what this peer subscribes to.
+    /// Asks for what this peer subscribes to: now, or when it is its turn.
     func ask(_ link: Link, whole: [DocumentAddress] = []) {
-        guard let hello = link.session.remote, link.session.isOpen else { return }
+        guard link.session.isOpen else { return }
         // Who wants nothing, and wanted nothing, need not say so.
         guard !wishes.queries.isEmpty || link.asking.generation > 0 else { return }
+        link.asking.generation += 1
+        if link.asking.epoch != wishes.epoch { link.asking.rankFactor = 1 }
+        link.asking.epoch = wishes.epoch
+        // What is not written any more has been paid for all the same.
+        link.session.grant(link.asking.waiting.reduce(0) { $0 + $1.length })
+        link.asking.waiting = []
+        (link.asking.staged, link.asking.stagedStamp) = ([], nil)
+        link.asking.announced = Announced()
+        link.asking.rankCheck = nil
+        link.asking.hasCaughtUp = false
+        subscribe(link, whole: whole)
+        handle(link)
+    }
+
+    func sendSubscription(_ link: Link, whole: [DocumentAddress]) {
+        guard let hello = link.session.remote, link.session.isOpen else { return }
         // What is kept to this peer is not wanted of others.
         var shared: [SubscribedQuery] = []
         for query in wishes.queries where scopes.isShared(query.collection) {
@@ -94,27 +117,19 @@ extension SyncHost {
         {
             cursor = known.cursor
         }
-        link.asking.generation += 1
-        link.asking.epoch = wishes.epoch
-        // What is not written any more has been paid for all the same.
-        link.session.grant(link.asking.waiting.reduce(0) { $0 + $1.length })
-        link.asking.waiting = []
-        (link.asking.staged, link.asking.stagedStamp) = ([], nil)
-        link.asking.announced = Announced()
-        link.asking.hasCaughtUp = false
         link.asking.reached = cursor?.commit ?? 0
         link.session.subscribe(
             Subscribe(
                 generation: link.asking.generation, shared,
                 at: news.snapshot.log.commit, from: cursor,
                 whole: cursor == nil ? [] : whole))
-        handle(link)
     }
 
     func listOwn(_ link: Link, _ generation: UInt64) {
         guard generation == link.asking.generation, let matcher = wishes.matcher else { return }
         do throws(EngineError) {
-            link.session.compare(with: try news.snapshot.versions(matching: matcher))
+            let rankings = try beginRankCheck(link, matcher)
+            link.session.compare(with: try news.snapshot.versions(matching: matcher, rankings))
         } catch {
             fail(link, .failed, "\(error)")
         }
@@ -126,6 +141,7 @@ extension SyncHost {
             link.session.grant(step.length)
             return
         }
+        noteCompared(step, on: link)
         do throws(EngineError) {
             let documents = try prepare(step, on: link)
             if link.asking.staged.isEmpty {
@@ -216,5 +232,6 @@ extension SyncHost {
         link.asking.written.removeFirst(count)
         link.session.acknowledge(commit: commit, of: link.asking.generation)
         checkAnnounced(link)
+        checkRanks(link, through: commit)
     }
 }

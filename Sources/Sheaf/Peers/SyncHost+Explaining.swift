@@ -108,9 +108,9 @@ extension SyncHost {
         if document != nil, !isDeleted {
             for query in link?.telling?.matcher.subscribed ?? []
             where query.collection == collection {
-                if try matches(SubscriptionMatcher([query], queries)) {
-                    matching.append(query.statement.text)
-                }
+                let matcher = SubscriptionMatcher([query], queries)
+                let isRanked = try key.map { try ranks($0, matcher, in: snapshot) } ?? false
+                if try isRanked || matches(matcher) { matching.append(query.statement.text) }
             }
         }
         return SyncExplanation(
@@ -123,6 +123,20 @@ extension SyncHost {
             mayRead: try matches(link?.readable), maySend: try matches(link?.sendable),
             sentUpTo: link?.telling.flatMap { $0.isStreaming ? $0.sent : nil },
             acknowledgedUpTo: status.syncedUpTo)
+    }
+
+    /// Whether a document is among those that queries with LIMIT have.
+    private func ranks(
+        _ key: [UInt8], _ matcher: SubscriptionMatcher, in snapshot: DocumentSnapshot
+    ) throws -> Bool {
+        guard matcher.isRanked, let collection = snapshot.address(of: key)?.collection else {
+            return false
+        }
+        do throws(EngineError) {
+            return try matcher.rankings(in: snapshot).contains(key, in: collection).now
+        } catch {
+            throw StoreError(error)
+        }
     }
 
     private func newestCommit(

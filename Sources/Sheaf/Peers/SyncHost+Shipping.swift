@@ -56,6 +56,7 @@ extension SyncHost {
         guard let matcher = link.telling?.matcher else { return }
         let isFree = link.readable == nil && link.sendable == nil
         prepareNames(snapshot.names, on: link)
+        let rankings = try matcher.rankings(in: snapshot)
         var length = 0
         while let collection = collections.first {
             guard isShared(collection, on: link) else {
@@ -63,7 +64,7 @@ extension SyncHost {
                 continue
             }
             var next: [UInt8]?
-            try snapshot.forEachMatch(matcher, in: collection, from: first ?? []) {
+            try snapshot.forEachMatch(matcher, rankings, in: collection, from: first ?? []) {
                 (key, document) throws(EngineError) in
                 guard length < partLength else {
                     next = key

@@ -25,6 +25,8 @@ extension SyncHost {
         var whole: Set<DocumentAddress> = []
         /// The state whose list was told.
         var compared: DocumentSnapshot?
+        /// What queries with LIMIT have, in that state, or when the last step was begun.
+        var rankings: SubscriptionRankings?
         /// A step of which some is sent.
         var outgoing: Outgoing?
         /// Whether there is room for more of it at once.
@@ -38,6 +40,8 @@ extension SyncHost {
         /// What changed since this commit is sent, and of those in `whole` everything.
         let since: CommitID?
         var whole: Set<DocumentAddress> = []
+        /// What queries with LIMIT have behind the step, and had before.
+        var rankings: SubscriptionRankings?
 
         enum Documents {
             /// These, from one on.
@@ -50,11 +54,16 @@ extension SyncHost {
     // MARK: What comes
 
     func subscribed(_ link: Link, _ request: Subscribe) {
+        if !delay(request, of: link) { begin(link, request) }
+    }
+
+    func begin(_ link: Link, _ request: Subscribe) {
         do throws(QueryError) {
             var queries: [SubscriptionQuery] = []
             for query in request.queries {
                 queries.append(try SubscriptionQuery(query, self.queries))
             }
+            try SubscriptionQuery.check(queries)
             link.telling = Telling(
                 generation: request.generation,
                 matcher: SubscriptionMatcher(queries, self.queries),
@@ -64,7 +73,9 @@ extension SyncHost {
         }
         guard let cursor = request.cursor else { return }
         guard cursor.log == log, cursor.commit <= news.snapshot.log.commit,
-            cursor.commit >= news.reapedThrough
+            cursor.commit >= news.reapedThrough,
+            // What was among the first then is not known any more.
+            link.telling?.matcher.isRanked == false
         else {
             link.session.restart()
             return
@@ -77,11 +88,14 @@ extension SyncHost {
     }
 
     func listMatches(_ link: Link) {
+        link.delayed?.wantsList = true
         guard let telling = link.telling else { return }
         let snapshot = news.snapshot
         link.telling?.compared = snapshot
         do throws(EngineError) {
-            let list = try snapshot.versions(matching: telling.matcher)
+            let rankings = try telling.matcher.rankings(in: snapshot)
+            link.telling?.rankings = rankings
+            let list = try snapshot.versions(matching: telling.matcher, rankings)
             do throws(WireError) { try link.session.tell(list) } catch {
                 fail(link, .protocolBroken, "\(error)")
             }
@@ -91,14 +105,25 @@ extension SyncHost {
     }
 
     func wanted(_ link: Link, _ documents: Want.Documents) {
+        link.delayed?.wanted = documents
         guard let telling = link.telling else { return }
         let snapshot = telling.compared ?? news.snapshot
         link.telling?.compared = nil
         let wanted: Outgoing.Documents
-        switch documents {
-        case .all: wanted = .all(collections: telling.matcher.collections[...], from: nil)
-        case .some(let addresses, _):
-            wanted = .keys(addresses.compactMap { snapshot.key(of: $0) }, next: 0)
+        do throws(EngineError) {
+            if telling.compared == nil {
+                link.telling?.rankings = try telling.matcher.rankings(in: snapshot)
+            }
+            switch documents {
+            case .all where telling.matcher.isRanked:
+                let keys = try snapshot.keys(matching: telling.matcher, link.telling?.rankings)
+                wanted = .keys(keys, next: 0)
+            case .all: wanted = .all(collections: telling.matcher.collections[...], from: nil)
+            case .some(let addresses, _):
+                wanted = .keys(addresses.compactMap { snapshot.key(of: $0) }, next: 0)
+            }
+        } catch {
+            return fail(link, .failed, "the store cannot be read")
         }
         link.telling?.outgoing = Outgoing(snapshot: snapshot, documents: wanted, since: nil)
         link.telling?.isStreaming = true
@@ -154,20 +179,20 @@ extension SyncHost {
             return false
         }
         if try announce(on: link) { return true }
-        if !telling.isBehind, telling.whole.isEmpty,
+        if !telling.isBehind, telling.whole.isEmpty, !telling.matcher.isRanked,
             let commits = news.commits(after: telling.sent), try send(commits, on: link)
         {
             return true
         }
-        try beginCatchingUp(link, telling)
-        return true
+        return try beginCatchingUp(link, telling)
     }
 
-    /// Sends all that has changed since the last step in one.
-    private func beginCatchingUp(_ link: Link, _ telling: Telling) throws(EngineError) {
+    /// Sends all that has changed since the last step in one; false where the two have to compare first.
+    private func beginCatchingUp(_ link: Link, _ telling: Telling) throws(EngineError) -> Bool {
         let snapshot = news.snapshot
         var keys: [[UInt8]] = []
-        if let commits = news.commits(after: telling.sent) {
+        let commits = news.commits(after: telling.sent)
+        if let commits {
             var seen: Set<DocumentKey> = []
             for commit in commits {
                 for change in commit.changes where seen.insert(change.key).inserted {
@@ -181,15 +206,21 @@ extension SyncHost {
                 return true
             }
         }
+        var rankings = telling.rankings
+        guard try advance(&rankings, of: link, to: snapshot, commits, &keys) else {
+            restart(link)
+            return false
+        }
         let known = Set(keys)
         // In an order that does not depend on chance.
         keys += telling.whole.compactMap { snapshot.key(of: $0) }
             .filter { !known.contains($0) }.sorted { $0.lexicographicallyPrecedes($1) }
         link.telling?.outgoing = Outgoing(
             snapshot: snapshot, documents: .keys(keys, next: 0), since: telling.sent,
-            whole: telling.whole)
+            whole: telling.whole, rankings: rankings)
         link.telling?.whole = []
         link.telling?.isBehind = false
+        return true
     }
 
     /// What is sent of one document of a long step; nothing where it does not concern the other side.
@@ -212,16 +243,21 @@ extension SyncHost {
             return snapshot.whole(document, key, address)
         }
         guard telling.matcher.asks(for: address.collection) else { return nil }
-        let matches = try telling.matcher.matches(
-            document, key: key, in: address.collection, snapshot.names)
+        let ranked = outgoing.rankings?.contains(key, in: address.collection)
+        let matches =
+            try telling.matcher.matches(
+                document, key: key, in: address.collection, snapshot.names) || ranked?.now == true
         // Where the past is not known, it may have matched.
-        var hasMatched = true
+        var hasMatched =
+            telling.matcher.asksPlainly(for: address.collection) || ranked?.before == true
         var past: StoredDocument?
         var isKnown = false
         if let found = try snapshot.document(key, asOf: since) {
             (past, isKnown) = (found, true)
-            hasMatched = try telling.matcher.matches(
-                found, key: key, in: address.collection, snapshot.names)
+            hasMatched =
+                try telling.matcher.matches(
+                    found, key: key, in: address.collection, snapshot.names)
+                || ranked?.before == true
         }
         guard matches || hasMatched,
             try maySend(link, document, before: past, key, address, snapshot)
@@ -266,6 +302,15 @@ extension SyncHost {
         return documents
     }
 
+    /// Whether a commit came from the other side: then it is not sent back, unless it may have been taken
+    /// away there since.
+    func isTheirs(_ commit: News.Commit, _ link: Link) -> Bool {
+        guard let telling = link.telling, let origin = commit.changes.first?.origin else {
+            return false
+        }
+        return origin.peer == link.session.remote?.site && origin.commit > telling.theirCommit
+    }
+
     /// A document of a commit that the other side is told of.
     struct Concerning {
         let key: [UInt8]
@@ -280,12 +325,7 @@ extension SyncHost {
         _ commit: News.Commit, on link: Link
     ) throws(EngineError) -> [Concerning]? {
         guard let telling = link.telling else { return nil }
-        // What came from the other side is not sent back, unless it may have taken it away since.
-        let origin = commit.changes.first?.origin
-        let isTheirs =
-            origin?.peer == link.session.remote?.site
-            && origin?.commit ?? 0 > telling.theirCommit
-        guard !isTheirs else { return [] }
+        guard !isTheirs(commit, link) else { return [] }
         let snapshot = news.snapshot
         var found: [Concerning] = []
         for change in commit.changes {

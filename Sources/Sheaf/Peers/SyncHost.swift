@@ -60,6 +60,7 @@ package final class SyncHost {
     /// What this peer subscribes to.
     var wishes = Wishes()
     var news: News
+    var paces = Paces()
     var files = Files()
     var statistics = SyncStatistics()
 
@@ -71,6 +72,8 @@ package final class SyncHost {
         let ownRights: PeerRights?
         var asking = Asking()
         var telling: Telling?
+        /// What the other side wants when it is its turn.
+        var delayed: Delayed?
         var files = FileTalk()
         /// From the numbers that names have here to those they have on the connection.
         var spoken = NameTranslation()
@@ -154,6 +157,7 @@ package final class SyncHost {
         for link in allLinks {
             link.session.tick(at: now)
             checkPatience(link)
+            pace(link)
             if link.telling?.goesOn == true { tell(link) }
             handle(link)
         }
@@ -164,7 +168,10 @@ package final class SyncHost {
     package var deadline: UInt64? {
         if links.values.contains(where: { $0.telling?.goesOn == true }) { return now }
         let deadlines = links.values.compactMap { link in
-            [link.session.deadline, link.asking.announced.deadline].compactMap { $0 }.min()
+            [
+                link.session.deadline, link.asking.announced.deadline, link.asking.due?.turn,
+                link.delayed?.turn,
+            ].compactMap { $0 }.min()
         }
         return (deadlines + [filesDeadline].compactMap { $0 }).min()
     }

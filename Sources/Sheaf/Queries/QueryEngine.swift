@@ -210,12 +210,14 @@ package final class QueryEngine: Sendable {
         return run(statement, arguments, parameters, on: reader(parameters))
     }
 
+    /// A run on a state, which ends in time unless it is not timed.
     func run(
         _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
-        on reader: SnapshotReader
+        on reader: SnapshotReader, isTimed: Bool = true
     ) -> QueryRun {
         var options = QueryOptions(
             arguments: arguments, parameters: parameters.values, options: self.options)
+        guard isTimed else { return QueryRun(statement, on: reader, options) }
         let interruption = Interruption(
             seconds: parameters.values.timeoutSeconds,
             clock: self.options.clock.monotonicNanoseconds)

@@ -66,6 +66,8 @@ package struct SystemParameters: Sendable {
     private(set) var systemRefreshMilliseconds = Int.max
     /// The directives of statements that say nothing of their own.
     private(set) var defaultDirectives: [Object] = []
+    /// Whether subscriptions have neither ORDER BY nor LIMIT.
+    private(set) var restrictsSubscriptions = true
     /// With whom collections are shared.
     private(set) var syncScopes = SyncScopes()
 
@@ -94,6 +96,7 @@ package struct SystemParameters: Sendable {
         // Longer than a year is for ever.
         systemRefreshMilliseconds = min(
             integer("live_query_system_collection_refresh_interval"), 366 * 86_400_000)
+        restrictsSubscriptions = (try? value("dql_restrict_subscriptions")) != .bool(false)
         syncScopes = SyncScopes()
         if case .object(let object)? = changed["user_collection_sync_scopes"],
             let scopes = try? SyncScopes(object)

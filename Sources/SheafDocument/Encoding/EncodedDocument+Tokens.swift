@@ -49,14 +49,9 @@ extension EncodedEntry {
             }
             return false
         case .several:
-            var entries = try several()
-            while let entry = try entries.next() {
-                guard try entry.tag() != .several else {
-                    throw .unexpected(entry.rawTag, at: entry.start)
-                }
-                if try entry.hasTokens(depth: depth) { return true }
+            return try containsEntry { (entry) throws(Malformed) in
+                try entry.hasTokens(depth: depth)
             }
-            return false
         default: return false
         }
     }

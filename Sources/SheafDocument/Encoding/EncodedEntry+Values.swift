@@ -40,14 +40,9 @@ extension EncodedEntry {
             }
             return false
         case .several:
-            var entries = try several()
-            while let entry = try entries.next() {
-                guard try entry.tag() != .several else {
-                    throw .unexpected(entry.rawTag, at: entry.start)
-                }
-                if try entry.isVisible(depth: depth) { return true }
+            return try containsEntry { (entry) throws(Malformed) in
+                try entry.isVisible(depth: depth)
             }
-            return false
         default: return true
         }
     }
@@ -135,14 +130,25 @@ extension EncodedEntry {
 
     /// The entries of a field, whether it has one or several.
     func forEachEntry(_ body: (EncodedEntry) throws(Malformed) -> Void) throws(Malformed) {
-        guard try tag() == .several else { return try body(self) }
+        _ = try containsEntry { (entry) throws(Malformed) in
+            try body(entry)
+            return false
+        }
+    }
+
+    /// Whether `isWanted` says so of one of the entries of a field; those behind it are not read.
+    func containsEntry(
+        where isWanted: (EncodedEntry) throws(Malformed) -> Bool
+    ) throws(Malformed) -> Bool {
+        guard try tag() == .several else { return try isWanted(self) }
         var entries = try several()
         while let entry = try entries.next() {
             guard try entry.tag() != .several else {
                 throw .unexpected(entry.rawTag, at: entry.start)
             }
-            try body(entry)
+            if try isWanted(entry) { return true }
         }
+        return false
     }
 }
 

@@ -167,14 +167,4 @@ final class NetworkLoop {
         }
         share.board.show([])
     }
-
-    /// Where the other end is gone, a write is to fail, and not to end the process.
-    private func blockPipeSignal() {
-        withUnsafeTemporaryAllocation(of: sigset_t.self, capacity: 1) { buffer in
-            guard let signals = buffer.baseAddress else { return }
-            sigemptyset(signals)
-            sigaddset(signals, SIGPIPE)
-            pthread_sigmask(SIG_BLOCK, signals, nil)
-        }
-    }
 }

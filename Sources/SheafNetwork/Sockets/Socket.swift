@@ -143,3 +143,13 @@ final class Socket: Sendable {
 }
 
 private var protocolIPv6: Int32 { Int32(IPPROTO_IPV6) }
+
+/// Where the other end is gone, a write of this thread is to fail, and not to end the process.
+package func blockPipeSignal() {
+    withUnsafeTemporaryAllocation(of: sigset_t.self, capacity: 1) { buffer in
+        guard let signals = buffer.baseAddress else { return }
+        sigemptyset(signals)
+        sigaddset(signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, signals, nil)
+    }
+}

@@ -16,9 +16,6 @@ package final class WatchedSelect {
     }
 
     /// By what documents are looked up.
-    ///
-    /// Where a statement asks for an id alone, no more is asked of
-    /// those that are found so.
     package let handle: Handle
     /// Whether a changed document changes the result in a way that it tells by itself; if not, the
     /// statement has to be run again.
@@ -68,6 +65,8 @@ package final class WatchedSelect {
 
     /// Whether a document belongs to the result.
     package func matches(_ document: ScannedDocument) throws(QueryError) -> Bool {
+        // Not all who ask have looked documents up.
+        if case .document(let id) = handle, !id.elementsEqual(document.id) { return false }
         if let filter {
             let holds = try onDocument(at: document.place) { () throws(Malformed) in
                 try filter.holds(document.fields)
@@ -177,7 +176,7 @@ extension SelectPlanner {
                 try compiler.compilePredicate(left).predicate
             }
             handle = try self.handle(of: condition)
-            // Who is looked up by all that is asked need not be asked again.
+            // The id is all that is asked.
             if case .document = handle, case .comparison = condition.node {
                 (filter, rest) = (nil, nil)
             }

@@ -125,7 +125,7 @@ package struct CommitWriter: Sendable {
         _ bytes: UnsafeRawBufferPointer
     ) {
         // Most documents of a commit are of one collection.
-        let isSame = collection == self.collection
+        let isSame = self.collection.map { UTF8Order.compare($0, collection) } == 0
         writer.write(form.rawValue << 1 | (isSame ? 1 : 0))
         if !isSame {
             writer.writeText(collection)

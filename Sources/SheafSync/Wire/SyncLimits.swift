@@ -16,6 +16,13 @@ package enum SyncLimits {
     package static let idLength = 4 << 10
     /// How many queries a subscription has.
     package static let queries = 256
+    /// How many documents the queries of a subscription may have that have a LIMIT, together.
+    package static let rankedDocuments = 1 << 16
+    /// How often a peer may subscribe anew at once, and after what time once more.
+    package static let subscriptionsAtOnce = 32
+    package static let subscriptionNanoseconds: UInt64 = 500_000_000
+    /// How often it may do so before its turn has come.
+    package static let delayedSubscriptions = 32
     /// How long a query may be, and its arguments.
     package static let queryLength = 8 << 10
     package static let argumentsLength = 64 << 10

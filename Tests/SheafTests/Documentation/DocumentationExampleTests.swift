@@ -65,6 +65,10 @@ struct DocumentationExampleTests {
         let subscription = try peer.sync.registerSubscription(
             "SELECT * FROM cars WHERE year > 2020")
         subscription.cancel()
+        try await peer.store.execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
+        let cheapest = try peer.sync.registerSubscription(
+            "SELECT * FROM cars ORDER BY price LIMIT 100")
+        #expect(!cheapest.isCancelled)
         let result = try await peer.store.execute(
             "INSERT INTO cars DOCUMENTS ({ '_id': 'a', 'color': 'red' })")
         if let commit = result.commitID {

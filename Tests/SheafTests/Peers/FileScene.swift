@@ -1,6 +1,7 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafQuery
 import SheafStorage
 import SheafSync
 import SheafTestSupport
@@ -21,6 +22,8 @@ final class FileScene {
         fileprivate(set) var received = 0
         /// How often a chunk was sent from here.
         fileprivate(set) var sentParts = 0
+        /// How often it has subscribed.
+        fileprivate(set) var subscriptionCount = 0
 
         fileprivate init(_ number: Int) throws {
             key = Array(repeating: UInt8(number + 1), count: 32)
@@ -77,6 +80,15 @@ final class FileScene {
             host.notePublished()
         }
 
+        /// The rows of a query, as JSON.
+        func rows(_ query: Query) throws -> [String] {
+            let result = try queries.execute(
+                query, [:], CommitSink(append: { _ in 0 }, flush: {}))
+            return try result.rows.items.map {
+                try Value.object($0.object(result.reader.names)).json
+            }
+        }
+
         func contents(of id: AttachmentID) throws -> [UInt8]? { try attachments.bytes(of: id) }
     }
 
@@ -87,6 +99,8 @@ final class FileScene {
     private var queue: [(wire: UInt64, to: Int, bytes: [UInt8])] = []
     private var wireCount: UInt64 = 0
     private(set) var now: UInt64 = 1_000_000_000
+    /// How many messages were sent that say something.
+    private(set) var messageCount = 0
     private static let firstLiar = 100
 
     init(_ count: Int) throws {
@@ -141,6 +155,26 @@ final class FileScene {
             }
         }
         nodes[number].reopen()
+    }
+
+    var isConnected: Bool { !wires.isEmpty }
+
+    // MARK: Documents
+
+    func subscribe(_ number: Int, _ texts: [String]) throws {
+        let queries = nodes[number].queries
+        try nodes[number].host.subscribe(
+            texts.map { text in
+                try SubscriptionQuery(
+                    try queries.statement(Query(verbatim: text)), ArgumentValues(), queries)
+            })
+        try perform(number)
+    }
+
+    /// Runs a statement, and tells whom it concerns.
+    func execute(_ number: Int, _ query: Query, _ arguments: QueryArguments = [:]) throws {
+        try nodes[number].execute(query, arguments)
+        try perform(number)
     }
 
     // MARK: Files
@@ -210,7 +244,12 @@ final class FileScene {
         for effect in node.host.takeEffects() {
             switch effect {
             case .send(let wire, let bytes):
-                if bytes.count > 8, FrameType(rawValue: bytes[8]) == .part { node.sentParts += 1 }
+                switch bytes.count > 8 ? FrameType(rawValue: bytes[8]) : nil {
+                case .part: node.sentParts += 1
+                case .subscribe: node.subscriptionCount += 1
+                case .ping, .pong: messageCount -= 1
+                default: break
+                }
                 send([bytes], on: wire, from: number)
             case .close(let wire, _): try disconnect(wire)
             case .write(let job):
@@ -232,6 +271,7 @@ final class FileScene {
     private func send(_ messages: [[UInt8]], on wire: UInt64, from end: Int) {
         guard let ends = wires[wire] else { return }
         let other = ends[0] == end ? ends[1] : ends[0]
+        messageCount += messages.count
         for bytes in messages { queue.append((wire, other, bytes)) }
     }
 }

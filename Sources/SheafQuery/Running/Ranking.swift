@@ -1,0 +1,154 @@
+import SheafDocument
+
+/// The first documents of a collection by ORDER BY and LIMIT, kept up to date document by document.
+///
+/// What nothing else puts in order is in that of the ids, so that all who have the same documents have the
+/// same ranking.
+package struct Ranking: Sendable {
+    /// A document, and what it is sorted by.
+    package struct Row: Sendable {
+        /// The bytes of the id, as keys have them.
+        package let id: [UInt8]
+        fileprivate let keys: [Value?]
+    }
+
+    /// In their order.
+    package private(set) var rows: [Row] = []
+    /// Which documents came in, and which went, since `forgetChanges`.
+    package private(set) var entered: Set<[UInt8]> = []
+    package private(set) var left: Set<[UInt8]> = []
+    private var ranks: [[UInt8]: Row] = [:]
+    private let limit: Int
+    private let isDescending: [Bool]
+
+    /// Whether there may be more documents behind the last one.
+    package var isFull: Bool { rows.count >= limit }
+
+    package func contains(_ id: [UInt8]) -> Bool { ranks[id] != nil }
+
+    /// Whether a document was among these when the changes were forgotten.
+    package func contained(_ id: [UInt8]) -> Bool {
+        left.contains(id) || (contains(id) && !entered.contains(id))
+    }
+
+    /// Whether one document comes before another.
+    package func precedes(_ left: Row, _ right: Row) -> Bool { compare(left, right) < 0 }
+
+    package mutating func forgetChanges() {
+        (entered, left) = ([], [])
+    }
+
+    /// Takes in what became of a document, which has no row where it does not match.
+    ///
+    /// Returns false, and is of no use any more, where a document from behind the last one may come in:
+    /// then all have to be looked at again.
+    package mutating func take(_ id: [UInt8], _ row: Row?) -> Bool {
+        let wasFull = isFull
+        if let old = ranks.removeValue(forKey: id) {
+            rows.remove(at: place(of: old))
+            guard let row else {
+                note(left: id)
+                return !wasFull
+            }
+            let index = place(of: row)
+            insert(row, at: index)
+            return !wasFull || index < rows.count - 1
+        }
+        guard let row else { return true }
+        let index = place(of: row)
+        guard index < limit else { return true }
+        insert(row, at: index)
+        note(entered: id)
+        if rows.count > limit {
+            let last = rows.removeLast()
+            ranks[last.id] = nil
+            note(left: last.id)
+        }
+        return true
+    }
+
+    /// Goes on with what was found by looking at all documents.
+    package mutating func replace(with other: Ranking) {
+        for row in rows where !other.contains(row.id) { note(left: row.id) }
+        for row in other.rows where !contains(row.id) { note(entered: row.id) }
+        (rows, ranks) = (other.rows, other.ranks)
+    }
+
+    private mutating func insert(_ row: Row, at index: Int) {
+        rows.insert(row, at: index)
+        ranks[row.id] = row
+    }
+
+    private mutating func note(entered id: [UInt8]) {
+        if left.remove(id) == nil { entered.insert(id) }
+    }
+
+    private mutating func note(left id: [UInt8]) {
+        if entered.remove(id) == nil { left.insert(id) }
+    }
+
+    /// Where a row is, or would be.
+    private func place(of row: Row) -> Int {
+        var (low, high) = (0, rows.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if compare(rows[middle], row) < 0 { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    private func compare(_ left: Row, _ right: Row) -> Int {
+        let order = Sorter<Row>.compare(left.keys, right.keys, isDescending)
+        guard order == 0 else { return order }
+        if left.id == right.id { return 0 }
+        return left.id.lexicographicallyPrecedes(right.id) ? -1 : 1
+    }
+}
+
+extension WatchedSelect {
+    /// What a document is ranked by; none where it does not match.
+    package func rank(_ document: ScannedDocument) throws(QueryError) -> Ranking.Row? {
+        guard try matches(document) else { return nil }
+        return Ranking.Row(id: Array(document.id), keys: try keys(document))
+    }
+}
+
+extension Ranking {
+    /// Looks at the documents of a statement, with an index where there is one; so many rows are kept.
+    package init(_ watched: WatchedSelect, _ run: QueryRun, limit: Int) throws(QueryError) {
+        self.limit = limit
+        isDescending = watched.isDescending
+        for id in try run.firstIDs(limit) {
+            try run.environment.store.read(id) { (document) throws(QueryError) in
+                guard let row = try watched.rank(document) else { return }
+                rows.append(row)
+                ranks[row.id] = row
+            }
+        }
+        rows.sort(by: precedes)
+    }
+}
+
+extension QueryRun {
+    /// The keys of the first documents of a SELECT of one collection, those that are equal by their ids.
+    fileprivate func firstIDs(_ limit: Int) throws(QueryError) -> [[UInt8]] {
+        guard case .select(let select) = statement.body, limit > 0,
+            let prefix = environment.store.keyPrefix(ofCollection: select.source.name.text)
+        else { return [] }
+        let range = select.source.name.range
+        let id = Expression(.path([Row.idName]), at: range)
+        var ids = Select(columns: [.expression(id, alias: nil)], source: select.source)
+        ids.condition = select.condition
+        ids.ordering = Ordering(
+            terms: select.ordering.terms + [OrderTerm(id, isDescending: false)],
+            limit: Expression(.literal(.integer(Int64(limit))), at: range))
+        var keys: [[UInt8]] = []
+        for item in try rows(of: ids).rows.items {
+            guard let value = try item.object(environment.store.names)[Row.idName],
+                let key = try? DocumentID.key(of: value)
+            else { continue }
+            keys.append(prefix + key)
+        }
+        return keys
+    }
+}

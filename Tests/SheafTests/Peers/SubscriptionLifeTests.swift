@@ -1,0 +1,247 @@
+import Sheaf
+import Testing
+
+/// What a device has while its subscriptions come and go, and what it takes away itself.
+struct SubscriptionLifeTests {
+    private func insert(_ id: String, _ status: String, into peer: Peer) async throws {
+        try await peer.store.execute(
+            "INSERT INTO orders DOCUMENTS (:order)",
+            ["order": ["_id": .string(id), "status": .string(status)] as Value])
+    }
+
+    private func ids(_ peer: Peer, _ collection: String = "orders") async throws -> String {
+        try await peer.store.execute(
+            Query(verbatim: "SELECT _id FROM \(collection) ORDER BY _id")
+        ).items.map { try $0.value["_id"]?.json ?? "" }.joined(separator: " ")
+    }
+
+    /// Returns when a peer has all that it wants of what another one has by now.
+    private func settle(_ peer: Peer, from other: Peer) async throws {
+        let marker = try await other.store.execute("INSERT INTO markers DOCUMENTS ({'n': 1})")
+        try await other.sync.wait(for: try #require(marker.commitID), on: peer.key)
+    }
+
+    @Test func `who subscribes to nothing gets nothing, and passes nothing on`() async throws {
+        let scene = try await PeerScene(3)
+        try scene.peers[2].sync.registerSubscription("SELECT * FROM orders")
+        scene.connect(0, 1)
+        scene.connect(1, 2)
+        try await insert("a", "OPEN", into: scene.peers[0])
+        try await insert("b", "OPEN", into: scene.peers[1])
+        // The second peer wants something else, so it can be waited for.
+        try scene.peers[1].sync.registerSubscription("SELECT * FROM markers")
+        try await scene.peers[0].store.execute("INSERT INTO markers DOCUMENTS ({'_id': 'm'})")
+        try await scene.peers[1].items(of: "SELECT * FROM markers") { $0.count == 1 }
+        try await settle(scene.peers[2], from: scene.peers[1])
+        let (between, last) = (try await ids(scene.peers[1]), try await ids(scene.peers[2]))
+        #expect(between == #""b""#)
+        #expect(last == #""b""#)
+        try await scene.close()
+    }
+
+    @Test func `a subscription that ends brings nothing more and takes nothing away, others go on`()
+        async throws
+    {
+        let scene = try await PeerScene(2)
+        let (device, server) = (scene.peers[0], scene.peers[1])
+        let open = try device.sync.registerSubscription(
+            "SELECT * FROM orders WHERE status = 'OPEN'")
+        try device.sync.registerSubscription("SELECT * FROM orders WHERE status = 'NEW'")
+        #expect(device.sync.subscriptions.count == 2)
+        scene.connect(0, 1)
+        try await insert("a", "OPEN", into: server)
+        try await insert("b", "NEW", into: server)
+        try await insert("c", "COMPLETE", into: server)
+        try await device.items(of: "SELECT * FROM orders") { $0.count == 2 }
+        open.cancel()
+        #expect(open.isCancelled && device.sync.subscriptions.count == 1)
+        try await insert("d", "OPEN", into: server)
+        try await insert("e", "NEW", into: server)
+        try await device.items(of: "SELECT * FROM orders WHERE _id = 'e'") { $0.count == 1 }
+        let left = try await ids(device)
+        // What was sent before the other side heard of the end may have come.
+        #expect([#""a" "b" "e""#, #""a" "b" "d" "e""#].contains(left))
+        try await settle(device, from: server)
+        try await insert("f", "OPEN", into: server)
+        try await settle(device, from: server)
+        let later = try await ids(device)
+        #expect(later == left)
+        try await scene.close()
+    }
+
+    /// The pattern of states: what is complete is not subscribed to, and evicted while the subscription
+    /// goes on.
+    @Test func `what is complete goes from the device that completed it, and from no other`()
+        async throws
+    {
+        let scene = try await PeerScene(2)
+        let (device, server) = (scene.peers[0], scene.peers[1])
+        try server.sync.registerSubscription("SELECT * FROM orders")
+        try device.sync.registerSubscription("SELECT * FROM orders WHERE status != 'COMPLETE'")
+        scene.connect(0, 1)
+        for id in ["a", "b", "c"] { try await insert(id, "OPEN", into: server) }
+        try await insert("d", "COMPLETE", into: server)
+        try await device.items(of: "SELECT * FROM orders") { $0.count == 3 }
+        let completed = try await device.store.execute(
+            """
+            INSERT INTO orders DOCUMENTS ({'_id': 'a', 'status': 'COMPLETE'})
+            ON ID CONFLICT DO UPDATE
+            """)
+        try await device.sync.wait(for: try #require(completed.commitID), on: server.key)
+        let evicted = try await device.store.execute(
+            "EVICT FROM orders WHERE status = 'COMPLETE'")
+        #expect(evicted.mutatedDocumentIDs == ["a"])
+        // Completed elsewhere: comes once more, so that the device can see that, and evict it.
+        try await server.store.execute("UPDATE orders SET status = 'COMPLETE' WHERE _id = 'b'")
+        try await device.items(of: "SELECT _id FROM orders WHERE status = 'COMPLETE'") {
+            $0 == [#"{"_id":"b"}"#]
+        }
+        try await device.store.execute("EVICT FROM orders WHERE status = 'COMPLETE'")
+        // A new one is behind all that the eviction could have brought back.
+        try await insert("e", "OPEN", into: server)
+        try await device.items(of: "SELECT * FROM orders WHERE _id = 'e'") { $0.count == 1 }
+        try await settle(device, from: server)
+        let (here, there) = (try await ids(device), try await ids(server))
+        #expect(here == #""c" "e""#)
+        #expect(there == #""a" "b" "c" "d" "e""#)
+        // One that is opened again comes whole.
+        try await server.store.execute(
+            "UPDATE orders SET status = 'OPEN', note = 'again' WHERE _id = 'a'")
+        try await device.items(of: "SELECT note, status FROM orders WHERE _id = 'a'") {
+            $0 == [#"{"note":"again","status":"OPEN"}"#]
+        }
+        try await scene.close()
+    }
+
+    /// A flag tells all devices what they may let go of.
+    @Test func `what is marked as safe to evict is told of once, and does not come back`()
+        async throws
+    {
+        let scene = try await PeerScene(3)
+        let (one, two, server) = (scene.peers[0], scene.peers[1], scene.peers[2])
+        for device in [one, two] {
+            try device.sync.registerSubscription(
+                "SELECT * FROM orders WHERE isSafeToEvict = false")
+        }
+        try server.sync.registerSubscription("SELECT * FROM orders")
+        for (left, right) in [(0, 1), (1, 2), (0, 2)] { scene.connect(left, right) }
+        for id in ["a", "b"] {
+            try await server.store.execute(
+                "INSERT INTO orders DOCUMENTS (:order)",
+                ["order": ["_id": .string(id), "isSafeToEvict": false] as Value])
+        }
+        for device in [one, two] {
+            try await device.items(of: "SELECT * FROM orders") { $0.count == 2 }
+        }
+        try await server.store.execute(
+            "UPDATE orders SET isSafeToEvict = true WHERE _id = 'a'")
+        for device in [one, two] {
+            try await device.items(of: "SELECT * FROM orders WHERE isSafeToEvict = true") {
+                $0.count == 1
+            }
+            try await device.store.execute("EVICT FROM orders WHERE isSafeToEvict = true")
+        }
+        try await server.store.execute("UPDATE orders SET n = 1 WHERE _id = 'b'")
+        for device in [one, two] {
+            try await device.items(of: "SELECT * FROM orders WHERE n = 1") { $0.count == 1 }
+        }
+        for device in [one, two] { try await settle(device, from: server) }
+        for device in [one, two] {
+            let left = try await ids(device)
+            #expect(left == #""b""#)
+        }
+        let there = try await ids(server)
+        #expect(there == #""a" "b""#)
+        try await scene.close()
+    }
+
+    @Test
+    func
+        `a document that is marked as deleted can come back, and one that is deleted goes everywhere`()
+        async throws
+    {
+        let scene = try await PeerScene(2)
+        let (device, server) = (scene.peers[0], scene.peers[1])
+        try device.sync.registerSubscription("SELECT * FROM notes WHERE isDeleted = false")
+        try server.sync.registerSubscription("SELECT * FROM notes")
+        scene.connect(0, 1)
+        for id in ["a", "b"] {
+            try await server.store.execute(
+                "INSERT INTO notes DOCUMENTS (:note)",
+                ["note": ["_id": .string(id), "text": "t", "isDeleted": false] as Value])
+        }
+        try await device.items(of: "SELECT * FROM notes") { $0.count == 2 }
+        let marked = try await device.store.execute(
+            "UPDATE notes SET isDeleted = true WHERE _id = 'a'")
+        try await device.sync.wait(for: try #require(marked.commitID), on: server.key)
+        try await device.store.execute("EVICT FROM notes WHERE isDeleted = true")
+        try await server.store.execute(
+            "UPDATE notes SET isDeleted = false, text = 'u' WHERE _id = 'a'")
+        try await device.items(of: "SELECT text FROM notes WHERE _id = 'a'") {
+            $0 == [#"{"text":"u"}"#]
+        }
+        try await device.store.execute("DELETE FROM notes WHERE _id = 'b'")
+        try await server.items(of: "SELECT _id FROM notes") { $0 == [#"{"_id":"a"}"#] }
+        try await scene.close()
+    }
+
+    /// One peer has an object where the other one has an array.
+    @Test func `two who made the same document with other types agree on it`() async throws {
+        let scene = try await PeerScene(2)
+        for peer in scene.peers { try peer.sync.registerSubscription("SELECT * FROM people") }
+        try await scene.peers[0].store.execute(
+            """
+            INSERT INTO people DOCUMENTS
+            ({'_id': 'bob', 'address': {'street': 'Long Road', 'zip': '90210'}})
+            """)
+        try await scene.peers[1].store.execute(
+            "INSERT INTO people DOCUMENTS ({'_id': 'bob', 'address': [10298, 'Long Road']})")
+        scene.connect(0, 1)
+        // What came later shows.
+        for peer in scene.peers {
+            try await peer.items(of: "SELECT address FROM people") {
+                $0 == [#"{"address":[10298,"Long Road"]}"#]
+            }
+        }
+        try await scene.peers[0].store.execute(
+            "UPDATE people SET address = 'nowhere' WHERE _id = 'bob'")
+        try await scene.peers[1].items(of: "SELECT address FROM people") {
+            $0 == [#"{"address":"nowhere"}"#]
+        }
+        let sums = try scene.peers.map { try $0.sync.checksum(of: "SELECT * FROM people") }
+        #expect(sums[0] == sums[1])
+        try await scene.close()
+    }
+
+    @Test func `several commits are followed on their way, and come in their order`() async throws {
+        let scene = try await PeerScene(2)
+        let (device, server) = (scene.peers[0], scene.peers[1])
+        try server.sync.registerSubscription("SELECT * FROM orders")
+        try await device.store.execute(
+            "ALTER SYSTEM SET live_query_system_collection_refresh_interval = 10")
+        var pending: [Int64] = []
+        for number in 0..<5 {
+            let result = try await device.store.execute(
+                "INSERT INTO orders DOCUMENTS (:order)",
+                ["order": ["_id": .integer(Int64(number))] as Value])
+            pending.append(try #require(result.commitID))
+        }
+        #expect(pending == pending.sorted() && Set(pending).count == 5)
+        scene.connect(0, 1)
+        var last: Int64 = 0
+        let rows = try device.store.observe(
+            Query(verbatim: "SELECT * FROM system:data_sync_info"))
+        for try await result in rows {
+            guard let item = result.items.first,
+                case .object(let documents)? = try item.value["documents"],
+                case .integer(let synced)? = documents["synced_up_to_local_commit_id"]
+            else { continue }
+            #expect(synced >= last)
+            last = synced
+            let there = try await server.store.execute("SELECT * FROM orders").items.count
+            #expect(there >= pending.prefix { $0 <= synced }.count)
+            if synced >= pending[4] { break }
+        }
+        try await scene.close()
+    }
+}

@@ -1,0 +1,149 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafSync
+import Testing
+
+/// How often peers may subscribe anew.
+struct SubscriptionPaceTests {
+    /// Somebody who says what he likes to a host.
+    private final class Caller {
+        private let host: SyncHost
+        private var session: SyncSession
+        private let wire: UInt64
+        private var generation: UInt64 = 0
+        /// Which generations were answered with what there is.
+        private(set) var answered: [UInt64] = []
+        private(set) var farewell: Farewell?
+
+        init(_ host: SyncHost, wire: UInt64, at now: UInt64) throws {
+            (self.host, self.wire) = (host, wire)
+            let database = Hello.DatabaseID(low: 1, high: 2)
+            session = SyncSession(
+                Hello(
+                    database: database, peerKey: Array(repeating: 77, count: 32),
+                    site: Site(rawValue: 77), log: database, nonce: 1, isServer: false, name: ""),
+                at: now)
+            host.connect(wire, at: now)
+            exchange(at: now)
+        }
+
+        func subscribe(_ count: Int, at now: UInt64) throws {
+            let arguments = try Insertion.initial(Object(), NameTable())
+            for _ in 0..<count where session.isOpen {
+                generation += 1
+                session.subscribe(
+                    Subscribe(
+                        generation: generation,
+                        [SubscribedQuery(text: "SELECT * FROM cars", arguments: arguments)], at: 0))
+                exchange(at: now)
+            }
+        }
+
+        func tick(at now: UInt64) {
+            host.tick(at: now)
+            exchange(at: now)
+        }
+
+        private func exchange(at now: UInt64) {
+            var isBusy = true
+            while isBusy {
+                isBusy = false
+                while let effect = session.takeEffect() {
+                    isBusy = true
+                    switch effect {
+                    case .send(let bytes):
+                        bytes.withUnsafeBytes { host.receive($0, on: wire, at: now) }
+                    case .listOwn: session.compare(with: VersionList(sorted: []))
+                    case .apply(let step): answered.append(step.generation)
+                    default: break
+                    }
+                }
+                for effect in host.takeEffects() {
+                    isBusy = true
+                    switch effect {
+                    case .send(wire, let bytes):
+                        bytes.withUnsafeBytes { session.receive($0, at: now) }
+                    case .close(wire, let reason): farewell = reason
+                    default: break
+                    }
+                }
+            }
+        }
+    }
+
+    private let second: UInt64 = 1_000_000_000
+    private let most = UInt64(SyncLimits.subscriptionsAtOnce)
+
+    private func host() throws -> SyncHost {
+        let scene = try FileScene(1)
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        return scene.nodes[0].host
+    }
+
+    @Test func `who subscribes often is answered later, and for the last time alone`() throws {
+        let caller = try Caller(try host(), wire: 1, at: second)
+        try caller.subscribe(Int(most), at: second)
+        #expect(caller.answered == Array(1...most))
+        try caller.subscribe(3, at: second)
+        #expect(caller.answered.count == Int(most))
+        // Each one has to wait for its own turn.
+        caller.tick(at: second + 3 * SyncLimits.subscriptionNanoseconds - 1)
+        #expect(caller.answered.count == Int(most))
+        caller.tick(at: second + 3 * SyncLimits.subscriptionNanoseconds)
+        #expect(caller.answered == Array(1...most) + [most + 3])
+        #expect(caller.farewell == nil)
+    }
+
+    @Test func `who does not wait is let go of, and has to wait when it comes back`() throws {
+        let host = try host()
+        let caller = try Caller(host, wire: 1, at: second)
+        let delayed = SyncLimits.delayedSubscriptions
+        try caller.subscribe(Int(most) + delayed, at: second)
+        #expect(caller.farewell == nil)
+        try caller.subscribe(1, at: second)
+        #expect(caller.farewell?.code == .limit)
+        let again = try Caller(host, wire: 2, at: second)
+        try again.subscribe(1, at: second)
+        #expect(again.farewell?.code == .limit)
+        let later = second + UInt64(delayed) * SyncLimits.subscriptionNanoseconds
+        let patient = try Caller(host, wire: 3, at: later)
+        try patient.subscribe(1, at: later)
+        patient.tick(at: later + 2 * SyncLimits.subscriptionNanoseconds)
+        #expect(patient.farewell == nil)
+        #expect(patient.answered == [1])
+    }
+
+    @Test
+    func `a peer whose subscriptions change often waits by itself, and gets what it wants last`()
+        throws
+    {
+        let scene = try FileScene(2)
+        for number in 0..<200 {
+            try scene.execute(
+                0, "INSERT INTO cars DOCUMENTS (:car)",
+                ["car": ["_id": .integer(Int64(number)), "n": .integer(Int64(number))] as Value])
+        }
+        try scene.connect(0, 1)
+        try scene.run()
+        for number in 0..<200 {
+            try scene.subscribe(1, ["SELECT * FROM cars WHERE n = \(number)"])
+            try scene.run()
+        }
+        #expect(scene.nodes[1].subscriptionCount == Int(most))
+        let early = try scene.nodes[1].rows("SELECT n FROM cars WHERE n >= \(most)")
+        #expect(early.isEmpty)
+        // What is written meanwhile waits, too.
+        try scene.execute(0, "UPDATE cars SET note = 1 WHERE n = 199")
+        try scene.run()
+        try scene.advance(seconds: 1)
+        let rows = try scene.nodes[1].rows("SELECT n, note FROM cars WHERE n >= \(most)")
+        #expect(rows == [#"{"n":199,"note":1}"#])
+        #expect(scene.nodes[1].subscriptionCount == Int(most) + 1)
+        #expect(scene.isConnected)
+        try scene.execute(0, "UPDATE cars SET note = 2 WHERE n = 199")
+        try scene.run()
+        let last = try scene.nodes[1].rows("SELECT note FROM cars WHERE n = 199")
+        #expect(last == [#"{"note":2}"#])
+    }
+}
