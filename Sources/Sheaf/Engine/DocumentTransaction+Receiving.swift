@@ -105,7 +105,7 @@ extension DocumentTransaction {
                 StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0)
             }
             for image in [document.original, after] {
-                guard let image, !image.isTombstone else { continue }
+                guard let image, !image.isTombstone, !image.isRemnant else { continue }
                 guard try rule.matches(image, key: key, in: collection, names, of: self) else {
                     let id = try onDocument(key) { () throws(Malformed) in
                         try DocumentID.id(of: Array(key[StoreKey.documentPrefixLength...]))
