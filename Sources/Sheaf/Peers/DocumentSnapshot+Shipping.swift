@@ -5,14 +5,24 @@ package import SheafSync
 
 /// What peers are sent of a state.
 extension DocumentSnapshot {
-    /// All documents that match, and their versions: what two peers compare.
+    /// All documents that match, and their versions.
     func versions(
         matching matcher: SubscriptionMatcher
     ) throws(EngineError) -> VersionList {
+        try versions(matching: matcher) { (_, _, _) throws(EngineError) in true }
+    }
+
+    /// All documents that match, and may be shown, and their versions: what two peers compare.
+    func versions(
+        matching matcher: SubscriptionMatcher,
+        where isShown: (StoredDocument, [UInt8], DocumentAddress) throws(EngineError) -> Bool
+    ) throws(EngineError) -> VersionList {
         var found: [DocumentVersion] = []
         for collection in matcher.collections.sorted(by: Self.addressesPrecede) {
-            let prefix = DocumentAddress(collection: collection, id: []).bytes
+            let address = DocumentAddress(collection: collection, id: [])
+            let prefix = address.bytes
             try forEachMatch(matcher, in: collection) { (key, document) throws(EngineError) in
+                guard try isShown(document, key, address) else { return }
                 let hash = try onDocument(key) { () throws(Malformed) in
                     try document.read { (bytes) throws(Malformed) in
                         try EncodedDocument(bytes).vector().hash
@@ -126,6 +136,17 @@ extension DocumentSnapshot {
         case .delta(let bytes): return try delta(bytes, key, address)
         case .state: return try whole(document, key, address)
         }
+    }
+
+    /// A document as it was before it was deleted; none where that is not known any more.
+    func lastExisting(_ key: [UInt8]) throws(EngineError) -> StoredDocument? {
+        var history = key.span.withUnsafeBytes { log.history(of: $0) }
+        while let found = try onStorage({ () throws(StorageError) in try history.next() }) {
+            guard let past = try document(key, asOf: found.commit), let past, !past.isRemnant
+            else { return nil }
+            if !past.isTombstone { return past }
+        }
+        return nil
     }
 
     /// A document as it was after a commit that has written it, and what that commit has touched of it.

@@ -108,7 +108,7 @@ extension SyncHost {
     func listOwn(_ link: Link, _ generation: UInt64) {
         guard generation == link.asking.generation, let matcher = wishes.matcher else { return }
         do throws(EngineError) {
-            link.session.compare(with: try news.snapshot.versions(matching: matcher))
+            link.session.compare(with: try versions(matching: matcher, isOwn: true, on: link))
         } catch {
             fail(link, .failed, "\(error)")
         }

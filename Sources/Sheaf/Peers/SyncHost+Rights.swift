@@ -50,6 +50,41 @@ extension SyncHost {
         return true
     }
 
+    /// Whether this side may say that a document was deleted, to somebody who has named it: he has it, or had
+    /// it. Who may not write everything there may do so only where it is known that he may write what was
+    /// deleted; otherwise the other side would end the connection, each time anew.
+    func mayDelete(
+        _ link: Link, _ key: [UInt8], _ address: DocumentAddress, _ snapshot: DocumentSnapshot
+    ) throws(EngineError) -> Bool {
+        guard let sendable = link.sendable else { return true }
+        let before = try snapshot.lastExisting(key)
+        return try sendable.matches(before, key: key, in: address.collection, snapshot.names)
+    }
+
+    /// What the other side may know of the documents that match, and `isOwn` where this side asks about
+    /// those that it has: their ids are told, too.
+    func versions(
+        matching matcher: SubscriptionMatcher, isOwn: Bool, on link: Link
+    ) throws(EngineError) -> VersionList {
+        let snapshot = news.snapshot
+        guard isRestricted(link) else { return try snapshot.versions(matching: matcher) }
+        return try snapshot.versions(matching: matcher) {
+            (document, key, address) throws(EngineError) in
+            guard isOwn else {
+                return try maySend(link, document, before: nil, key, address, snapshot)
+            }
+            guard isShared(address.collection, on: link) else { return false }
+            guard let readable = link.readable else { return true }
+            return try readable.matches(
+                document, key: key, in: address.collection, snapshot.names)
+        }
+    }
+
+    /// Whether there may be something here that the other side must not have.
+    func isRestricted(_ link: Link) -> Bool {
+        link.readable != nil || link.sendable != nil || !scopes.isEmpty
+    }
+
     /// Whether a collection is shared with the other side.
     func isShared(_ collection: String, on link: Link) -> Bool {
         scopes.allows(collection, toServer: link.session.remote?.isServer ?? false)

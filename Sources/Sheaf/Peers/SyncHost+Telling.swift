@@ -73,7 +73,7 @@ extension SyncHost {
         let snapshot = news.snapshot
         link.telling?.compared = snapshot
         do throws(EngineError) {
-            let list = try snapshot.versions(matching: telling.matcher)
+            let list = try versions(matching: telling.matcher, isOwn: false, on: link)
             do throws(WireError) { try link.session.tell(list) } catch {
                 fail(link, .protocolBroken, "\(error)")
             }
@@ -210,8 +210,9 @@ extension SyncHost {
         let isNamed = outgoing.whole.contains(address)
         guard let since = outgoing.since, !isNamed else {
             guard isShared(address.collection, on: link) else { return nil }
-            // Who names a tombstone has the document, or had it.
-            if !document.isTombstone {
+            if document.isTombstone {
+                guard try mayDelete(link, key, address, snapshot) else { return nil }
+            } else {
                 guard try maySend(link, document, before: nil, key, address, snapshot) else {
                     return nil
                 }
