@@ -28,15 +28,27 @@ final class MeshPeer {
     /// Whether its host is about to serve files.
     var isServing = false
     private let source: SeededSource
+    /// What it may read and write at the others; nil: everything.
+    let rights: PeerRights?
+    /// Whether what it says is not what it should say.
+    let isStranger: Bool
+    /// Whether its clock was set back.
+    private(set) var wasSetBack = false
+
+    /// How far its clock is ahead of others.
+    private(set) var skew: Int
+    private static let start = 10_000_000
 
     static let database = Hello.DatabaseID(low: 1, high: 2)
 
-    init(_ number: Int, seed: UInt64, skewMilliseconds: Int) throws {
+    init(_ number: Int, seed: UInt64, _ member: MeshPlan.Member) throws {
         self.number = number
+        (rights, isStranger) = (member.rights, member.isStranger)
         source = SeededSource(seed: seed)
         key = Array(repeating: UInt8(number + 1), count: 32)
         clock = FakeClock()
-        clock.advance(milliseconds: UInt64(10_000_000 + skewMilliseconds))
+        skew = member.skewMilliseconds
+        clock.advance(milliseconds: UInt64(Self.start + skew))
         volume = SimulatedVolume(seed: seed)
         store = try StoreEngine(opening: volume, options: Self.options(clock, source))
         queries = try QueryEngine(opening: store)
@@ -92,6 +104,19 @@ final class MeshPeer {
                 try SubscriptionQuery(
                     try queries.statement(Query(verbatim: text)), ArgumentValues(), queries)
             })
+    }
+
+    // MARK: The clock
+
+    /// How late it is for it.
+    var wall: UInt64 { clock.clock.wallMilliseconds() }
+
+    /// Sets its clock right, or later.
+    func setClock(laterBy milliseconds: Int = 0) {
+        let right = Int(wall) - skew + milliseconds
+        if right < Int(wall) { wasSetBack = true }
+        clock.setWall(milliseconds: UInt64(right))
+        skew = milliseconds
     }
 
     // MARK: Documents
