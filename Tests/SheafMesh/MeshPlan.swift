@@ -70,9 +70,10 @@ struct MeshPlan {
             "secrets": "owner = 'all' OR owner = 'me\(number)'",
         ]
         var write = ["groups": "true", "secrets": "owner = 'me\(number)'"]
-        switch random.below(4) {
+        switch random.below(5) {
         case 0: read["cars"] = "color = 'red'"
         case 1: break
+        case 2: (read["cars"], write["cars"]) = ("_id = 'c3'", "_id = 'c3'")
         default: (read["cars"], write["cars"]) = ("true", "true")
         }
         return PeerRights(read: read, write: write)

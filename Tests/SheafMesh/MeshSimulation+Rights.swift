@@ -155,14 +155,15 @@ extension MeshSimulation {
         let text = "SELECT * FROM \(collection) WHERE \(rule)"
         let first = try peers[0].contents(matching: [text])
         let other = try peer.contents(matching: [text])
-        var keys = Set(first.keys)
-        if let writable = peer.rights?.write[collection] ?? (peer.rights == nil ? "true" : nil) {
-            let text = "SELECT * FROM \(collection) WHERE \(writable)"
-            keys.formUnion(try peer.contents(matching: [text]).keys)
-        } else if !restored.isEmpty {
-            // What others have lost it cannot give them back.
-            return
+        // What it may not write it cannot give back to others who have lost it, nor have them forget it.
+        var (keys, writable) = (Set<DocumentAddress>(), rule)
+        if let rights = peer.rights { writable = rights.write[collection] ?? "false" }
+        let written = "SELECT * FROM \(collection) WHERE \(writable)"
+        if writable != "false" {
+            keys = Set(try peers[0].contents(matching: [written]).keys)
+            keys.formUnion(try peer.contents(matching: [written]).keys)
         }
+        if restored.isEmpty { keys.formUnion(first.keys) }
         for address in keys where first[address] != other[address] {
             throw Violation(
                 description: "peers 0 and \(peer.number) do not agree on \(collection) "

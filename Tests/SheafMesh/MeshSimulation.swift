@@ -150,7 +150,8 @@ package final class MeshSimulation {
         // Groups are always wanted as a whole: what is written of one at a time is seen at a time.
         let cars = [
             "SELECT * FROM cars", "SELECT * FROM cars WHERE color = 'red'",
-            "SELECT * FROM cars WHERE n > 50", "SELECT * FROM cars WHERE color = 'blue' OR n < 20",
+            "SELECT * FROM cars WHERE n > 50", "SELECT * FROM cars WHERE _id = 'c3'",
+            "SELECT * FROM cars WHERE color = 'blue' OR n < 20",
         ]
         var texts = ["SELECT * FROM groups"]
         let others = ["papers", "secrets", "drafts", "graffiti"]
