@@ -3,13 +3,15 @@ import SheafSync
 /// Looks for what somebody must not see: whatever is not for everybody has a mark in its bytes, `%%nobody%%`,
 /// say, and says so who may have it.
 struct MarkScanner {
-    /// The marks that may be there.
-    let allowed: Set<String>
+    /// The marks that may be there; none where all may.
+    let allowed: Set<String>?
+    /// The last commit that was told.
+    private(set) var lastCommit: UInt64 = 0
     private var frames = FrameReader(limit: SyncLimits.frameLength)
     private var segments = SegmentReader()
     private var pieces: [UInt8] = []
 
-    init(allowing allowed: Set<String>) {
+    init(allowing allowed: Set<String>?) {
         self.allowed = allowed
     }
 
@@ -32,11 +34,15 @@ struct MarkScanner {
         guard isWhole else { return nil }
         let raw = try pieces.withUnsafeBytes { try segments.raw(of: $0) }
         pieces = []
+        for commit in try raw.withUnsafeBytes({ try ShippedCommit.all(in: $0) }) {
+            lastCommit = max(lastCommit, commit.commit)
+        }
         return mark(in: raw)
     }
 
     /// The first mark in some bytes that is not allowed.
     func mark(in bytes: [UInt8]) -> String? {
+        guard let allowed else { return nil }
         let percent = UInt8(ascii: "%")
         var start = 0
         while let found = bytes[start...].firstIndex(of: percent) {

@@ -18,6 +18,9 @@ final class MeshPeer {
     /// How often it was opened: what was meant for an earlier opening is passed over.
     private(set) var life = 0
     var subscriptions: [String] = []
+    /// The newest commit, and the newest one that a flush has made durable.
+    private var appendedCommit: UInt64 = 0
+    private(set) var durableCommit: UInt64 = 0
     /// Whether a flush is on its way.
     var isFlushing = false
     /// Files are on a disk that does not lose what was written.
@@ -90,6 +93,8 @@ final class MeshPeer {
         queries = try QueryEngine(opening: store)
         attachments = AttachmentStore(in: files)
         host = Self.makeHost(queries, key, attachments, source)
+        durableCommit = documents.snapshot().log.commit
+        appendedCommit = durableCommit
         try subscribe(subscriptions)
         for id in wantedFiles.sorted(by: { $0.description < $1.description }) {
             host.fetch(id, at: 0)
@@ -123,12 +128,24 @@ final class MeshPeer {
 
     func commit(_ changes: [DocumentChange]) throws {
         _ = try documents.commit(changes) { batch throws(StorageError) in
-            try store.append(batch)
+            try append(batch)
         }
     }
 
     func run(_ job: WriteJob) -> WriteJob.Outcome {
-        job.run(queries) { batch throws(StorageError) in try store.append(batch) }
+        job.run(queries) { batch throws(StorageError) in try append(batch) }
+    }
+
+    private func append(_ batch: WriteBatch) throws(StorageError) -> CommitID {
+        appendedCommit = try store.append(batch)
+        return appendedCommit
+    }
+
+    /// Makes durable what was written.
+    func flush() throws {
+        let commit = appendedCommit
+        while try store.flush() {}
+        durableCommit = commit
     }
 
     func compact() throws {

@@ -35,8 +35,9 @@ extension MeshSimulation {
         let wire = MeshWire(wireCount, ends, ends.map { peers[$0].life })
         for (index, end) in ends.enumerated() {
             let (from, to) = (peers[left + right - end], peers[end])
-            if to.rights != nil, !from.isStranger {
-                wire.scanners[index] = MarkScanner(allowing: ["me\(to.number)"])
+            if !from.isStranger {
+                let allowed: Set<String>? = to.rights == nil ? nil : ["me\(to.number)"]
+                wire.scanners[index] = MarkScanner(allowing: allowed)
             }
             if from.isStranger { wire.mangler = Mangler(seed: random.next()) }
         }
@@ -119,14 +120,7 @@ extension MeshSimulation {
 
     private func say(_ bytes: [UInt8], on wire: MeshWire, from peer: MeshPeer) throws {
         let end = wire.ends[0] == peer.number ? 1 : 0
-        if wire.scanners[end] != nil {
-            report.scanned += 1
-            if let mark = try wire.scanners[end]?.read(bytes) {
-                throw Violation(
-                    description: "peer \(peer.number) tells peer \(wire.ends[end]) of a document "
-                        + "that is for \(mark)")
-            }
-        }
+        try scan(bytes, on: wire, from: peer, to: end)
         guard peer.isStranger else {
             if wire.mangler?.temper == .deaf { return neglect(bytes, on: wire) }
             return send(bytes, on: wire, to: end)
@@ -135,6 +129,25 @@ extension MeshSimulation {
         let mangled = try wire.mangler?.mangle(bytes, heard) ?? bytes
         report.lies += (wire.mangler?.lies ?? 0) - lies
         send(mangled, on: wire, to: end)
+    }
+
+    /// Nothing is told that is not for the other side, or that a power cut could take back.
+    private func scan(
+        _ bytes: [UInt8], on wire: MeshWire, from peer: MeshPeer, to end: Int
+    ) throws {
+        guard wire.scanners[end] != nil else { return }
+        if wire.scanners[end]?.allowed != nil { report.scanned += 1 }
+        if let mark = try wire.scanners[end]?.read(bytes) {
+            throw Violation(
+                description: "peer \(peer.number) tells peer \(wire.ends[end]) of a document "
+                    + "that is for \(mark)")
+        }
+        let told = wire.scanners[end]?.lastCommit ?? 0
+        guard told <= peer.durableCommit else {
+            throw Violation(
+                description: "peer \(peer.number) tells of its commit \(told), and only "
+                    + "\(peer.durableCommit) are on its disk")
+        }
     }
 
     /// What nobody reads waits, until it is too much and the connection ends.

@@ -220,7 +220,7 @@ package final class MeshSimulation {
             let peer = peers[number]
             guard peer.life == life else { return }
             peer.isFlushing = false
-            try peer.store.flush()
+            try peer.flush()
             peer.host.notePublished()
             if random.chance(1, in: 3) { try check(peer) }
             try perform(peer)
