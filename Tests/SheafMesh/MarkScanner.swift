@@ -5,14 +5,18 @@ import SheafSync
 struct MarkScanner {
     /// The marks that may be there; none where all may.
     let allowed: Set<String>?
+    /// Whether the other side may have named documents that it had heard of elsewhere: then it is asked for
+    /// them.
+    let hearsItself: Bool
     /// The last commit that was told.
     private(set) var lastCommit: UInt64 = 0
     private var frames = FrameReader(limit: SyncLimits.frameLength)
     private var segments = SegmentReader()
     private var pieces: [UInt8] = []
 
-    init(allowing allowed: Set<String>?) {
+    init(allowing allowed: Set<String>?, hearsItself: Bool = false) {
         self.allowed = allowed
+        self.hearsItself = hearsItself
     }
 
     /// What stands in the text of a document that is only for its owner.
@@ -28,7 +32,9 @@ struct MarkScanner {
     }
 
     private mutating func read(_ frame: Frame) throws -> String? {
-        guard frame.type == .segment else { return mark(in: frame.body) }
+        guard frame.type == .segment else {
+            return frame.type == .want && hearsItself ? nil : mark(in: frame.body)
+        }
         guard let (_, isWhole, block) = SegmentPiece.parts(of: frame.body) else { return nil }
         pieces += block
         guard isWhole else { return nil }

@@ -37,7 +37,8 @@ extension MeshSimulation {
             let (from, to) = (peers[left + right - end], peers[end])
             if !from.isStranger {
                 let allowed: Set<String>? = to.rights == nil ? nil : ["me\(to.number)"]
-                wire.scanners[index] = MarkScanner(allowing: allowed)
+                wire.scanners[index] = MarkScanner(
+                    allowing: allowed, hearsItself: to.isStranger)
             }
             if from.isStranger { wire.mangler = Mangler(seed: random.next()) }
         }
