@@ -5,8 +5,8 @@ import SheafSync
 struct MarkScanner {
     /// The marks that may be there; none where all may.
     let allowed: Set<String>?
-    /// Whether the other side may have named documents that it had heard of elsewhere: then it is asked for
-    /// them.
+    /// Whether the other side names documents that it has heard of elsewhere: then it is asked for them, and
+    /// told which of them were deleted.
     let hearsItself: Bool
     /// The last commit that was told.
     private(set) var lastCommit: UInt64 = 0
@@ -40,10 +40,14 @@ struct MarkScanner {
         guard isWhole else { return nil }
         let raw = try pieces.withUnsafeBytes { try segments.raw(of: $0) }
         pieces = []
-        for commit in try raw.withUnsafeBytes({ try ShippedCommit.all(in: $0) }) {
-            lastCommit = max(lastCommit, commit.commit)
+        let commits = try raw.withUnsafeBytes { try ShippedCommit.all(in: $0) }
+        lastCommit = max(lastCommit, commits.map(\.commit).max() ?? 0)
+        guard hearsItself else { return mark(in: raw) }
+        // Who names a document that was deleted is told so, though there is nothing in what is left of it.
+        for document in commits.flatMap(\.documents) {
+            if let mark = mark(in: document.bytes) { return mark }
         }
-        return mark(in: raw)
+        return nil
     }
 
     /// The first mark in some bytes that is not allowed.
