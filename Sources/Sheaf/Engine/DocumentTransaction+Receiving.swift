@@ -13,12 +13,15 @@ extension DocumentTransaction {
         case gap
     }
 
-    /// Joins what a peer has sent of a document.
-    mutating func receive(_ shipped: ShippedDocument) throws(EngineError) -> Reception {
+    /// Joins what a peer has sent of a document, who may write what a rule says.
+    mutating func receive(
+        _ shipped: ShippedDocument, _ rule: SubscriptionMatcher?
+    ) throws(EngineError) -> Reception {
         let seen = try check(shipped)
         let position = try open(try key(of: shipped))
         let before = working[position].state == nil ? nil : try vector(at: position)
         guard before != nil || shipped.form == .state else { return .gap }
+        if let rule, try isForbiddenDeletion(shipped, of: position, rule) { return .taken }
         noteOwnWrites(seen, of: position)
         do throws(HybridClock.Refusal) { try clock.observe(seen.latest, at: now) } catch {
             throw .clock(error)
@@ -90,6 +93,22 @@ extension DocumentTransaction {
                 try EncodedDocument(bytes).vector()
             }
         }
+    }
+
+    /// Whether a peer says that a document was deleted which it may not write: it says so where the document
+    /// is named by this side, and cannot know what it is here. So that is passed over, and not refused.
+    private func isForbiddenDeletion(
+        _ shipped: ShippedDocument, of position: Int, _ rule: SubscriptionMatcher
+    ) throws(EngineError) -> Bool {
+        guard shipped.form == .state, let original = working[position].original,
+            !original.isTombstone, !original.isRemnant
+        else { return false }
+        let state = StoredDocument(
+            shipped.bytes, stateLength: shipped.bytes.count, deltaLength: 0, deltaCount: 0)
+        guard state.isTombstone else { return false }
+        return try !rule.matches(
+            original, key: working[position].key.bytes, in: shipped.collection, directory.names,
+            of: self)
     }
 
     /// Refuses changes of documents that match no query, as they were or as they are now.

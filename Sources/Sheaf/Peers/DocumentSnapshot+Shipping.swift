@@ -138,17 +138,6 @@ extension DocumentSnapshot {
         }
     }
 
-    /// A document as it was before it was deleted; none where that is not known any more.
-    func lastExisting(_ key: [UInt8]) throws(EngineError) -> StoredDocument? {
-        var history = key.span.withUnsafeBytes { log.history(of: $0) }
-        while let found = try onStorage({ () throws(StorageError) in try history.next() }) {
-            guard let past = try document(key, asOf: found.commit), let past, !past.isRemnant
-            else { return nil }
-            if !past.isTombstone { return past }
-        }
-        return nil
-    }
-
     /// A document as it was after a commit that has written it, and what that commit has touched of it.
     struct Written {
         let document: StoredDocument

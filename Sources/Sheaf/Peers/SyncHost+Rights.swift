@@ -50,17 +50,6 @@ extension SyncHost {
         return true
     }
 
-    /// Whether this side may say that a document was deleted, to somebody who has named it: he has it, or had
-    /// it. Who may not write everything there may do so only where it is known that he may write what was
-    /// deleted; otherwise the other side would end the connection, each time anew.
-    func mayDelete(
-        _ link: Link, _ key: [UInt8], _ address: DocumentAddress, _ snapshot: DocumentSnapshot
-    ) throws(EngineError) -> Bool {
-        guard let sendable = link.sendable else { return true }
-        let before = try snapshot.lastExisting(key)
-        return try sendable.matches(before, key: key, in: address.collection, snapshot.names)
-    }
-
     /// What the other side may know of the documents that match, and `isOwn` where this side asks about
     /// those that it has: their ids are told, too.
     func versions(

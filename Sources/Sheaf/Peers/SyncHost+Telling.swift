@@ -210,9 +210,8 @@ extension SyncHost {
         let isNamed = outgoing.whole.contains(address)
         guard let since = outgoing.since, !isNamed else {
             guard isShared(address.collection, on: link) else { return nil }
-            if document.isTombstone {
-                guard try mayDelete(link, key, address, snapshot) else { return nil }
-            } else {
+            // Who names a tombstone has the document, or had it.
+            if !document.isTombstone {
                 guard try maySend(link, document, before: nil, key, address, snapshot) else {
                     return nil
                 }

@@ -89,7 +89,7 @@ extension DocumentEngine {
                 (transaction) throws(WriteError) in
                 for shipped in step.commits {
                     for document in shipped.documents {
-                        try Self.receive(document, in: &transaction, &reception)
+                        try Self.receive(document, rule, in: &transaction, &reception)
                     }
                 }
                 if !reception.gaps.isEmpty { throw Self.takeBack }
@@ -114,13 +114,14 @@ extension DocumentEngine {
     }
 
     private static func receive(
-        _ document: ShippedDocument, in transaction: inout DocumentTransaction,
+        _ document: ShippedDocument, _ rule: SubscriptionMatcher?,
+        in transaction: inout DocumentTransaction,
         _ reception: inout Reception
     ) throws(WriteError) {
         let address = DocumentAddress(collection: document.collection, id: document.id)
         do throws(EngineError) {
             reception.count += 1
-            switch try transaction.receive(document) {
+            switch try transaction.receive(document, rule) {
             case .gap: reception.gaps.append(address)
             case .taken: break
             case .known(let before):
