@@ -144,4 +144,39 @@ import Testing
         #expect(late.count == 1)
         #expect(try scene.rows(reader, all).count == 302)
     }
+
+    /// A document was deleted, and comes back in an older state to somebody who has forgotten that, and who
+    /// only announces what he has.
+    @Test func `what was announced and is known to be deleted is told to be deleted`() throws {
+        let scene = try DocumentScene(4)
+        let (source, reader, other, old) = (0, 1, 2, 3)
+        for number in 0..<4 { try scene.subscribe(number, [cars]) }
+        let early = try scene.connect(source, old)
+        try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        try scene.run()
+        try scene.disconnect(early)
+        let side = try scene.connect(source, other)
+        try scene.connect(other, reader)
+        try scene.run()
+        let direct = try scene.connect(source, reader)
+        try scene.run()
+        scene.hold(direct, to: reader)
+        try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'b'})")
+        try scene.run()
+        try scene.letGo(direct, to: reader)
+        #expect(scene.nodes[reader].sent.contains(.announceOnly))
+        try scene.execute(source, "DELETE FROM cars WHERE _id = 'a'")
+        try scene.run()
+        try scene.disconnect(side)
+        try scene.execute(source, "EVICT FROM cars WHERE _id = 'a'")
+        try scene.run()
+        let announced = scene.nodes[source].sent.count { $0 == .announce }
+        try scene.connect(source, old)
+        try scene.run()
+        #expect(scene.nodes[source].sent.count { $0 == .announce } > announced)
+        for number in 0..<4 {
+            let rows = try scene.rows(number, all)
+            #expect(rows == [#"{"_id":"b"}"#], "peer \(number)")
+        }
+    }
 }
