@@ -168,7 +168,7 @@ import Testing
         try scene.execute(source, "DELETE FROM cars WHERE _id = 'a'")
         try scene.run()
         try scene.disconnect(side)
-        try scene.execute(source, "EVICT FROM cars WHERE _id = 'a'")
+        try scene.forget(source, "a")
         try scene.run()
         let announced = scene.nodes[source].sent.count { $0 == .announce }
         try scene.connect(source, old)

@@ -125,6 +125,18 @@ final class DocumentScene {
         try perform(number)
     }
 
+    /// Takes away a car, or what is left of it.
+    func forget(_ number: Int, _ id: String) throws {
+        let node = nodes[number]
+        let change = DocumentChange("cars", .string(id), .evict)
+        _ = try node.queries.documents.commit([change]) { batch throws(StorageError) in
+            try node.store.append(batch)
+        }
+        while try node.store.flush() {}
+        node.host.notePublished()
+        try perform(number)
+    }
+
     /// The rows of a query, as JSON.
     func rows(_ number: Int, _ query: Query) throws -> [String] {
         let queries = nodes[number].queries
