@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "SheafDocumentModel", targets: ["SheafDocumentModel"]),
         .library(name: "SheafQueryModel", targets: ["SheafQueryModel"]),
         .library(name: "SheafSyncModel", targets: ["SheafSyncModel"]),
+        .library(name: "SheafMesh", targets: ["SheafMesh"]),
         .library(name: "SheafTestSupport", targets: ["SheafTestSupport"]),
     ],
     targets: [

@@ -13,21 +13,23 @@ extension DocumentTransaction {
         case gap
     }
 
-    /// Joins what a peer has sent of a document.
-    ///
-    /// Where a rule is to be kept, that is looked at behind the last of them.
+    /// Joins what a peer has sent of a document, who may write what a rule says.
     mutating func receive(
-        _ document: PreparedDocument, isChecked: Bool
+        _ document: PreparedDocument, _ rule: SubscriptionMatcher?
     ) throws(EngineError) -> Reception {
         let key: DocumentKey
         if let known = document.key { key = known } else { key = try self.key(of: document) }
-        if !isChecked, try receiveFresh(document, key) { return .taken(isNew: true) }
+        // Where there is a rule, what comes of it is looked at behind the last of them.
+        if rule == nil, try receiveFresh(document, key) { return .taken(isNew: true) }
         guard fresh[key] == nil else {
             throw .received(.invalid("a document that comes twice in a step", at: 0))
         }
         let position = try open(key)
         let before = working[position].state == nil ? nil : try vector(at: position)
         guard before != nil || !document.isPartial else { return .gap }
+        if let rule, try isForbiddenDeletion(document, of: position, rule) {
+            return .taken(isNew: false)
+        }
         let (latest, own, isAll) = try onDocument(key.bytes) { () throws(Malformed) in
             try document.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
                 let document = try EncodedDocument(bytes)
@@ -78,6 +80,22 @@ extension DocumentTransaction {
         }
     }
 
+    /// Whether a peer says that a document was deleted which it may not write: it says so where the document
+    /// is named by this side, and cannot know what it is here. So that is passed over, and not refused.
+    private func isForbiddenDeletion(
+        _ document: PreparedDocument, of position: Int, _ rule: SubscriptionMatcher
+    ) throws(EngineError) -> Bool {
+        guard !document.isPartial, let original = working[position].original,
+            !original.isTombstone, !original.isRemnant
+        else { return false }
+        let state = StoredDocument(
+            document.bytes, stateLength: document.bytes.count, deltaLength: 0, deltaCount: 0)
+        guard state.isTombstone else { return false }
+        return try !rule.matches(
+            original, key: working[position].key.bytes, in: document.collection, directory.names,
+            of: self)
+    }
+
     /// Refuses changes of documents that match no query, as they were or as they are now.
     func check(_ rule: SubscriptionMatcher) throws(EngineError) {
         let names = directory.names
@@ -91,7 +109,7 @@ extension DocumentTransaction {
                 StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0)
             }
             for image in [document.original, after] {
-                guard let image, !image.isTombstone else { continue }
+                guard let image, !image.isTombstone, !image.isRemnant else { continue }
                 guard try rule.matches(image, key: key, in: collection, names, of: self) else {
                     let id = try onDocument(key) { () throws(Malformed) in
                         try DocumentID.id(of: Array(key[StoreKey.documentPrefixLength...]))

@@ -5,18 +5,28 @@ package import SheafSync
 
 /// What peers are sent of a state.
 extension DocumentSnapshot {
-    /// All documents that match, and their versions: what two peers compare.
+    /// All documents that match, and their versions.
     ///
     /// Rankings are those of this state, where somebody has them already.
     func versions(
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil
     ) throws(EngineError) -> VersionList {
+        try versions(matching: matcher, rankings) { (_, _, _) throws(EngineError) in true }
+    }
+
+    /// All documents that match, and may be shown, and their versions: what two peers compare.
+    func versions(
+        matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil,
+        where isShown: (StoredDocument, [UInt8], DocumentAddress) throws(EngineError) -> Bool
+    ) throws(EngineError) -> VersionList {
         var found: [DocumentVersion] = []
         let ranked = try known(rankings, matcher)
         for collection in matcher.collections.sorted(by: Self.addressesPrecede) {
-            let prefix = DocumentAddress(collection: collection, id: []).bytes
+            let address = DocumentAddress(collection: collection, id: [])
+            let prefix = address.bytes
             try forEachMatch(matcher, ranked, in: collection) {
                 (key, document) throws(EngineError) in
+                guard try isShown(document, key, address) else { return true }
                 let hash = try onDocument(key) { () throws(Malformed) in
                     try document.read { (bytes) throws(Malformed) in
                         try EncodedDocument(bytes).vector().hash

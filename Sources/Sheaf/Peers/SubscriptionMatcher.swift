@@ -65,7 +65,10 @@ package final class SubscriptionMatcher {
         if terms.contains(where: \.query.takesAll) { return true }
         let scanned = ScannedDocument(fields, id: id, place: 0, isLasting: false)
         for term in terms {
-            if try watched(term, nameCount, transaction)?.matches(scanned) ?? false { return true }
+            guard let watched = try watched(term, nameCount, transaction) else { continue }
+            // Who asks for one document alone asks nothing more of it.
+            if case .document(let only) = watched.handle, !id.elementsEqual(only) { continue }
+            if try watched.matches(scanned) { return true }
         }
         return false
     }

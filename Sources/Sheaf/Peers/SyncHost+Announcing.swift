@@ -33,7 +33,22 @@ extension SyncHost {
         if link.asking.announced.deadline == nil {
             link.asking.announced.deadline = now + Self.patience
         }
+        correct(known(in: message), on: link)
         checkAnnounced(link)
+        tell(link)
+    }
+
+    /// What was announced as it was before something that is known here.
+    private func known(in message: Announce) -> [WriteJob.Known] {
+        let snapshot = news.snapshot
+        return message.entries.compactMap { entry in
+            guard let key = snapshot.key(of: entry.address),
+                let document = try? snapshot.document(key), !document.isRemnant,
+                let seen = document.read({ bytes in try? EncodedDocument(bytes).vector() }),
+                !entry.vector.covers(seen)
+            else { return nil }
+            return WriteJob.Known(address: entry.address, before: document)
+        }
     }
 
     /// Acknowledges what was announced and has come from elsewhere.

@@ -129,7 +129,8 @@ extension SyncHost {
         guard generation == link.asking.generation, let matcher = wishes.matcher else { return }
         do throws(EngineError) {
             let rankings = try beginRankCheck(link, matcher)
-            link.session.compare(with: try news.snapshot.versions(matching: matcher, rankings))
+            link.session.compare(
+                with: try versions(matching: matcher, rankings, isOwn: true, on: link))
         } catch {
             fail(link, .failed, "\(error)")
         }

@@ -95,7 +95,7 @@ extension SyncHost {
         do throws(EngineError) {
             let rankings = try telling.matcher.rankings(in: snapshot)
             link.telling?.rankings = rankings
-            let list = try snapshot.versions(matching: telling.matcher, rankings)
+            let list = try versions(matching: telling.matcher, rankings, isOwn: false, on: link)
             do throws(WireError) { try link.session.tell(list) } catch {
                 fail(link, .protocolBroken, "\(error)")
             }

@@ -91,8 +91,7 @@ extension DocumentEngine {
                 (transaction) throws(WriteError) in
                 transaction.fresh.reserve(step.documents.count)
                 for document in step.documents {
-                    try Self.receive(
-                        document, isChecked: rule != nil, in: &transaction, &reception)
+                    try Self.receive(document, rule, in: &transaction, &reception)
                 }
                 if !reception.gaps.isEmpty { throw Self.takeBack }
                 if let rule { try Self.check(transaction, rule) }
@@ -116,11 +115,12 @@ extension DocumentEngine {
     }
 
     private static func receive(
-        _ document: PreparedDocument, isChecked: Bool, in transaction: inout DocumentTransaction,
+        _ document: PreparedDocument, _ rule: SubscriptionMatcher?,
+        in transaction: inout DocumentTransaction,
         _ reception: inout Reception
     ) throws(WriteError) {
         do throws(EngineError) {
-            switch try transaction.receive(document, isChecked: isChecked) {
+            switch try transaction.receive(document, rule) {
             case .gap: reception.gaps.append(document.address)
             case .taken(let isNew):
                 if isNew { reception.takenCount += 1 }
