@@ -27,6 +27,8 @@ final class MeshPeer {
     var wantedFiles: Set<AttachmentID> = []
     /// Whether its host is about to serve files.
     var isServing = false
+    /// What it says of itself.
+    var metadata = Array("{}".utf8)
     private let source: SeededSource
 
     static let database = Hello.DatabaseID(low: 1, high: 2)
@@ -79,6 +81,7 @@ final class MeshPeer {
         attachments = AttachmentStore(in: files)
         host = Self.makeHost(queries, key, attachments, source)
         try subscribe(subscriptions)
+        host.present(metadata: metadata)
         for id in wantedFiles.sorted(by: { $0.description < $1.description }) {
             host.fetch(id, at: 0)
         }

@@ -17,6 +17,7 @@ extension MeshSimulation {
         case 31: backups[peer.number] = peer.volume.processDeath()
         case 32: try restore(peer)
         case 33..<36: partition()
+        case 36: try describe(peer)
         default: break
         }
     }

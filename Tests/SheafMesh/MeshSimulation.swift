@@ -129,6 +129,7 @@ package final class MeshSimulation {
             throw Violation(description: "\(report.frames - data) frames of data in silence")
         }
         try checkAgreement(everything)
+        try checkPresence()
     }
 
     func drawSubscriptions() -> [String] {
@@ -286,7 +287,7 @@ package final class MeshSimulation {
                 throw Violation(
                     description: "peer \(peer.number) cannot fetch \(id): \(error)")
             case .fetched(let id, .whole): peer.wantedFiles.remove(id)
-            case .fetched, .statusChanged: continue
+            case .fetched, .statusChanged, .presenceChanged: continue
             }
         }
         serveSoon(peer)
