@@ -21,7 +21,7 @@ final class PeerLoop: Sendable {
         case cancelFetch(AttachmentID)
         case stopConnections
         /// The peer says this of itself to others from now on.
-        case presented(metadata: [UInt8])
+        case presented(name: String, metadata: [UInt8])
         /// Somebody wants to know something; there is no host where the peer has stopped.
         case asked(@Sendable (SyncHost?) -> Void)
     }
@@ -154,7 +154,7 @@ final class PeerLoop: Sendable {
         case .fetch(let id): host.fetch(id, at: now)
         case .cancelFetch(let id): host.cancelFetch(id)
         case .stopConnections: host.stop()
-        case .presented(let metadata): host.present(metadata: metadata)
+        case .presented(let name, let metadata): host.present(name: name, metadata: metadata)
         case .asked(let answer):
             // Who has just written asks about that.
             host.notePublished()

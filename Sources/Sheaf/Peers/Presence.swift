@@ -22,17 +22,20 @@ public final class Presence: Sendable {
     private struct State: Sendable {
         var handler: (@Sendable (PeerIdentity) -> Bool)?
         var listener: (@Sendable (PeerTransportEvent) -> Void)?
+        var name: String
         var metadata = Object()
+        /// The same as JSON.
+        var metadataBytes: [UInt8] = []
     }
 
     /// By what others know this peer.
     public let key: PeerKey
     /// What others see this peer called.
-    public let deviceName: String
+    public var deviceName: String { state.withLock(\.name) }
     private let board: SyncBoard
     private let presences: PresenceBoard
     private let loop: PeerLoop
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// How many bytes of JSON the metadata of a peer may have.
     public static let metadataLimit = PresenceLimits.metadataLength
@@ -44,7 +47,7 @@ public final class Presence: Sendable {
         self.presences = presences
         self.loop = loop
         key = configuration.key
-        deviceName = configuration.deviceName
+        state = Mutex(State(name: configuration.deviceName))
         self.board = board
     }
 
@@ -76,7 +79,7 @@ public final class Presence: Sendable {
         return PresenceObservation(observer)
     }
 
-    // MARK: Metadata
+    // MARK: What this peer says of itself
 
     /// What this peer says of itself to all others.
     public var metadata: Object { state.withLock(\.metadata) }
@@ -100,9 +103,22 @@ public final class Presence: Sendable {
         }
         state.withLock { state in
             state.metadata = metadata
-            // Under the lock, so that the loop hears of changes in their order.
-            loop.post(.presented(metadata: bytes))
+            state.metadataBytes = bytes
+            tell(state)
         }
+    }
+
+    /// Calls this peer something else from now on; what is longer than 256 bytes is cut.
+    public func setDeviceName(_ name: String) {
+        state.withLock { state in
+            state.name = name
+            tell(state)
+        }
+    }
+
+    /// Under the lock, so that the loop hears of changes in their order.
+    private func tell(_ state: borrowing State) {
+        loop.post(.presented(name: state.name, metadata: state.metadataBytes))
     }
 
     func close() {

@@ -7,8 +7,9 @@ extension SyncHost {
     package var reachablePeers: [PeerRecord] { mesh.reachable }
 
     /// Says something else of this peer from now on.
-    package func present(metadata: [UInt8]) {
-        var portrait = mesh.portrait
+    package func present(name: String? = nil, metadata: [UInt8]) {
+        if let name { identity.name = name }
+        var portrait = Self.portrait(of: identity)
         portrait.metadata = metadata
         mesh.present(portrait, at: now)
     }

@@ -15,7 +15,7 @@ package final class SyncHost {
         package let database: Hello.DatabaseID
         package let peerKey: [UInt8]
         package let isServer: Bool
-        package let name: String
+        package var name: String
 
         package init(
             database: Hello.DatabaseID, peerKey: [UInt8], isServer: Bool = false, name: String = ""
@@ -42,7 +42,7 @@ package final class SyncHost {
     }
 
     let queries: QueryEngine
-    let identity: Identity
+    var identity: Identity
     /// The files that documents name; none where they are nobody's concern.
     let attachments: AttachmentStore?
     /// What tells this opening of the log from all others.

@@ -64,6 +64,9 @@ import Testing
         }
         _ = try await self.graph(of: last) { $0[first.key]?.metadata["a"] == .string(longest) }
         #expect(first.presence.metadata["a"] == .string(longest))
+        first.presence.setDeviceName("renamed")
+        #expect(first.presence.deviceName == "renamed")
+        _ = try await self.graph(of: last) { $0[first.key]?.deviceName == "renamed" }
         try first.presence.setMetadata([:])
         _ = try await self.graph(of: last) { $0[first.key]?.metadata.isEmpty == true }
         try await scene.close()
