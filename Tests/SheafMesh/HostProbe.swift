@@ -148,7 +148,7 @@ package final class HostProbe {
         case .close(_, let farewell):
             if farewell.code == .failed { wrong = "a peer has failed: \(farewell.text)" }
         case .write(let job): jobs.append(job)
-        case .fetched, .statusChanged: break
+        case .fetched, .statusChanged, .presenceChanged: break
         }
     }
 

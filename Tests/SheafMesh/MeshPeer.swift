@@ -30,6 +30,8 @@ final class MeshPeer {
     var wantedFiles: Set<AttachmentID> = []
     /// Whether its host is about to serve files.
     var isServing = false
+    /// What it says of itself.
+    var metadata = Array("{}".utf8)
     private let source: SeededSource
     /// What it may read and write at the others; nil: everything.
     let rights: PeerRights?
@@ -96,6 +98,7 @@ final class MeshPeer {
         durableCommit = documents.snapshot().log.commit
         appendedCommit = durableCommit
         try subscribe(subscriptions)
+        host.present(metadata: metadata)
         for id in wantedFiles.sorted(by: { $0.description < $1.description }) {
             host.fetch(id, at: 0)
         }

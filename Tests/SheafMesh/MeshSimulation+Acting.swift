@@ -21,6 +21,7 @@ extension MeshSimulation {
         case 32: try restore(peer)
         case 33..<35: partition()
         case 35: plan.partsOneWay ? partitionOneWay() : partition()
+        case 36: try describe(peer)
         default: break
         }
     }

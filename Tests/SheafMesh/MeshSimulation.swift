@@ -133,6 +133,7 @@ package final class MeshSimulation {
             throw Violation(description: "\(report.frames - data) frames of data in silence")
         }
         try checkAgreement()
+        try checkPresence()
     }
 
     /// Those who are not to be trusted go for good.

@@ -47,6 +47,13 @@ package struct SyncSession: Sendable {
         case offered(Offer)
         /// The bytes of a part that this side has asked for; none where the other side cannot tell.
         case fetched(AttachmentPart, [UInt8]?)
+
+        // Presence.
+
+        /// The other side tells of peers; `takePresence()` lets it go on.
+        case presence(PresenceMessage)
+        /// The other side has taken what it was told of peers.
+        case presenceTaken
     }
 
     /// What the host calls it.
@@ -70,6 +77,7 @@ package struct SyncSession: Sendable {
     var asking = Asking()
     var telling = Telling()
     var fetching = Fetching()
+    var presence = Presence()
 
     private let startedAt: UInt64
     /// When a frame has begun of which not all is there.
@@ -166,6 +174,7 @@ package struct SyncSession: Sendable {
     private mutating func forget() {
         reader = FrameReader()
         (asking, telling, fetching) = (Asking(), Telling(), Fetching())
+        presence = Presence()
     }
 
     // MARK: Frames
@@ -212,6 +221,8 @@ package struct SyncSession: Sendable {
             let message = try frame.read(AttachmentBytes.init(decoding:))
             try takePart(message.part, message.content)
         case .lacking: try takePart(try frame.read(AttachmentPart.init(decoding:)), nil)
+        case .presence: try takePresence(try frame.read(PresenceMessage.init(decoding:)))
+        case .presenceTaken: try takePresenceTaken(frame)
         }
     }
 
