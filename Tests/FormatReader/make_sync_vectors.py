@@ -111,21 +111,33 @@ def greetings(output):
 
 
 def commits(output):
-    first = (bytes([2]) + varint(300) + struct.pack("<QQ", 5, 6 << 16) + varint(2)
+    names = varint(2) + text(b"color") + text("größe".encode())
+    first = (bytes([1]) + varint(300) + struct.pack("<QQ", 5, 6 << 16)
              + bytes([2]) + text(b"cars") + text(b"\x40a\0") + text(b"a state")
-             + bytes([5]) + text(b"\x40b\0") + text(b"a delta"))
-    second = bytes([1]) + varint(301) + varint(0)
-    output.begin("commits", "a commit with two documents, and a part of one without any")
-    output.bytes("commits.commits", first + second)
+             + bytes([5]) + text(b"\x40b\0") + text(b"a delta") + bytes([0]))
+    # The same letters, spelled in two ways: two collections.
+    second = (bytes([0]) + varint(301)
+              + bytes([4]) + text("\u00e9".encode()) + text(b"\x40a\0") + text(b"one")
+              + bytes([4]) + text("e\u0301".encode()) + text(b"\x40a\0") + text(b"two")
+              + bytes([0]))
+    third = bytes([0]) + varint(302) + bytes([1])
+    output.begin("commits", "names, two commits with two documents each, and a part of one without any")
+    output.bytes("commits.commits", names + first + second + third)
+    head = varint(0) + bytes([0]) + varint(1)
     wrong = [
-        ("flags", "flags that there are not", bytes([4]) + varint(1) + varint(0)),
+        ("flags", "flags that there are not", varint(0) + bytes([4]) + varint(1) + bytes([0])),
         ("kind", "a document of another kind",
-         bytes([0]) + varint(1) + varint(1) + bytes([6]) + text(b"c") + text(b"a") + text(b"")),
+         head + bytes([6]) + text(b"c") + text(b"a") + text(b"") + bytes([0])),
         ("collection", "a first document without its collection",
-         bytes([0]) + varint(1) + varint(1) + bytes([3]) + text(b"a") + text(b"")),
+         head + bytes([3]) + text(b"a") + text(b"") + bytes([0])),
         ("id", "an id without bytes",
-         bytes([0]) + varint(1) + varint(1) + bytes([2]) + text(b"c") + text(b"") + text(b"")),
-        ("count", "more documents than there are bytes", bytes([0]) + varint(1) + varint(2**63)),
+         head + bytes([2]) + text(b"c") + text(b"") + text(b"") + bytes([0])),
+        ("end", "a commit without its end", head + bytes([2]) + text(b"c") + text(b"a") + text(b"")),
+        ("names", "more names than there are bytes", varint(9) + text(b"color")),
+        ("most", "more names than a connection has", varint(4097) + text(b"color")),
+        ("twice", "a name that is told twice", varint(2) + text(b"color") + text(b"color")),
+        ("long", "a name that is too long", varint(1) + text(b"n" * 65)),
+        ("letters", "a name that is no text", varint(1) + text(b"\xff")),
     ]
     for name, comment, data in wrong:
         output.begin(f"commits-{name}", comment)

@@ -1,4 +1,5 @@
 import SheafBytes
+import SheafDocument
 import SheafSync
 import SheafTestSupport
 
@@ -130,12 +131,15 @@ struct Mangler {
 
     /// Commits that say something else; mostly they can still be read.
     private mutating func falsified(_ raw: [UInt8]) -> [UInt8] {
+        var names = NameTable()
         guard random.chance(4, in: 5),
-            let commits = try? raw.withUnsafeBytes({ try ShippedCommit.all(in: $0) })
+            let commits = try? raw.withUnsafeBytes({ try SpokenNames.commits(in: $0, &names) })
         else { return mutated(raw) }
-        var writer = ByteWriter()
+        var (head, writer) = (ByteWriter(), CommitWriter())
+        SpokenNames.write(
+            (0..<names.count).map { Array((names.name($0) ?? "").utf8) }, into: &head)
         for commit in commits { FalseCommits.falsified(commit, &random).write(into: &writer) }
-        return writer.bytes
+        return head.bytes + writer.bytes
     }
 
     /// Bytes that are no frame.

@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafSync
 
 /// Looks for what somebody must not see: whatever is not for everybody has a mark in its bytes, `%%nobody%%`,
@@ -13,6 +14,7 @@ struct MarkScanner {
     private var frames = FrameReader(limit: SyncLimits.frameLength)
     private var segments = SegmentReader()
     private var pieces: [UInt8] = []
+    private var names = NameTable()
 
     init(allowing allowed: Set<String>?, hearsItself: Bool = false) {
         self.allowed = allowed
@@ -40,7 +42,7 @@ struct MarkScanner {
         guard isWhole else { return nil }
         let raw = try pieces.withUnsafeBytes { try segments.raw(of: $0) }
         pieces = []
-        let commits = try raw.withUnsafeBytes { try ShippedCommit.all(in: $0) }
+        let commits = try raw.withUnsafeBytes { try SpokenNames.commits(in: $0, &names) }
         lastCommit = max(lastCommit, commits.map(\.commit).max() ?? 0)
         guard hearsItself else { return mark(in: raw) }
         // Who names a document that was deleted is told so, though there is nothing in what is left of it.

@@ -75,6 +75,7 @@ package enum SyncProbe {
         var reader = ByteReader(bytes)
         var (segments, writer, again) = (SegmentReader(), SegmentWriter(), SegmentReader())
         var room = 1 << 20
+        var names = NameTable()
         while reader.remaining > 0 {
             let raw = try segments.raw(of: try reader.readLengthPrefixed(limit: 1 << 16))
             let written = writer.bytes(of: raw)
@@ -82,16 +83,23 @@ package enum SyncProbe {
             if expanded != raw { return "a segment says something else when it is sent on" }
             room -= raw.count
             if room < 0 { return nil }
-            _ = try raw.withUnsafeBytes { try ShippedCommit.all(in: $0) }
+            _ = try raw.withUnsafeBytes { try SpokenNames.commits(in: $0, &names) }
         }
         return nil
     }
 
     private static func readCommits(_ bytes: UnsafeRawBufferPointer) throws -> String? {
-        let commits = try ShippedCommit.all(in: bytes)
-        var writer = ByteWriter()
+        var names = NameTable()
+        let commits = try SpokenNames.commits(in: bytes, &names)
+        var (head, writer) = (ByteWriter(), CommitWriter())
+        SpokenNames.write(
+            (0..<names.count).map { Array((names.name($0) ?? "").utf8) }, into: &head)
         for commit in commits { commit.write(into: &writer) }
-        let again = try writer.bytes.withUnsafeBytes { try ShippedCommit.all(in: $0) }
+        var others = NameTable()
+        let again = try (head.bytes + writer.bytes).withUnsafeBytes {
+            try SpokenNames.commits(in: $0, &others)
+        }
+        guard names == others else { return "names are told as others" }
         return again == commits ? nil : "commits are written as others"
     }
 

@@ -86,7 +86,7 @@ struct SyncVectorTests {
     }
 
     @Test func `what is said of peers is that of the vectors, and else refused`() throws {
-        try forEach("presence") { name, bytes in
+        try vectors.forEach("presence") { name, bytes in
             let message = try bytes.withUnsafeBytes { try PresenceMessage(decoding: $0) }
             #expect(message.bytes == bytes)
             for (index, record) in message.records.enumerated() {
@@ -109,7 +109,7 @@ struct SyncVectorTests {
             }
             #expect(!vectors.has("\(name).count\(message.records.count + 1)"))
         }
-        try forEach("refusedPresence") { name, bytes in
+        try vectors.forEach("refusedPresence") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") {
                 try bytes.withUnsafeBytes { try PresenceMessage(decoding: $0) }
             }
@@ -162,8 +162,8 @@ struct SyncVectorTests {
     }
 
     @Test func `commits on their way are those of the vectors, and others are refused`() throws {
-        func commits(_ bytes: [UInt8]) throws -> [ShippedCommit] {
-            try bytes.withUnsafeBytes { try ShippedCommit.all(in: $0) }
+        func read(_ bytes: [UInt8], _ names: inout NameTable) throws -> [ShippedCommit] {
+            try bytes.withUnsafeBytes { try SpokenNames.commits(in: $0, &names) }
         }
         let expected = [
             ShippedCommit(
@@ -175,15 +175,30 @@ struct SyncVectorTests {
                     ShippedDocument(
                         collection: "cars", id: [0x40, 0x62, 0], .delta, Array("a delta".utf8)),
                 ]),
-            ShippedCommit(commit: 301, stamp: nil, [], isContinued: true),
+            ShippedCommit(
+                commit: 301, stamp: nil,
+                ["\u{E9}", "e\u{301}"].enumerated().map { number, collection in
+                    ShippedDocument(
+                        collection: collection, id: [0x40, 0x61, 0], .state,
+                        Array(["one", "two"][number].utf8))
+                }),
+            ShippedCommit(commit: 302, stamp: nil, [], isContinued: true),
         ]
         let bytes = try vectors.bytes("commits.commits")
-        #expect(try commits(bytes) == expected)
-        var writer = ByteWriter()
+        var names = NameTable()
+        let commits = try read(bytes, &names)
+        #expect(commits == expected)
+        #expect(commits[1].documents.map { Array($0.collection.utf8) } == [
+            [0xC3, 0xA9], [0x65, 0xCC, 0x81],
+        ])
+        #expect(names == NameTable(["color", "größe"]))
+        var writer = CommitWriter()
         for commit in expected { commit.write(into: &writer) }
-        #expect(writer.bytes == bytes)
+        var head = ByteWriter()
+        SpokenNames.write(["color", "größe"].map { Array($0.utf8) }, into: &head)
+        #expect(head.bytes + writer.bytes == bytes)
         try vectors.forEach("refusedCommits") { name, bytes in
-            #expect(throws: Malformed.self, "\(name)") { try commits(bytes) }
+            #expect(throws: Malformed.self, "\(name)") { try read(bytes, &names) }
         }
     }
 

@@ -77,8 +77,7 @@ extension SyncHost {
         let names = link.heard.target
         try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
             let document = try EncodedDocument(bytes)
-            let isPlain = try document.validate(names)
-            if !isPlain, try document.hasTokens() {
+            if try document.validateAndLookForTokens(names) {
                 try document.forEachToken(names) { tokens.append($0) }
             }
         }

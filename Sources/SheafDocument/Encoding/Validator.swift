@@ -4,17 +4,21 @@ extension EncodedDocument {
     /// Checks everything that the format says of a document, as is done once with all that comes
     /// from somebody else.
     ///
-    /// A document has one form, so it is written anew and compared; what is found first is said. Returns
-    /// whether it is known to have no tokens.
-    @discardableResult
-    package func validate(_ names: NameTable) throws(Malformed) -> Bool {
+    /// A document has one form, so it is written anew and compared; what is found first is said.
+    package func validate(_ names: NameTable) throws(Malformed) {
+        _ = try validateAndLookForTokens(names)
+    }
+
+    /// The same, and says whether there are any tokens.
+    package func validateAndLookForTokens(_ names: NameTable) throws(Malformed) -> Bool {
         guard bytes.count <= EncodedDocument.maximumLength else {
             throw .tooLong(
                 at: 0, length: UInt64(bytes.count), limit: UInt64(EncodedDocument.maximumLength))
         }
-        guard !QuickCheck.passes(self, names) else { return true }
+        // What passes so has values and maps alone.
+        guard !QuickCheck.passes(self, names) else { return false }
         try validateThoroughly(names)
-        return false
+        return try hasTokens()
     }
 
     /// The same without the short way that most documents take.

@@ -236,9 +236,7 @@ extension SyncSession {
             asking.names = NameTable()
             defer { asking.names = names }
             return try raw.span.withUnsafeBytes { (bytes) throws(Malformed) in
-                var reader = ByteReader(bytes)
-                try SpokenNames.read(from: &reader, into: &names)
-                return try ShippedCommit.all(in: &reader)
+                try SpokenNames.commits(in: bytes, &names)
             }
         } catch {
             throw .malformed(error)

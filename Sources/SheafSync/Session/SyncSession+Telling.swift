@@ -104,10 +104,7 @@ extension SyncSession {
     package mutating func sendSegment() {
         guard isOpen, telling.raw.count > 0 else { return }
         var head = ByteWriter()
-        head.writeVarint(UInt64(telling.freshNames.count))
-        for name in telling.freshNames {
-            name.withUnsafeBytes { head.writeLengthPrefixed($0) }
-        }
+        SpokenNames.write(telling.freshNames, into: &head)
         telling.freshNames = []
         let block = telling.segments.bytes(of: head.bytes + telling.raw.bytes)
         telling.raw.removeAll()

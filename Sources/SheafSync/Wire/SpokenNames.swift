@@ -5,7 +5,7 @@ package import SheafDocument
 /// (`format-spec/sync.md`, table 5).
 package enum SpokenNames {
     /// Takes in names that the other side has given numbers.
-    package static func read(
+    private static func read(
         from reader: inout ByteReader, into names: inout NameTable
     ) throws(Malformed) {
         let start = reader.offset
@@ -21,5 +21,20 @@ package enum SpokenNames {
                 throw .invalid("a name that comes twice", at: offset)
             }
         }
+    }
+
+    /// Reads what a segment says: names, and commits in their numbers.
+    package static func commits(
+        in bytes: UnsafeRawBufferPointer, _ names: inout NameTable
+    ) throws(Malformed) -> [ShippedCommit] {
+        var reader = ByteReader(bytes)
+        try read(from: &reader, into: &names)
+        return try ShippedCommit.all(in: &reader)
+    }
+
+    /// Tells names that have got numbers.
+    package static func write(_ names: [[UInt8]], into writer: inout ByteWriter) {
+        writer.writeVarint(UInt64(names.count))
+        for name in names { name.withUnsafeBytes { writer.writeLengthPrefixed($0) } }
     }
 }
