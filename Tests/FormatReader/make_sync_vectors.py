@@ -117,8 +117,8 @@ def commits(output):
              + bytes([5]) + text(b"\x40b\0") + text(b"a delta") + bytes([0]))
     # The same letters, spelled in two ways: two collections.
     second = (bytes([0]) + varint(301)
-              + bytes([4]) + text("\u00e9".encode()) + text(b"\x40a\0") + text(b"one")
-              + bytes([4]) + text("e\u0301".encode()) + text(b"\x40a\0") + text(b"two")
+              + bytes([2]) + text("\u00e9".encode()) + text(b"\x40a\0") + text(b"one")
+              + bytes([2]) + text("e\u0301".encode()) + text(b"\x40a\0") + text(b"two")
               + bytes([0]))
     third = bytes([0]) + varint(302) + bytes([1])
     output.begin("commits", "names, two commits with two documents each, and a part of one without any")
