@@ -13,6 +13,7 @@ final class FileScene {
         let key: [UInt8]
         let store: StoreEngine
         let queries: QueryEngine
+        let clock = FakeClock()
         let files: MemoryVolume
         fileprivate(set) var attachments: AttachmentStore
         fileprivate(set) var host: SyncHost
@@ -29,6 +30,7 @@ final class FileScene {
             key = Array(repeating: UInt8(number + 1), count: 32)
             var options = LogStoreOptions()
             options.isHousekeepingAutomatic = false
+            options.clock = clock.clock
             store = try StoreEngine(
                 opening: SimulatedVolume(seed: UInt64(number)), options: options)
             queries = try QueryEngine(opening: store)
@@ -233,6 +235,7 @@ final class FileScene {
     func advance(seconds: UInt64) throws {
         now += seconds * 1_000_000_000
         for (number, node) in nodes.enumerated() {
+            node.clock.advance(milliseconds: seconds * 1_000)
             node.host.tick(at: now)
             try perform(number)
         }
