@@ -298,12 +298,7 @@ final class LyingPeer {
 
     init(_ file: SampleFile, _ lie: Lie) {
         (self.file, self.lie) = (file, lie)
-        let database = Hello.DatabaseID(low: 1, high: 2)
-        session = SyncSession(
-            Hello(
-                database: database, peerKey: Array(repeating: 99, count: 32),
-                site: Site(rawValue: 99), log: database, nonce: 1, isServer: false, name: ""),
-            at: 0)
+        session = .stranger(99, at: 0)
     }
 
     func begin(at now: UInt64) -> [[UInt8]] { answers(at: now) }
@@ -344,5 +339,18 @@ final class LyingPeer {
             part.kind == .hashes ? file.list.hashes : file.chunk(part.number)
         if (part.kind == .hashes) == (lie == .hashes) { bytes[bytes.count / 2] ^= 1 }
         return bytes
+    }
+}
+
+extension SyncSession {
+    /// The session of somebody who is no host, with a number for a name.
+    static func stranger(_ number: UInt8, at now: UInt64) -> SyncSession {
+        let database = Hello.DatabaseID(low: 1, high: 2)
+        return SyncSession(
+            Hello(
+                database: database, peerKey: Array(repeating: number, count: 32),
+                site: Site(rawValue: UInt64(number)), log: database, nonce: 1, isServer: false,
+                name: ""),
+            at: now)
     }
 }
