@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "SheafDocumentModel", targets: ["SheafDocumentModel"]),
         .library(name: "SheafQueryModel", targets: ["SheafQueryModel"]),
         .library(name: "SheafSyncModel", targets: ["SheafSyncModel"]),
+        .library(name: "SheafMesh", targets: ["SheafMesh"]),
         .library(name: "SheafTestSupport", targets: ["SheafTestSupport"]),
     ],
     targets: [
@@ -71,9 +72,9 @@ let package = Package(
             dependencies: ["COpenSSL", "Sheaf", "SheafBytes", "SheafStorage"],
             swiftSettings: settings),
 
-        // Floor 5: the names of the reference system.
+        // Floor 6: the names of the reference system.
         .target(
-            name: "DittoNames", dependencies: ["Sheaf"], swiftSettings: settings),
+            name: "DittoNames", dependencies: ["Sheaf", "SheafNetwork"], swiftSettings: settings),
 
         // Floor 6: the tool.
         .executableTarget(

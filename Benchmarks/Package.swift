@@ -58,6 +58,7 @@ let package = Package(
                 .product(name: "SheafDocument", package: "sheaf"),
                 .product(name: "SheafQuery", package: "sheaf"),
                 .product(name: "Sheaf", package: "sheaf"),
+                .product(name: "SheafNetwork", package: "sheaf"),
             ] + (hasLevelDB ? ["CLevelDB"] : []),
             packageAccess: false, swiftSettings: settings),
 

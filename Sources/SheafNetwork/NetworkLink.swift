@@ -15,10 +15,26 @@ public struct NetworkLink: Hashable, Sendable {
     /// Whether this end has opened it, or wants to.
     public let isOutgoing: Bool
     public let state: State
+    /// What has gone over the wire on this connection.
+    public let traffic: NetworkTraffic
 
-    package init(address: String, isOutgoing: Bool, state: State) {
+    package init(
+        address: String, isOutgoing: Bool, state: State, traffic: NetworkTraffic = NetworkTraffic()
+    ) {
         self.address = address
         self.isOutgoing = isOutgoing
         self.state = state
+        self.traffic = traffic
+    }
+}
+
+/// How many bytes a connection has moved, with all that TLS adds to them, and its handshake.
+public struct NetworkTraffic: Hashable, Sendable {
+    public let sentBytes: UInt64
+    public let receivedBytes: UInt64
+
+    package init(sentBytes: UInt64 = 0, receivedBytes: UInt64 = 0) {
+        self.sentBytes = sentBytes
+        self.receivedBytes = receivedBytes
     }
 }

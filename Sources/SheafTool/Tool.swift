@@ -1,3 +1,5 @@
+import Sheaf
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -8,7 +10,7 @@
 
 /// The command line as a whole: which command, which help, and which exit code.
 enum Tool {
-    static let version = "0.1.0"
+    static let version = SheafVersion.current
 
     /// Runs what `words`, without the name of the program, ask for.
     static func run(_ words: [UnsafeMutablePointer<CChar>]) -> ExitCode {

@@ -240,6 +240,54 @@ def attachments(output):
         output.bytes(f"{what.lower()}-{name}.refused{what}", data)
 
 
+def record(key=0, count=300, flags=1, name="Anna’s phone".encode(), system=b"Linux", version=b"0.1.0",
+           metadata=b'{"role":"waiter"}', neighbors=((1, 2), (2, 0))):
+    return (bytes([key]) * 32 + struct.pack("<QQ", 1_700_000_000_000, 7) + varint(count) + bytes([flags])
+            + text(name) + text(system) + text(version) + text(metadata) + varint(len(neighbors))
+            + b"".join(bytes([neighbor]) * 32 + bytes([kind]) for neighbor, kind in neighbors))
+
+
+def presences(output):
+    lonely = record(9, 0, 0, b"", b"", b"", b"", ())
+    output.begin("presence", "what two peers say of themselves")
+    output.bytes("presence.presence", varint(2) + record() + lonely)
+    output.lines += ["presence.count1 = 300", "presence.neighbors1 = 2", "presence.server1 = 1"]
+    output.text("presence.name1", "Anna’s phone".encode())
+    output.text("presence.system1", b"Linux")
+    output.text("presence.version1", b"0.1.0")
+    output.text("presence.metadata1", b'{"role":"waiter"}')
+    output.lines += ["presence.count2 = 0", "presence.neighbors2 = 0", "presence.server2 = 0"]
+    for field in ["name", "system", "version", "metadata"]:
+        output.text(f"presence.{field}2", b"")
+    many = [(number, 0) for number in range(1, 5)]
+    long = b'{"a":"' + b"a" * 4_089 + b'"}'
+    output.begin("presence-long", "the longest metadata")
+    output.bytes("presence-long.presence", varint(1) + record(metadata=long[:6] + long[7:]))
+    output.lines += ["presence-long.count1 = 300", "presence-long.neighbors1 = 2", "presence-long.server1 = 1"]
+    output.text("presence-long.name1", "Anna’s phone".encode())
+    output.text("presence-long.system1", b"Linux")
+    output.text("presence-long.version1", b"0.1.0")
+    output.text("presence-long.metadata1", long[:6] + long[7:])
+    for name, comment, data in [
+            ("none", "no records", b""),
+            ("flags", "flags that there are not", record(flags=2)),
+            ("name", "a name that is too long", record(name=b"a" * 257)),
+            ("system", "a system whose name is too long", record(system=b"a" * 65)),
+            ("version", "a version that is too long", record(version=b"a" * 65)),
+            ("metadata", "metadata that is too long", record(metadata=long)),
+            ("array", "metadata that is no object", record(metadata=b"[1]")),
+            ("json", "metadata that is no JSON", record(metadata=b'{"a"')),
+            ("order", "neighbors that are not in their order", record(neighbors=((2, 0), (1, 0)))),
+            ("twice", "a neighbor twice", record(neighbors=((1, 0), (1, 0)))),
+            ("itself", "a peer that is its own neighbor", record(neighbors=((0, 0), (1, 0)))),
+            ("neighbors", "more neighbors than there may be",
+             record(neighbors=())[:-1] + varint(1_024)),
+            ("end", "a record that is cut off", record(neighbors=many)[:-1]),
+            ("more", "something behind the last record", record() + b"\0")]:
+        output.begin(f"presence-{name}", comment)
+        output.bytes(f"presence-{name}.refusedPresence", varint(0 if name == "none" else 1) + data)
+
+
 def fingerprint(documents):
     total = 0
     for identity, version in documents:
@@ -308,4 +356,4 @@ def lists(output):
 if __name__ == "__main__":
     sys.exit(vector_text.main(
         "sync.txt", HEAD, frames, greetings, segments, commits, wishes, announcements, attachments,
-        lists))
+        presences, lists))

@@ -32,6 +32,10 @@ let package = Package(
             dependencies: [.product(name: "SheafSyncModel", package: "sheaf")],
             packageAccess: false, swiftSettings: settings),
         .executableTarget(
+            name: "FuzzSessions",
+            dependencies: [.product(name: "SheafMesh", package: "sheaf")],
+            packageAccess: false, swiftSettings: settings),
+        .executableTarget(
             name: "FuzzStatements",
             dependencies: [.product(name: "SheafQuery", package: "sheaf")],
             packageAccess: false, swiftSettings: settings),

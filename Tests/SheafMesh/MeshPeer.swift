@@ -18,6 +18,9 @@ final class MeshPeer {
     /// How often it was opened: what was meant for an earlier opening is passed over.
     private(set) var life = 0
     var subscriptions: [String] = []
+    /// The newest commit, and the newest one that a flush has made durable.
+    private var appendedCommit: UInt64 = 0
+    private(set) var durableCommit: UInt64 = 0
     /// Whether a flush is on its way.
     var isFlushing = false
     /// Files are on a disk that does not lose what was written.
@@ -27,16 +30,30 @@ final class MeshPeer {
     var wantedFiles: Set<AttachmentID> = []
     /// Whether its host is about to serve files.
     var isServing = false
+    /// What it says of itself.
+    var metadata = Array("{}".utf8)
     private let source: SeededSource
+    /// What it may read and write at the others; nil: everything.
+    let rights: PeerRights?
+    /// Whether what it says is not what it should say.
+    let isStranger: Bool
+    /// Whether its clock was set back.
+    private(set) var wasSetBack = false
+
+    /// How far its clock is ahead of others.
+    private(set) var skew: Int
+    private static let start = 10_000_000
 
     static let database = Hello.DatabaseID(low: 1, high: 2)
 
-    init(_ number: Int, seed: UInt64, skewMilliseconds: Int) throws {
+    init(_ number: Int, seed: UInt64, _ member: MeshPlan.Member) throws {
         self.number = number
+        (rights, isStranger) = (member.rights, member.isStranger)
         source = SeededSource(seed: seed)
         key = Array(repeating: UInt8(number + 1), count: 32)
         clock = FakeClock()
-        clock.advance(milliseconds: UInt64(10_000_000 + skewMilliseconds))
+        skew = member.skewMilliseconds
+        clock.advance(milliseconds: UInt64(Self.start + skew))
         volume = SimulatedVolume(seed: seed)
         store = try StoreEngine(opening: volume, options: Self.options(clock, source))
         queries = try QueryEngine(opening: store)
@@ -78,7 +95,10 @@ final class MeshPeer {
         queries = try QueryEngine(opening: store)
         attachments = AttachmentStore(in: files)
         host = Self.makeHost(queries, key, attachments, source)
+        durableCommit = documents.snapshot().log.commit
+        appendedCommit = durableCommit
         try subscribe(subscriptions)
+        host.present(metadata: metadata)
         for id in wantedFiles.sorted(by: { $0.description < $1.description }) {
             host.fetch(id, at: 0)
         }
@@ -94,16 +114,41 @@ final class MeshPeer {
             })
     }
 
+    // MARK: The clock
+
+    /// How late it is for it.
+    var wall: UInt64 { clock.clock.wallMilliseconds() }
+
+    /// Sets its clock right, or later.
+    func setClock(laterBy milliseconds: Int = 0) {
+        let right = Int(wall) - skew + milliseconds
+        if right < Int(wall) { wasSetBack = true }
+        clock.setWall(milliseconds: UInt64(right))
+        skew = milliseconds
+    }
+
     // MARK: Documents
 
     func commit(_ changes: [DocumentChange]) throws {
         _ = try documents.commit(changes) { batch throws(StorageError) in
-            try store.append(batch)
+            try append(batch)
         }
     }
 
     func run(_ job: WriteJob) -> WriteJob.Outcome {
-        job.run(queries) { batch throws(StorageError) in try store.append(batch) }
+        job.run(queries) { batch throws(StorageError) in try append(batch) }
+    }
+
+    private func append(_ batch: WriteBatch) throws(StorageError) -> CommitID {
+        appendedCommit = try store.append(batch)
+        return appendedCommit
+    }
+
+    /// Makes durable what was written.
+    func flush() throws {
+        let commit = appendedCommit
+        while try store.flush() {}
+        durableCommit = commit
     }
 
     func compact() throws {

@@ -38,7 +38,7 @@ extension MeshSimulation {
 
     /// In the end everybody wants everything.
     func fetchMissing() throws {
-        for peer in peers {
+        for peer in honest {
             for id in files where try !peer.attachments.has(id) {
                 report.fetches += 1
                 peer.wantedFiles.insert(id)
@@ -50,7 +50,7 @@ extension MeshSimulation {
 
     /// All files are here that anybody asked for, and nobody waits for more.
     func checkFiles() throws {
-        for peer in peers {
+        for peer in honest {
             guard peer.wantedFiles.isEmpty else {
                 throw Violation(
                     description: "peer \(peer.number) waits for \(peer.wantedFiles)")

@@ -24,6 +24,12 @@ package final class MeshSimulation {
         package var events = 0
         package var files = 0
         package var fetches = 0
+        /// What those said who are not to be trusted, that was not so.
+        package var lies = 0
+        /// How often a connection was ended, by the name of the reason.
+        package var farewells: [String: Int] = [:]
+        /// How many frames were looked through for what somebody must not see.
+        package var scanned = 0
 
         package init() {}
     }
@@ -36,11 +42,16 @@ package final class MeshSimulation {
     private(set) var now: UInt64 = 0
     var peers: [MeshPeer] = []
     var wires: [UInt64: MeshWire] = [:]
-    private var wireCount: UInt64 = 0
-    private var jobs: [Int: WriteJob] = [:]
-    private var jobCount = 0
+    var wireCount: UInt64 = 0
+    var jobs: [Int: WriteJob] = [:]
+    var jobCount = 0
+    let plan: MeshPlan
     /// Who can be connected with whom.
-    private(set) var pairs: [(Int, Int)] = []
+    var pairs: [(Int, Int)] { plan.pairs }
+    /// What anybody has said, for those who say it again.
+    var heard = HeardFrames()
+    /// Whether those who are not to be trusted are still there.
+    private(set) var hasStrangers = true
     /// Pairs that cannot reach each other for now, and until when.
     var partitions: [Int: UInt64] = [:]
     /// Whether peers still write, crash, and lose connections.
@@ -64,28 +75,17 @@ package final class MeshSimulation {
     package init(seed: UInt64, sharesFiles: Bool = false) throws {
         if sharesFiles { fileRandom = SeededRandom(seed: seed, "files") }
         self.seed = seed
+        plan = MeshPlan(seed: seed, sharesFiles: sharesFiles)
         random = SeededRandom(seed: seed, "mesh")
         network = SeededRandom(seed: seed, "network")
-        let count = 2 + random.below(random.chance(1, in: 3) ? 8 : 3)
-        for number in 0..<count {
-            // The clocks of most devices are right, more or less.
-            let skew = random.chance(1, in: 4) ? random.below(240_000) : random.below(500)
-            let peer = try MeshPeer(
-                number, seed: seed &* 31 &+ UInt64(number), skewMilliseconds: skew)
+        for (number, member) in plan.members.enumerated() {
+            let peer = try MeshPeer(number, seed: seed &* 31 &+ UInt64(number), member)
             peers.append(peer)
         }
-        drawPairs(count)
     }
 
-    /// A tree, so that everybody can be reached, and some more.
-    private func drawPairs(_ count: Int) {
-        for number in 1..<count { pairs.append((random.below(number), number)) }
-        for left in 0..<count {
-            for right in left + 1..<max(count, left + 1) where random.chance(1, in: 4) {
-                if !pairs.contains(where: { $0 == (left, right) }) { pairs.append((left, right)) }
-            }
-        }
-    }
+    /// All but those who are not to be trusted.
+    var honest: [MeshPeer] { peers.filter { !$0.isStranger } }
 
     /// Lives through the unruly time, and then waits for silence.
     package func run() throws {
@@ -104,40 +104,59 @@ package final class MeshSimulation {
             try peer.subscribe(drawSubscriptions())
             agenda.add(.act(peer: peer.number), at: delay(2_000))
             agenda.add(.tick(peer: peer.number), at: Self.second)
-            if fileRandom != nil { agenda.add(.file(peer: peer.number), at: Self.second) }
+            if fileRandom != nil, !peer.isStranger {
+                agenda.add(.file(peer: peer.number), at: Self.second)
+            }
         }
         for (left, right) in pairs { agenda.add(.connect(left, right), at: delay(3_000)) }
         try run(until: Self.second * UInt64(60 + random.below(240)))
         isUnruly = false
-        try fetchMissing()
         partitions = [:]
-        let everything = ["SELECT * FROM cars", "SELECT * FROM groups"]
+        healWires()
+        try setClocks()
+        try fetchMissing()
         for peer in peers {
-            try peer.subscribe(everything)
+            try peer.subscribe(Self.everything)
             try perform(peer)
         }
         try run(until: now + 60 * Self.second)
-        try checkAgreement(everything)
+        try checkAgreement()
+        try dismissStrangers()
         // What one of them takes away comes back, for it is wanted.
-        try evict(peers[random.below(peers.count)])
+        try evict(honest[random.below(honest.count)])
         try run(until: now + 60 * Self.second)
-        try checkAgreement(everything)
+        try checkAgreement()
         try checkFiles()
         let data = report.frames
         try run(until: now + 60 * Self.second)
         guard report.frames == data else {
             throw Violation(description: "\(report.frames - data) frames of data in silence")
         }
-        try checkAgreement(everything)
+        try checkAgreement()
+        try checkPresence()
     }
+
+    /// Those who are not to be trusted go for good.
+    private func dismissStrangers() throws {
+        hasStrangers = false
+        for peer in peers where peer.isStranger { cutAll(of: peer) }
+    }
+
+    static let everything = [
+        "SELECT * FROM cars", "SELECT * FROM groups", "SELECT * FROM papers",
+        "SELECT * FROM secrets", "SELECT * FROM drafts",
+    ]
 
     func drawSubscriptions() -> [String] {
         // Groups are always wanted as a whole: what is written of one at a time is seen at a time.
         let cars = [
             "SELECT * FROM cars", "SELECT * FROM cars WHERE color = 'red'",
-            "SELECT * FROM cars WHERE n > 50", "SELECT * FROM cars WHERE color = 'blue' OR n < 20",
+            "SELECT * FROM cars WHERE n > 50", "SELECT * FROM cars WHERE _id = 'c3'",
+            "SELECT * FROM cars WHERE color = 'blue' OR n < 20",
         ]
         var texts = ["SELECT * FROM groups"]
+        let others = ["papers", "secrets", "drafts", "graffiti"]
+        for name in others where random.chance(1, in: 2) { texts.append("SELECT * FROM \(name)") }
         for _ in 0..<random.below(3) { texts.append(cars[random.below(cars.count)]) }
         return texts
     }
@@ -202,9 +221,9 @@ package final class MeshSimulation {
             let peer = peers[number]
             guard peer.life == life else { return }
             peer.isFlushing = false
-            try peer.store.flush()
+            try peer.flush()
             peer.host.notePublished()
-            if random.chance(1, in: 3) { try checkGroups(of: peer) }
+            if random.chance(1, in: 3) { try check(peer) }
             try perform(peer)
         case .write(let number, let life, let job):
             let peer = peers[number]
@@ -242,108 +261,6 @@ package final class MeshSimulation {
         agenda.add(.flush(peer: peer.number, life: peer.life), at: time)
     }
 
-    // MARK: The network
-
-    private func connect(_ left: Int, _ right: Int) throws {
-        let pair = pairs.firstIndex { $0 == (left, right) } ?? 0
-        if let end = partitions[pair], end > now {
-            return agenda.add(.connect(left, right), at: end + 1)
-        }
-        partitions[pair] = nil
-        guard !wires.values.contains(where: { $0.ends == [left, right] && $0.isOpen }) else {
-            return
-        }
-        wireCount += 1
-        report.connections += 1
-        let ends = [left, right]
-        wires[wireCount] = MeshWire(wireCount, ends, ends.map { peers[$0].life })
-        for end in ends {
-            peers[end].host.connect(
-                wireCount, expecting: peers[left + right - end].key, at: now)
-            try perform(peers[end])
-        }
-    }
-
-    /// Does what a host wants done.
-    func perform(_ peer: MeshPeer) throws {
-        for effect in peer.host.takeEffects() {
-            switch effect {
-            case .send(let number, let bytes):
-                guard let wire = wires[number], wire.isOpen else { continue }
-                note(bytes)
-                send(bytes, on: wire, from: peer)
-            case .close(let number, _):
-                guard let wire = wires[number], wire.isOpen else { continue }
-                hangUp(wire)
-            case .write(let job):
-                jobCount += 1
-                jobs[jobCount] = job
-                // Somebody else may be writing.
-                let time = random.chance(1, in: 4) ? delay(30) : now
-                agenda.add(
-                    .write(peer: peer.number, life: peer.life, job: jobCount), at: time)
-            case .fetched(let id, .failed(let error)):
-                throw Violation(
-                    description: "peer \(peer.number) cannot fetch \(id): \(error)")
-            case .fetched(let id, .whole): peer.wantedFiles.remove(id)
-            case .fetched, .statusChanged: continue
-            }
-        }
-        serveSoon(peer)
-    }
-
-    /// Has a host go on with what it does between messages.
-    private func serveSoon(_ peer: MeshPeer) {
-        guard fileRandom != nil, !peer.isServing, let deadline = peer.host.deadline,
-            deadline <= now
-        else { return }
-        peer.isServing = true
-        agenda.add(.serve(peer: peer.number, life: peer.life), at: now + 1_000_000)
-    }
-
-    private func note(_ bytes: [UInt8]) {
-        report.bytes += bytes.count
-        // Whether something is said but that somebody is there.
-        let type = bytes.count > 8 ? FrameType(rawValue: bytes[8]) : nil
-        if type != .ping, type != .pong { report.frames += 1 }
-    }
-
-    /// Sends bytes on their way, in pieces that stay in their order.
-    private func send(_ bytes: [UInt8], on wire: MeshWire, from peer: MeshPeer) {
-        let end = wire.ends[0] == peer.number ? 1 : 0
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = network.chance(1, in: 3) ? 1 + network.below(rest.count) : rest.count
-            var piece = Array(rest.prefix(count))
-            rest = rest.dropFirst(count)
-            let latency: UInt64 =
-                network.chance(1, in: 50)
-                ? UInt64(network.below(5_000)) * 1_000_000
-                : UInt64(1 + network.below(40)) * 1_000_000
-            wire.lastArrival[end] = max(wire.lastArrival[end] + 1, now + latency)
-            if isUnruly, network.chance(1, in: 2_000) {
-                piece[network.below(piece.count)] ^= UInt8(1 << network.below(8))
-            }
-            agenda.add(
-                .arrive(wire: wire.number, end: end, piece), at: wire.lastArrival[end])
-            if isUnruly, network.chance(1, in: 400) { return cut(wire) }
-        }
-    }
-
-    /// Breaks a connection: what is on its way is lost.
-    func cut(_ wire: MeshWire) {
-        guard wire.isOpen else { return }
-        wire.isOpen = false
-        for end in 0...1 { agenda.add(.broken(wire: wire.number, end: end), at: now + 1) }
-    }
-
-    /// Ends a connection behind what is on its way.
-    private func hangUp(_ wire: MeshWire) {
-        let time = wire.lastArrival.max() ?? now
-        for end in 0...1 {
-            agenda.add(.broken(wire: wire.number, end: end), at: max(time, now) + 2)
-        }
-    }
 }
 
 extension MeshSimulation.Report {
@@ -358,5 +275,8 @@ extension MeshSimulation.Report {
         files += other.files
         fetches += other.fetches
         events += other.events
+        lies += other.lies
+        scanned += other.scanned
+        farewells.merge(other.farewells) { $0 + $1 }
     }
 }

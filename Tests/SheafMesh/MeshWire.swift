@@ -1,3 +1,4 @@
+import SheafSync
 import SheafTestSupport
 
 /// A connection between two peers: bytes in order, in pieces of any length, until it breaks.
@@ -9,6 +10,20 @@ final class MeshWire {
     var isOpen = true
     /// When the last piece arrives at each end: bytes stay in their order.
     var lastArrival: [UInt64] = [0, 0]
+    /// Whether all that goes to each end is lost from now on.
+    var isLost = [false, false]
+    /// Whether something was held or lost in one direction.
+    var isHeld = false
+    /// Whether bytes were changed on their way.
+    var isSpoiled = false
+    /// Why one side has ended it.
+    var farewell: Farewell?
+    /// What looks at what goes to each end, where that may not see everything.
+    var scanners: [MarkScanner?] = [nil, nil]
+    /// What becomes of what the second end says, where that is not to be trusted.
+    var mangler: Mangler?
+    /// How many bytes wait for somebody who does not read.
+    var neglected = 0
 
     init(_ number: UInt64, _ ends: [Int], _ lives: [Int]) {
         self.number = number

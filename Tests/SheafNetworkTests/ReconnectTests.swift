@@ -51,6 +51,26 @@ struct ReconnectTests {
         #expect(came)
     }
 
+    /// The other end reads slowly: if it were called again before it has read everything, the new
+    /// connection would take the place of the old one, and the rest would be lost.
+    @Test func `who closes and calls again loses nothing of what was sent before`() throws {
+        let server = try RunningPeer(Peers.configuration(), listens: true)
+        server.host.state.withLock { $0.lagNanoseconds = 1_000_000 }
+        let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
+        for round in 0..<3 {
+            let here = try #require(client.host.link(round))
+            let there = try #require(server.host.link(round))
+            let length = 3 << 20
+            here.connection.send([UInt8](repeating: UInt8(round), count: length))
+            here.connection.close()
+            let isOver = there.wait { $0.closed == 1 }
+            #expect(isOver)
+            #expect(there.state.withLock { $0.received.count } == length)
+            #expect(there.state.withLock { $0.reason } == nil)
+        }
+        #expect(client.host.link(3) != nil)
+    }
+
     @Test func `an address that is taken away is not connected with again`() throws {
         let server = try RunningPeer(Peers.configuration(), listens: true)
         let client = try RunningPeer(Peers.configuration())

@@ -9,6 +9,8 @@ final class TestHost: PeerTransportHost {
         var unreachable: [(address: String, reason: String, milliseconds: Int)] = []
         var links: [TestLink] = []
         var takes = true
+        /// How long its links take for what came.
+        var lagNanoseconds: UInt64 = 0
     }
 
     let state = Monitor(State())
@@ -17,7 +19,7 @@ final class TestHost: PeerTransportHost {
         defer { state.broadcast() }
         return state.withLock { state in
             guard state.takes else { return nil }
-            let link = TestLink(connection)
+            let link = TestLink(connection, lagNanoseconds: state.lagNanoseconds)
             state.links.append(link)
             return link
         }
@@ -70,11 +72,16 @@ final class TestLink: PeerLink {
     let connection: any PeerConnection
     let state = Monitor(State())
 
-    init(_ connection: any PeerConnection) {
+    private let lagNanoseconds: UInt64
+
+    init(_ connection: any PeerConnection, lagNanoseconds: UInt64 = 0) {
         self.connection = connection
+        self.lagNanoseconds = lagNanoseconds
     }
 
     func received(_ bytes: UnsafeRawBufferPointer) {
+        let end = Clock.system.monotonicNanoseconds() + lagNanoseconds
+        while Clock.system.monotonicNanoseconds() < end {}
         state.withLock { $0.received.append(contentsOf: bytes) }
         state.broadcast()
     }

@@ -94,7 +94,10 @@ private struct SessionHost {
             session.fetch(AttachmentPart(id: message.id, .hashes, message.length % 3))
         case .fetched(let part, let bytes):
             if bytes == nil { session.seek(Seek(id: part.id, hops: 0)) }
-        case .send, .end, .greeted, .acknowledged: break
+        case .presence(let message):
+            session.takePresence()
+            if message.records.count > 1 { session.tellPresence(message) }
+        case .send, .end, .greeted, .acknowledged, .presenceTaken: break
         }
     }
 

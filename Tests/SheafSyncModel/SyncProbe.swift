@@ -28,6 +28,8 @@ package enum SyncProbe {
             case .fetch, .lacking:
                 return rewritten(rest, try AttachmentPart(decoding: rest).bytes)
             case .part: return rewritten(rest, try AttachmentBytes(decoding: rest).bytes)
+            case .presence: return rewritten(rest, try PresenceMessage(decoding: rest).bytes)
+            case .presenceTaken: return try readMesh(rest)
             case .credit: return try readSession(rest)
             case .restart, .announceOnly, .ping, .pong: return try readCommits(rest)
             }

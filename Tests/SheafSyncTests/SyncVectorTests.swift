@@ -85,6 +85,37 @@ struct SyncVectorTests {
         }
     }
 
+    @Test func `what is said of peers is that of the vectors, and else refused`() throws {
+        try forEach("presence") { name, bytes in
+            let message = try bytes.withUnsafeBytes { try PresenceMessage(decoding: $0) }
+            #expect(message.bytes == bytes)
+            for (index, record) in message.records.enumerated() {
+                func number(_ field: String) throws -> UInt64 {
+                    try vectors.number("\(name).\(field)\(index + 1)")
+                }
+                func text(_ field: String) throws -> String {
+                    try vectors.text("\(name).\(field)\(index + 1)")
+                }
+                #expect(record.version.opening == 1_700_000_000_000)
+                #expect(record.version.salt == 7)
+                #expect(record.version.count == (try number("count")))
+                #expect(UInt64(record.neighbors.count) == (try number("neighbors")))
+                #expect(record.portrait.isServer == (try number("server") == 1))
+                #expect(record.portrait.name == (try text("name")))
+                #expect(record.portrait.operatingSystem == (try text("system")))
+                #expect(record.portrait.softwareVersion == (try text("version")))
+                let metadata = try text("metadata")
+                #expect(record.portrait.metadata == Array(metadata.utf8))
+            }
+            #expect(!vectors.has("\(name).count\(message.records.count + 1)"))
+        }
+        try forEach("refusedPresence") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") {
+                try bytes.withUnsafeBytes { try PresenceMessage(decoding: $0) }
+            }
+        }
+    }
+
     @Test func `what is said of attachments is that of the vectors, and else refused`() throws {
         try vectors.forEach("seek") { name, bytes in
             let seek = try bytes.withUnsafeBytes { try Seek(decoding: $0) }

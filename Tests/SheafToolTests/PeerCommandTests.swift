@@ -217,6 +217,16 @@ import Testing
         let second = try middle()
         let total = batches * size + 1
         #expect(try until { try agree([left, second, right], total) })
+        let far = try right.status().key
+        #expect(
+            try until {
+                let rows = try ToolRun(["peer", "list", left.store, "--json"]).objects()
+                let row = rows.first { $0["peer"] as? String == far }
+                return row?["state"] as? String == "reached" && row?["distance"] as? Int == 2
+                    && (row?["connections"] as? [String])?.count == 1
+            })
+        #expect(
+            try ToolRun(["peer", "list", left.store]).text.contains("reached over 2 connections"))
 
         // Once more, with an end that was asked for.
         #expect(try second.stop() == 0)

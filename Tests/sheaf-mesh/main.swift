@@ -55,6 +55,11 @@ enum MeshCommand {
                 + "\(total.files) files, \(total.fetches) fetches, "
                 + "\(total.frames) frames, \(total.bytes) bytes, \(total.events) events "
                 + "in \(tenths / 10).\(tenths % 10) s")
+        let farewells = total.farewells.sorted { $0.key < $1.key }
+            .map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+        say(
+            "\(total.scanned) messages to those with rights, \(total.lies) lies, connections ended: "
+                + farewells)
         say("0 violations")
         return 0
     }

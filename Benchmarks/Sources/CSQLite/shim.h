@@ -1,5 +1,8 @@
 #ifndef SHEAF_BENCH_CSQLITE_H
 #define SHEAF_BENCH_CSQLITE_H
+// Sessions are in the library where it was built with them, and in the header where that is said.
+#define SQLITE_ENABLE_SESSION 1
+#define SQLITE_ENABLE_PREUPDATE_HOOK 1
 #include <sqlite3.h>
 
 // The configuration call takes variable arguments, which do not import.

@@ -1,10 +1,20 @@
 import BenchHarness
-import Glibc
+import Foundation
 
 @main
 struct Main {
     static func main() async {
-        let code = await Command(Workloads.all).run(Array(CommandLine.arguments.dropFirst()))
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments.count == 2, arguments[0] == ShippingPeer.argument {
+            do {
+                try await ShippingPeer.run(arguments[1])
+                exit(0)
+            } catch {
+                FileHandle.standardError.write(Data("\(error)\n".utf8))
+                exit(1)
+            }
+        }
+        let code = await Command(Workloads.all).run(arguments)
         exit(code.rawValue)
     }
 }

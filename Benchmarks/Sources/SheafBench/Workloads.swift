@@ -7,7 +7,7 @@ enum Workloads {
             StorageWorkload.workload, TreeWorkload.workload, OpenWorkload.workload,
             DocumentsWorkload.workload, DiffingWorkload.workload, QueryWorkload.workload,
             FanoutWorkload.workload, TransactionsWorkload.workload,
-            AttachmentsWorkload.workload,
+            AttachmentsWorkload.workload, ShippingWorkload.workload,
         ]
     }
 }

@@ -1,10 +1,29 @@
 public import Foundation
 import Sheaf
+import SheafNetwork
 
 /// Why something was not done, in the words of the reference system.
 public enum DittoError: Error, Hashable, Sendable {
     /// It has to do with the store.
     case storeError(reason: StoreErrorReason)
+    /// Something that was handed over cannot be taken.
+    case validationError(reason: ValidationErrorReason)
+    /// The key or the identity of the peer is not what it has to be.
+    case authenticationError(message: String)
+    /// Other peers cannot be reached in this way.
+    case transportError(message: String)
+    /// What was asked for is not here; the message says what to use.
+    case unsupportedError(message: String)
+
+    /// What is wrong with what was handed over.
+    public enum ValidationErrorReason: Hashable, Sendable {
+        /// It is longer than it may be.
+        case sizeLimitExceeded(message: String)
+        /// It has something that JSON cannot say.
+        case notJSONCompatible(message: String)
+        /// It is no JSON, or no object.
+        case invalidJSON(message: String)
+    }
 
     /// What kind of thing went wrong; new ones may come with new versions.
     public enum StoreErrorReason: Hashable, Sendable {
@@ -18,6 +37,8 @@ public enum DittoError: Error, Hashable, Sendable {
         case queryError(message: String)
         /// The content of a document has no counterpart in the store.
         case documentContentEncodingFailed(message: String)
+        /// This is no token of an attachment.
+        case attachmentTokenInvalid(message: String)
         /// A statement would write in a transaction that only reads.
         case transactionReadOnly(message: String)
         /// A write would wait for the transaction in which it was asked for, or that one has ended.
@@ -39,6 +60,11 @@ extension DittoError: CustomStringConvertible, LocalizedError {
     public var description: String {
         switch self {
         case .storeError(let reason): reason.message
+        case .validationError(.sizeLimitExceeded(let message)),
+            .validationError(.notJSONCompatible(let message)),
+            .validationError(.invalidJSON(let message)), .authenticationError(let message),
+            .transportError(let message), .unsupportedError(let message):
+            message
         }
     }
 
@@ -51,7 +77,8 @@ extension DittoError.StoreErrorReason {
         switch self {
         case .queryInvalid(let message), .queryArgumentsInvalid(let message),
             .queryNotSupported(let message), .queryError(let message),
-            .documentContentEncodingFailed(let message), .transactionReadOnly(let message),
+            .documentContentEncodingFailed(let message), .attachmentTokenInvalid(let message),
+            .transactionReadOnly(let message),
             .transactionMisused(let message), .persistenceDirectoryLocked(let message),
             .closed(let message), .backendError(let message):
             message
@@ -89,7 +116,28 @@ extension DittoError {
 
     /// Errors of the store in the words of the reference system; others as they are.
     static func translated(_ error: any Error) -> any Error {
-        (error as? StoreError).map { DittoError($0) } ?? error
+        switch error {
+        case let error as StoreError: DittoError(error)
+        case let error as NetworkError: DittoError(error)
+        default: error
+        }
+    }
+
+    init(_ error: NetworkError) {
+        switch error.rule {
+        case .key, .keyFile: self = .authenticationError(message: error.description)
+        default: self = .transportError(message: error.description)
+        }
+    }
+
+    /// Something that is not here.
+    static func unsupported(_ message: String) -> DittoError { .unsupportedError(message: message) }
+
+    /// Something that needs peers, where there are none.
+    static func withoutPeers(_ what: String) -> DittoError {
+        .unsupportedError(
+            message: "\(what) needs a database that was opened for peers: open it with "
+                + "Ditto.open(config:), or use Ditto(over:) with a Peer")
     }
 }
 
@@ -98,4 +146,9 @@ nonisolated(nonsending) func inDittoWords<Result>(
     _ body: nonisolated(nonsending) () async throws -> Result
 ) async throws -> Result {
     do { return try await body() } catch { throw DittoError.translated(error) }
+}
+
+/// The same for what does not wait.
+func inDittoWords<Result>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch { throw DittoError.translated(error) }
 }

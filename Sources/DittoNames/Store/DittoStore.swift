@@ -6,9 +6,13 @@ public final class DittoStore: Sendable {
     let sheaf: Store
     let complaints = Complaints()
     let registered = Mutex<Set<DittoStoreObserver>>([])
+    /// What shares the documents; none where the database was opened without peers.
+    let peer: Peer?
+    let fetching = Mutex<Set<DittoAttachmentFetcher>>([])
 
-    init(_ store: Store) {
+    init(_ store: Store, _ peer: Peer?) {
         sheaf = store
+        self.peer = peer
     }
 
     /// Takes the errors of calls that cannot throw, such as `registerObserver` and `exec()`.

@@ -28,6 +28,7 @@ extension Value {
     private init(object source: Any, depth: Int) throws(Unbridgeable) {
         switch source {
         case is NSNull: self = .null
+        case let attachment as DittoAttachment: self = attachment.token.token.value
         // Before numbers: a cast of an `NSNumber` to `Bool` takes 1 for true.
         case let number as NSNumber: try self.init(number)
         case let text as NSString: self = .string(String(describing: text))
@@ -64,6 +65,7 @@ extension Value {
         case let value as Data: self = .bytes([UInt8](value))
         case let value as Value: self = value
         case let value as DittoDocumentID: self = value.sheafValue
+        case let value as DittoAttachmentToken: self = value.token.value
         case let value as any ListSource: try self.init(list: value.elements, depth: depth)
         case let value as any EntriesSource: try self.init(entries: value.entries, depth: depth)
         default: throw Unbridgeable(ofType: source)

@@ -17,25 +17,52 @@ final class CommitFeed: Sendable {
 
     private let isWanted = Atomic(false)
     private let changes = Mutex<[Change]>([])
+    /// Commits of so many new documents that they are not told one by one.
+    private let untold = Mutex<[CommitID]>([])
+    /// Of how many new documents a commit from elsewhere is told at most.
+    private let most: Int
+
+    init(most: Int = .max) {
+        self.most = most
+    }
 
     /// Wants to know of all commits from now on, or of none.
     func want(_ wanted: Bool) {
         isWanted.store(wanted, ordering: .relaxed)
-        if !wanted { changes.withLock { $0 = [] } }
+        guard !wanted else { return }
+        changes.withLock { $0 = [] }
+        untold.withLock { $0 = [] }
     }
 
     func note(
-        _ documents: [WorkingDocument], of commit: CommitID, from origin: CommitOrigin?,
-        at stamp: Stamp?
+        _ transaction: borrowing DocumentTransaction, of commit: CommitID,
+        from origin: CommitOrigin?
     ) {
         guard isWanted.load(ordering: .relaxed) else { return }
+        let stamp = origin?.stamp ?? transaction.stamp
+        guard transaction.fresh.count <= most else {
+            return untold.withLock { $0.append(commit) }
+        }
         changes.withLock { changes in
-            for document in documents where document.isChanged {
+            for document in transaction.working where document.isChanged {
                 changes.append(
                     Change(
                         key: document.key, before: document.original, commit: commit,
-                        origin: origin, stamp: origin?.stamp ?? stamp))
+                        origin: origin, stamp: stamp))
             }
+            for key in transaction.fresh.keys {
+                changes.append(
+                    Change(key: key, before: nil, commit: commit, origin: origin, stamp: stamp))
+            }
+        }
+    }
+
+    /// The last commit up to this one that is not told, and that nobody was told of before.
+    func takeUntold(through commit: CommitID) -> CommitID? {
+        untold.withLock { untold in
+            let last = untold.last { $0 <= commit }
+            untold.removeAll { $0 <= commit }
+            return last
         }
     }
 
@@ -43,7 +70,8 @@ final class CommitFeed: Sendable {
     /// was before the first of them.
     func take(through commit: CommitID) -> [Change] {
         let taken = takeEach(through: commit)
-        guard taken.count > 1 else { return taken }
+        // In one commit each document comes once.
+        guard taken.first?.commit != taken.last?.commit else { return taken }
         var seen: Set<DocumentKey> = []
         return taken.filter { seen.insert($0.key).inserted }
     }
@@ -51,6 +79,10 @@ final class CommitFeed: Sendable {
     /// What commits up to this one have changed, and nobody has taken yet, commit by commit.
     func takeEach(through commit: CommitID) -> [Change] {
         changes.withLock { changes in
+            guard let last = changes.last, last.commit > commit else {
+                defer { changes = [] }
+                return changes
+            }
             let end = changes.firstIndex { $0.commit > commit } ?? changes.endIndex
             defer { changes.removeFirst(end) }
             return Array(changes[..<end])

@@ -121,4 +121,10 @@ package struct Directory: Sendable {
     mutating func add(name: [UInt8]) {
         _ = contents[0].names.add(name)
     }
+
+    /// Takes over the numbers of names from one that has at least as many.
+    mutating func takeNames(of other: Directory) {
+        guard other.names.count > names.count else { return }
+        contents[0].names = other.names
+    }
 }

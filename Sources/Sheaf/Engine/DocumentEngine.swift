@@ -14,7 +14,7 @@ package final class DocumentEngine: Sendable {
     /// What commits change, for observers.
     let feed = CommitFeed()
     /// The same, for peers.
-    let peerFeed = CommitFeed()
+    let peerFeed: CommitFeed
     /// Who hears of the tokens of attachments that a commit writes, before it is made.
     let tokenWatch = Mutex<(@Sendable ([Value]) -> Void)?>(nil)
     /// Why there are no indexes, if they could not be put right when the store was opened.
@@ -38,8 +38,10 @@ package final class DocumentEngine: Sendable {
     /// Reads what the log knows of names, and goes on with its clock.
     ///
     /// A store has one engine at a time: two would give the same numbers to different names.
-    package init(_ store: StoreEngine) throws(EngineError) {
+    /// A commit of more documents from elsewhere than `mostTold` is not told one by one.
+    package init(_ store: StoreEngine, mostTold: Int = 4_096) throws(EngineError) {
         guard store.beginInterpretation() else { throw .inUse }
+        peerFeed = CommitFeed(most: mostTold)
         var isComplete = false
         defer { if !isComplete { store.endInterpretation() } }
         self.store = store
@@ -107,6 +109,20 @@ package final class DocumentEngine: Sendable {
         while true {
             let site = Site(rawValue: random())
             if site != .initial, site != EncodedDocument.evictionSite { return site }
+        }
+    }
+
+    /// The names that have numbers by now, whether the log has them or not.
+    var newestDirectory: Directory { directory.withLock { $0 } }
+
+    /// Gives numbers to names, as far as there is room; returns all there are then.
+    ///
+    /// The log has them with the next commit.
+    func number(_ names: [[UInt8]]) -> NameTable {
+        state.withLock { state in
+            for name in names { state.directory.add(name: name) }
+            publish(state.directory)
+            return state.directory.names
         }
     }
 
@@ -193,9 +209,13 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// What commits up to this one have changed, for peers.
-    func takePeerFeed(through commit: CommitID) -> [CommitFeed.Change] {
-        state.withLock { _ in peerFeed.takeEach(through: commit) }
+    /// What commits up to this one have changed, for peers; and the last of them that is not told.
+    func takePeerFeed(
+        through commit: CommitID
+    ) -> (changes: [CommitFeed.Change], untold: CommitID?) {
+        state.withLock { _ in
+            (peerFeed.takeEach(through: commit), peerFeed.takeUntold(through: commit))
+        }
     }
 
     /// Wants the feed to tell of all commits from now on; returns the last one it may not tell of.
@@ -257,6 +277,8 @@ package final class DocumentEngine: Sendable {
         // Names that this commit uses for the first time come with it, be it lost or not.
         state.clock = transaction.clock
         if transaction.hasChangedSite { state.isSiteWritten = false }
+        // Others may have given numbers to names since the transaction has begun.
+        transaction.directory.takeNames(of: state.directory)
         state.directory = transaction.directory
         publish(state.directory)
         let batch = try transaction.batch(
@@ -265,8 +287,8 @@ package final class DocumentEngine: Sendable {
         state.isSiteWritten = true
         state.registry.noteWritten(state.directory)
         transaction.noteWritten(by: commit)
-        feed.note(transaction.working, of: commit, from: origin, at: transaction.stamp)
-        peerFeed.note(transaction.working, of: commit, from: origin, at: transaction.stamp)
+        feed.note(transaction, of: commit, from: origin)
+        peerFeed.note(transaction, of: commit, from: origin)
         for bytes in transaction.spellings { state.registry.note(bytes, in: &state.directory) }
         if transaction.metOwnFuture {
             // Somebody has seen what this store does not know to have written: it is an older state of

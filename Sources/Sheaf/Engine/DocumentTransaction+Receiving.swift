@@ -5,27 +5,50 @@ import SheafSync
 extension DocumentTransaction {
     /// What became of a document that a peer has sent.
     enum Reception {
-        /// It is here now.
-        case taken
+        /// It is here now; whether it said something new.
+        case taken(isNew: Bool)
         /// The same, and there is something in it that the peer has not seen; how it was before.
         case known(before: StoredDocument?)
         /// It stands on what is not here: the whole document is needed.
         case gap
     }
 
-    /// Joins what a peer has sent of a document.
-    mutating func receive(_ shipped: ShippedDocument) throws(EngineError) -> Reception {
-        let seen = try check(shipped)
-        let position = try open(try key(of: shipped))
-        let before = working[position].state == nil ? nil : try vector(at: position)
-        guard before != nil || shipped.form == .state else { return .gap }
-        noteOwnWrites(seen, of: position)
-        do throws(HybridClock.Refusal) { try clock.observe(seen.latest, at: now) } catch {
-            throw .clock(error)
+    /// Joins what a peer has sent of a document, who may write what a rule says.
+    mutating func receive(
+        _ document: PreparedDocument, _ rule: SubscriptionMatcher?
+    ) throws(EngineError) -> Reception {
+        let key: DocumentKey
+        if let known = document.key { key = known } else { key = try self.key(of: document) }
+        // Where there is a rule, what comes of it is looked at behind the last of them.
+        if rule == nil, try receiveFresh(document, key) { return .taken(isNew: true) }
+        guard fresh[key] == nil else {
+            throw .received(.invalid("a document that comes twice in a step", at: 0))
         }
+        let position = try open(key)
+        let before = working[position].state == nil ? nil : try vector(at: position)
+        guard before != nil || !document.isPartial else { return .gap }
+        if let rule, try isForbiddenDeletion(document, of: position, rule) {
+            return .taken(isNew: false)
+        }
+        let (latest, own, isAll) = try onDocument(key.bytes) { () throws(Malformed) in
+            try document.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
+                let document = try EncodedDocument(bytes)
+                let seen = try document.header()
+                let isAll = try before.map { (before) throws(Malformed) in
+                    try document.vector().covers(before)
+                }
+                return (seen.latest, seen.time(of: clock.site), isAll ?? true)
+            }
+        }
+        noteOwnWrites(own, of: position)
+        try observe(latest)
+        tokens += document.tokens
         let length = working[position].changedLength
+        let isNew: Bool
         do throws(EngineError) {
-            _ = try working[position].takeIfNew(shipped.bytes, directory.names)
+            isNew = try working[position].takeIfNew(
+                ChangedBytes(bytes: document.bytes, spellsNames: document.maySpellNames),
+                isPartial: document.isPartial, directory.names)
         } catch {
             switch error {
             case .gap: return .gap
@@ -34,53 +57,18 @@ extension DocumentTransaction {
             }
         }
         try countLength(working[position].changedLength - length)
-        guard let before, !seen.covers(before) else { return .taken }
-        return .known(before: working[position].original)
-    }
-
-    /// Checks that what came is a document; returns what it has seen.
-    private mutating func check(
-        _ shipped: ShippedDocument
-    ) throws(EngineError) -> VersionVector {
-        var named: [Value] = []
-        defer { tokens += named }
-        do throws(Malformed) {
-            return try shipped.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
-                let document = try EncodedDocument(bytes)
-                guard document.isPartial == (shipped.form == .delta) else {
-                    throw .invalid("a document of another form than it was said to have", at: 0)
-                }
-                try document.validate(NameTable())
-                guard !document.isRemnant else {
-                    throw .invalid("a document that neither is nor was deleted", at: 0)
-                }
-                if try document.hasTokens() {
-                    try document.forEachToken(NameTable()) { named.append($0) }
-                }
-                return try document.vector()
-            }
-        } catch {
-            throw .received(error)
-        }
+        return isAll ? .taken(isNew: isNew) : .known(before: working[position].original)
     }
 
     /// The key of what came; a collection begins with its first document.
-    private mutating func key(of shipped: ShippedDocument) throws(EngineError) -> DocumentKey {
-        // An id that is spelled in two ways would be two documents on one side, and one on another.
-        let isSpelledRight: Bool
-        do throws(Malformed) { isSpelledRight = try DocumentID.isKey(shipped.id) } catch {
-            throw .received(error)
-        }
-        guard isSpelledRight else {
-            throw .received(.invalid("an id that is not spelled as keys are", at: 0))
-        }
+    private mutating func key(of document: PreparedDocument) throws(EngineError) -> DocumentKey {
         let number: UInt16
-        if let known = directory.number(ofCollection: shipped.collection) {
+        if let known = directory.number(ofCollection: document.collection) {
             number = known
         } else {
-            number = try directory.add(collection: shipped.collection)
+            number = try directory.add(collection: document.collection)
         }
-        return DocumentKey(StoreKey.document(collection: number, id: shipped.id).bytes)
+        return DocumentKey(StoreKey.document(collection: number, id: document.id).bytes)
     }
 
     private func vector(at position: Int) throws(EngineError) -> VersionVector {
@@ -90,6 +78,22 @@ extension DocumentTransaction {
                 try EncodedDocument(bytes).vector()
             }
         }
+    }
+
+    /// Whether a peer says that a document was deleted which it may not write: it says so where the document
+    /// is named by this side, and cannot know what it is here. So that is passed over, and not refused.
+    private func isForbiddenDeletion(
+        _ document: PreparedDocument, of position: Int, _ rule: SubscriptionMatcher
+    ) throws(EngineError) -> Bool {
+        guard !document.isPartial, let original = working[position].original,
+            !original.isTombstone, !original.isRemnant
+        else { return false }
+        let state = StoredDocument(
+            document.bytes, stateLength: document.bytes.count, deltaLength: 0, deltaCount: 0)
+        guard state.isTombstone else { return false }
+        return try !rule.matches(
+            original, key: working[position].key.bytes, in: document.collection, directory.names,
+            of: self)
     }
 
     /// Refuses changes of documents that match no query, as they were or as they are now.
@@ -105,7 +109,7 @@ extension DocumentTransaction {
                 StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0)
             }
             for image in [document.original, after] {
-                guard let image, !image.isTombstone else { continue }
+                guard let image, !image.isTombstone, !image.isRemnant else { continue }
                 guard try rule.matches(image, key: key, in: collection, names, of: self) else {
                     let id = try onDocument(key) { () throws(Malformed) in
                         try DocumentID.id(of: Array(key[StoreKey.documentPrefixLength...]))

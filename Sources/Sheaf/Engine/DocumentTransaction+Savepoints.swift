@@ -75,6 +75,7 @@ extension DocumentTransaction {
         for (key, entry) in replaced { pending.restore(entry, at: key) }
         replaced = []
         working = []
+        fresh = FreshDocuments()
         positions = [:]
         beginStatement()
     }

@@ -24,10 +24,9 @@ extension DocumentTransaction {
         return Site(rawValue: number)
     }
 
-    /// Takes in what a document that comes says of the writes of this store: if it knows of later ones than
+    /// Takes in until when a document that comes knows the writes of this store: if it knows of later ones than
     /// this store, or not of all that it has written and forgotten, the store goes on as somebody else.
-    mutating func noteOwnWrites(_ seen: VersionVector, of position: Int) {
-        let time = seen.time(of: clock.site)
+    mutating func noteOwnWrites(_ time: HybridTime, of position: Int) {
         if time > clock.latest || time < working[position].forgottenTime(of: clock.site) {
             metOwnFuture = true
         }

@@ -25,6 +25,8 @@ package struct DocumentTransaction: Sendable {
     private var usedStamp: Stamp?
     var working: [WorkingDocument] = []
     var positions: [DocumentKey: Int] = [:]
+    /// Documents that came from elsewhere and that nothing was known of.
+    var fresh = FreshDocuments()
     private var stored: [(key: DocumentKey, document: StoredDocument?)] = []
     /// How long a document may become by what is written here; what others wrote may be longer.
     var maximumLength = EncodedDocument.maximumLength
@@ -52,11 +54,12 @@ package struct DocumentTransaction: Sendable {
         self.pending = pending
     }
 
-    var hasChanges: Bool { working.contains { $0.isChanged } }
+    var hasChanges: Bool { !fresh.isEmpty || working.contains { $0.isChanged } }
 
     /// Notes that the batch has become a commit.
     mutating func noteWritten(by commit: CommitID) {
         pending.note(stored, of: commit)
+        if !fresh.isEmpty { pending.note(fresh, of: commit) }
         replaced = []
     }
 
@@ -206,7 +209,7 @@ package struct DocumentTransaction: Sendable {
 
     private mutating func join(_ bytes: [UInt8], at position: Int) throws(EngineError) -> Bool {
         var named: [Value] = []
-        let seen = try translating { () throws(EditError) in
+        let (seen, isPartial, own) = try translating { () throws(EditError) in
             try bytes.span.withUnsafeBytes { bytes throws(EditError) in
                 let document = try Self.document(bytes)
                 do throws(Malformed) {
@@ -214,7 +217,13 @@ package struct DocumentTransaction: Sendable {
                     if try document.hasTokens() {
                         try document.forEachToken(NameTable()) { named.append($0) }
                     }
-                    return try document.vector()
+                    return (
+                        try document.header().latest, document.isPartial,
+                        (
+                            try document.renamed(from: NameTable(), to: directory.names),
+                            try document.header().time(of: clock.site)
+                        )
+                    )
                 } catch {
                     throw .malformed(error)
                 }
@@ -223,11 +232,17 @@ package struct DocumentTransaction: Sendable {
             .received($0)
         }
         tokens += named
-        noteOwnWrites(seen, of: position)
-        do throws(HybridClock.Refusal) { try clock.observe(seen.latest, at: now) } catch {
+        noteOwnWrites(own.1, of: position)
+        try observe(seen)
+        return try working[position].takeIfNew(
+            ChangedBytes(bytes: own.0), isPartial: isPartial, directory.names)
+    }
+
+    /// Takes in a time that somebody has written with.
+    mutating func observe(_ time: HybridTime) throws(EngineError) {
+        do throws(HybridClock.Refusal) { try clock.observe(time, at: now) } catch {
             throw .clock(error)
         }
-        return try working[position].takeIfNew(bytes, directory.names)
     }
 
     // MARK: Documents
@@ -315,6 +330,7 @@ package struct DocumentTransaction: Sendable {
             stored.append((key, written))
             try noteSpellings(at: position)
         }
+        try writeFresh(into: &batch, &links)
         return batch
     }
 

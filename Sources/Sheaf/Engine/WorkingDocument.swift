@@ -135,21 +135,14 @@ struct WorkingDocument: Sendable {
             } ?? change
     }
 
-    /// Joins what came from somebody else; false where all of it was here.
-    mutating func takeIfNew(_ other: [UInt8], _ names: NameTable) throws(EngineError) -> Bool {
-        let other = try onDocument(key.bytes) { () throws(Malformed) in
-            try other.span.withUnsafeBytes { bytes throws(Malformed) in
-                try EncodedDocument(bytes).renamed(from: NameTable(), to: names)
-            }
-        }
+    /// Joins what came from somebody else, in the numbers of the store; false where all of it was here.
+    mutating func takeIfNew(
+        _ change: ChangedBytes, isPartial: Bool, _ names: NameTable
+    ) throws(EngineError) -> Bool {
+        let other = change.bytes
         guard let state else {
-            let isPartial = try onDocument(key.bytes) { () throws(Malformed) in
-                try other.span.withUnsafeBytes { bytes throws(Malformed) in
-                    try EncodedDocument(bytes).isPartial
-                }
-            }
             guard !isPartial else { throw .gap(collection: "", id: .null) }
-            try take(ChangedBytes(bytes: other), names)
+            try take(change, names)
             return true
         }
         let next = try joined(state, other, names)

@@ -5,18 +5,28 @@ package import SheafSync
 
 /// What peers are sent of a state.
 extension DocumentSnapshot {
-    /// All documents that match, and their versions: what two peers compare.
+    /// All documents that match, and their versions.
     ///
     /// Rankings are those of this state, where somebody has them already.
     func versions(
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil
     ) throws(EngineError) -> VersionList {
+        try versions(matching: matcher, rankings) { (_, _, _) throws(EngineError) in true }
+    }
+
+    /// All documents that match, and may be shown, and their versions: what two peers compare.
+    func versions(
+        matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil,
+        where isShown: (StoredDocument, [UInt8], DocumentAddress) throws(EngineError) -> Bool
+    ) throws(EngineError) -> VersionList {
         var found: [DocumentVersion] = []
         let ranked = try known(rankings, matcher)
         for collection in matcher.collections.sorted(by: Self.addressesPrecede) {
-            let prefix = DocumentAddress(collection: collection, id: []).bytes
+            let address = DocumentAddress(collection: collection, id: [])
+            let prefix = address.bytes
             try forEachMatch(matcher, ranked, in: collection) {
                 (key, document) throws(EngineError) in
+                guard try isShown(document, key, address) else { return true }
                 let hash = try onDocument(key) { () throws(Malformed) in
                     try document.read { (bytes) throws(Malformed) in
                         try EncodedDocument(bytes).vector().hash
@@ -24,6 +34,7 @@ extension DocumentSnapshot {
                 }
                 let id = key[StoreKey.documentPrefixLength...]
                 found.append(DocumentVersion(id: prefix + id, version: hash))
+                return true
             }
         }
         return VersionList(sorted: found)
@@ -42,7 +53,10 @@ extension DocumentSnapshot {
         var keys: [[UInt8]] = []
         let ranked = try known(rankings, matcher)
         for collection in matcher.collections {
-            try forEachMatch(matcher, ranked, in: collection) { key, _ in keys.append(key) }
+            try forEachMatch(matcher, ranked, in: collection) { key, _ in
+                keys.append(key)
+                return true
+            }
         }
         return keys
     }
@@ -54,20 +68,24 @@ extension DocumentSnapshot {
         return try matcher.rankings(in: self)
     }
 
-    private func forEachMatch(
+    /// Visits the documents that match, from a key on, until `body` returns false.
+    func forEachMatch(
         _ matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings, in collection: String,
-        _ body: ([UInt8], StoredDocument) throws(EngineError) -> Void
+        from first: [UInt8] = [], _ body: ([UInt8], StoredDocument) throws(EngineError) -> Bool
     ) throws(EngineError) {
         guard let number = directory.number(ofCollection: collection) else { return }
         let ranked = rankings.ids(in: collection)
         guard matcher.asksPlainly(for: collection) else {
             for id in ranked.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
                 let key = StoreKey.document(collection: number, id: id).bytes
-                if let document = try document(key) { try body(key, document) }
+                guard !key.lexicographicallyPrecedes(first), let document = try document(key)
+                else { continue }
+                guard try body(key, document) else { return }
             }
             return
         }
-        try log.forEachPlaces(in: StoreKey.documents(of: number), .ascending) {
+        let range = StoreKey.documents(of: number).intersection(KeyRange(from: first))
+        try log.forEachPlaces(in: range, .ascending) {
             (places) throws(EngineError) in
             for place in places {
                 let operations = try onStorage { () throws(StorageError) in
@@ -80,7 +98,7 @@ extension DocumentSnapshot {
                         || (!ranked.isEmpty
                             && ranked.contains(Array(key[StoreKey.documentPrefixLength...])))
                 else { continue }
-                try body(key, document)
+                guard try body(key, document) else { return false }
             }
             return true
         }
@@ -112,30 +130,19 @@ extension DocumentSnapshot {
             collection: name, id: Array(key[StoreKey.documentPrefixLength...]))
     }
 
-    /// All of a document, with its names spelled.
+    /// All of a document, in the numbers of the store.
     func whole(
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress
-    ) throws(EngineError) -> ShippedDocument {
-        let bytes = try onDocument(key) { () throws(Malformed) in
-            try document.read { (bytes) throws(Malformed) in
-                try spelled(try EncodedDocument(bytes).settingBase(nil))
-            }
-        }
-        return ShippedDocument(collection: address.collection, id: address.id, .state, bytes)
+    ) -> ShippedDocument {
+        ShippedDocument(
+            collection: address.collection, id: address.id, .state, document.bytes)
     }
 
-    /// What was touched of a document, with its names spelled.
+    /// What was touched of a document, in the numbers of the store.
     private func delta(
         _ bytes: [UInt8], _ key: [UInt8], _ address: DocumentAddress
-    ) throws(EngineError) -> ShippedDocument {
-        let bytes = try onDocument(key) { () throws(Malformed) in try spelled(bytes) }
-        return ShippedDocument(collection: address.collection, id: address.id, .delta, bytes)
-    }
-
-    private func spelled(_ bytes: [UInt8]) throws(Malformed) -> [UInt8] {
-        try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
-            try EncodedDocument(bytes).renamed(from: names, to: NameTable())
-        }
+    ) -> ShippedDocument {
+        ShippedDocument(collection: address.collection, id: address.id, .delta, bytes)
     }
 
     /// What has changed in a document since a commit that the peer has; all of it where that is not known,
@@ -144,11 +151,11 @@ extension DocumentSnapshot {
         of key: [UInt8], _ address: DocumentAddress, since commit: CommitID, isWhole: Bool
     ) throws(EngineError) -> ShippedDocument? {
         guard let document = try document(key) else { return nil }
-        if isWhole { return try whole(document, key, address) }
+        if isWhole { return whole(document, key, address) }
         switch try changes(of: key, since: commit) {
         case .nothing, .removed: return nil
-        case .delta(let bytes): return try delta(bytes, key, address)
-        case .state: return try whole(document, key, address)
+        case .delta(let bytes): return delta(bytes, key, address)
+        case .state: return whole(document, key, address)
         }
     }
 
@@ -207,9 +214,9 @@ extension DocumentSnapshot {
         _ written: Written, _ key: [UInt8], _ address: DocumentAddress, isWhole: Bool
     ) throws(EngineError) -> ShippedDocument {
         guard !isWhole, let touched = written.touched else {
-            return try whole(written.document, key, address)
+            return whole(written.document, key, address)
         }
-        return try delta(touched, key, address)
+        return delta(touched, key, address)
     }
 }
 
@@ -221,10 +228,15 @@ extension DocumentSnapshot {
         var found: [DocumentAddress: [UInt8]] = [:]
         for key in try keys(matching: matcher) {
             guard let address = address(of: key), let document = try document(key) else { continue }
-            let shipped = try whole(document, key, address)
             // A join copies what it finds as it is spelled: joined with itself, all are spelled alike.
             found[address] = try onDocument(key) { () throws(Malformed) in
-                try shipped.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
+                let plain = try document.read { (bytes) throws(Malformed) in
+                    try EncodedDocument(bytes).settingBase(nil)
+                }
+                let spelled = try plain.span.withUnsafeBytes { (bytes) throws(Malformed) in
+                    try EncodedDocument(bytes).renamed(from: names, to: NameTable())
+                }
+                return try spelled.span.withUnsafeBytes { (bytes) throws(Malformed) in
                     let document = try EncodedDocument(bytes)
                     do throws(JoinError) {
                         return try Join.join(document, document, NameTable())

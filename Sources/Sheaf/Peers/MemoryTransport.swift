@@ -202,6 +202,7 @@ private final class MemoryConnection: PeerConnection {
         wire.send(bytes, to: 1 - end)
     }
 
+    var kind: PeerConnectionKind { .memory }
     var queuedLength: Int { 0 }
 
     func close() {

@@ -38,7 +38,9 @@ struct News {
         let commit = snapshot.log.commit
         freshStart = commits.count
         var group: [CommitFeed.Change] = []
-        for change in engine.takePeerFeed(through: commit) {
+        let (changes, untold) = engine.takePeerFeed(through: commit)
+        if let untold { start = max(start, untold) }
+        for change in changes {
             if let last = group.last, last.commit != change.commit {
                 commits.append(Commit(number: last.commit, changes: group))
                 group = []

@@ -27,16 +27,17 @@ public final class Peer: Sendable {
         self.store = store
         let board = store.queries.board
         fetches = FetchBoard(store.attachments)
-        loop = PeerLoop(store, board, fetches)
+        let identity = SyncHost.Identity(
+            database: PeerConfiguration.databaseHash(of: configuration.databaseID),
+            peerKey: configuration.key.bytes, isServer: configuration.isServer,
+            name: configuration.deviceName)
+        let presences = PresenceBoard(identity)
+        loop = PeerLoop(store, board, fetches, presences)
         fetches.connect { [weak loop] event in loop?.post(event) }
-        presence = Presence(configuration, board)
+        presence = Presence(configuration, board, presences, loop)
         links = PeerLinks(loop, presence)
         sync = PeerSync(store, loop, board, configuration.transports, links)
-        let database = PeerConfiguration.databaseHash(of: configuration.databaseID)
-        try loop.start(
-            SyncHost.Identity(
-                database: database, peerKey: configuration.key.bytes,
-                isServer: configuration.isServer, name: configuration.deviceName))
+        try loop.start(identity)
     }
 
     /// Opens the store in the directory at `path`, or makes one where there is none.
@@ -80,12 +81,14 @@ public final class Peer: Sendable {
         sync.shutDown()
         fetches.close()
         try await Store.onThread("sheaf-close") { [loop] () throws(StoreError) in loop.stop() }
+        presence.close()
         try await store.close()
     }
 
     deinit {
         sync.shutDown()
         fetches.close()
+        presence.close()
     }
 }
 

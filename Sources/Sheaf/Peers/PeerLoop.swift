@@ -20,6 +20,8 @@ final class PeerLoop: Sendable {
         case fetch(AttachmentID)
         case cancelFetch(AttachmentID)
         case stopConnections
+        /// The peer says this of itself to others from now on.
+        case presented(name: String, metadata: [UInt8])
         /// Somebody wants to know something; there is no host where the peer has stopped.
         case asked(@Sendable (SyncHost?) -> Void)
     }
@@ -38,12 +40,16 @@ final class PeerLoop: Sendable {
     private let store: Store
     private let board: SyncBoard
     private let fetches: FetchBoard
+    private let presence: PresenceBoard
     private let thread = Mutex<Thread?>(nil)
     private let jobs = Atomic<UInt64>(0)
     /// Jobs with more documents are not done on the thread of whoever wrote before.
     private static let mostServed = 64
 
-    init(_ store: Store, _ board: SyncBoard, _ fetches: FetchBoard) {
+    init(
+        _ store: Store, _ board: SyncBoard, _ fetches: FetchBoard, _ presence: PresenceBoard
+    ) {
+        self.presence = presence
         self.store = store
         self.fetches = fetches
         self.board = board
@@ -133,7 +139,7 @@ final class PeerLoop: Sendable {
             let remote = connection.remote
             host.connect(
                 number, expecting: remote.key, rights: remote.rights, own: connection.ownRights,
-                at: now)
+                connection.kind, at: now)
         case .received(let number, let bytes):
             bytes.span.withUnsafeBytes { host.receive($0, on: number, at: now) }
         case .closed(let number):
@@ -148,6 +154,7 @@ final class PeerLoop: Sendable {
         case .fetch(let id): host.fetch(id, at: now)
         case .cancelFetch(let id): host.cancelFetch(id)
         case .stopConnections: host.stop()
+        case .presented(let name, let metadata): host.present(name: name, metadata: metadata)
         case .asked(let answer):
             // Who has just written asks about that.
             host.notePublished()
@@ -169,6 +176,7 @@ final class PeerLoop: Sendable {
             case .write(let job): enter(job)
             case .fetched(let id, let news): fetches.note(id, news)
             case .statusChanged: hasNews = true
+            case .presenceChanged: presence.update(host.reachablePeers)
             }
         }
         if hasNews {
@@ -222,7 +230,7 @@ final class PeerLoop: Sendable {
 
 extension WriteJob {
     var documentCount: Int {
-        steps.reduce(0) { $0 + $1.commits.reduce(0) { $0 + $1.documents.count } }
+        steps.reduce(0) { $0 + $1.documents.count }
     }
 }
 

@@ -21,7 +21,8 @@ extension PeerSync {
     /// The newest commit that is durable.
     package var newestCommit: UInt64 { store.queries.snapshot().log.commit }
 
-    private func ask<Answer: Sendable>(
+    /// Asks the peer, and waits for the answer.
+    func ask<Answer: Sendable>(
         _ question: @escaping @Sendable (SyncHost) -> Answer
     ) throws -> Answer {
         let answer = Monitor<Answer??>(nil)

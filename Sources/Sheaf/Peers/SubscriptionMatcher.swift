@@ -19,6 +19,8 @@ package final class SubscriptionMatcher {
     /// What was subscribed to, in that order.
     let subscribed: [SubscriptionQuery]
     private let queries: QueryEngine
+    /// The last collection that was asked about, and what asks plainly for it: mostly it is the same again.
+    private var last: (collection: String, terms: [Term]?) = ("", nil)
     /// One for each query.
     private let terms: [Term]
     /// Those that each document tells of by itself, by the bytes of the names of their collections.
@@ -43,19 +45,30 @@ package final class SubscriptionMatcher {
     func asks(for collection: String) -> Bool { names.contains(Array(collection.utf8)) }
 
     /// Whether documents of a collection are asked for that tell by themselves that they are.
-    func asksPlainly(for collection: String) -> Bool { plain[Array(collection.utf8)] != nil }
+    func asksPlainly(for collection: String) -> Bool { plainTerms(of: collection) != nil }
+
+    private func plainTerms(of collection: String) -> [Term]? {
+        if UTF8Order.compare(collection, last.collection) != 0 {
+            last = (collection, plain[Array(collection.utf8)])
+        }
+        return last.terms
+    }
 
     /// Whether a document, as it is or was, matches one of the queries without LIMIT.
     func matches(
         _ document: EncodedDocument, id: UnsafeRawBufferPointer, in collection: String,
         nameCount: Int, of transaction: DocumentTransaction? = nil
     ) throws(QueryError) -> Bool {
-        guard let terms = plain[Array(collection.utf8)] else { return false }
+        guard let terms = plainTerms(of: collection) else { return false }
         let fields = try Self.fields(of: document)
         guard let fields else { return false }
+        if terms.contains(where: \.query.takesAll) { return true }
         let scanned = ScannedDocument(fields, id: id, place: 0, isLasting: false)
         for term in terms {
-            if try watched(term, nameCount, transaction)?.matches(scanned) ?? false { return true }
+            guard let watched = try watched(term, nameCount, transaction) else { continue }
+            // Who asks for one document alone asks nothing more of it.
+            if case .document(let only) = watched.handle, !id.elementsEqual(only) { continue }
+            if try watched.matches(scanned) { return true }
         }
         return false
     }

@@ -10,6 +10,8 @@ package struct SubscriptionQuery: Sendable {
     let collection: String
     /// How many documents of its order it has; none where it has all that match.
     let limit: Int?
+    /// Whether all documents of the collection match.
+    let takesAll: Bool
 
     /// Takes a statement that a peer can be asked for; refuses all others, and names the part that is
     /// too much.
@@ -32,7 +34,9 @@ package struct SubscriptionQuery: Sendable {
         self.arguments = arguments
         collection = select.source.name.text
         switch try queries.run(statement, arguments).watch() {
-        case .select(let watched, _): limit = watched.limit
+        case .select(let watched, _):
+            limit = watched.limit
+            takesAll = select.condition == nil && watched.limit == nil
         case .system:
             throw Self.refusal(
                 "\(collection) is made by the system of each peer, and is not synced", statement)

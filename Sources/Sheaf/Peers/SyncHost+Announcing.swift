@@ -33,7 +33,22 @@ extension SyncHost {
         if link.asking.announced.deadline == nil {
             link.asking.announced.deadline = now + Self.patience
         }
+        correct(known(in: message), on: link)
         checkAnnounced(link)
+        tell(link)
+    }
+
+    /// What was announced as it was before something that is known here.
+    private func known(in message: Announce) -> [WriteJob.Known] {
+        let snapshot = news.snapshot
+        return message.entries.compactMap { entry in
+            guard let key = snapshot.key(of: entry.address),
+                let document = try? snapshot.document(key), !document.isRemnant,
+                let seen = document.read({ bytes in try? EncodedDocument(bytes).vector() }),
+                !entry.vector.covers(seen)
+            else { return nil }
+            return WriteJob.Known(address: entry.address, before: document)
+        }
     }
 
     /// Acknowledges what was announced and has come from elsewhere.
@@ -80,6 +95,15 @@ extension SyncHost {
         else { return }
         // With a new generation, so that nothing of the old one is taken for what was asked for.
         ask(link)
+    }
+
+    /// Notes that the other side has what this one brings from elsewhere: so it is not needed here, either.
+    ///
+    /// Connections over which both sides send form a tree, whoever writes. If one of them went only one way,
+    /// what others write would come too late, or twice.
+    func announceFromNowOn(on link: Link) {
+        link.telling?.isAnnouncing = true
+        noteRepetition(on: link)
     }
 
     /// Notes that a connection brings what others have brought before.

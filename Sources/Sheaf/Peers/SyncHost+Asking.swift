@@ -23,8 +23,11 @@ extension SyncHost {
     struct Asking {
         var generation: UInt64 = 0
         var epoch: UInt64 = 0
+        /// What came of a step whose rest is still to come.
+        var staged: [PreparedDocument] = []
+        var stagedStamp: Stamp?
         /// Steps that wait until those before them are written.
-        var waiting: [ShippedStep] = []
+        var waiting: [PreparedStep] = []
         var isWriting = false
         /// What is durable here is to be acknowledged: their commit, and the one here.
         var written: [(commit: UInt64, here: CommitID)] = []
@@ -90,7 +93,10 @@ extension SyncHost {
         link.asking.generation += 1
         if link.asking.epoch != wishes.epoch { link.asking.rankFactor = 1 }
         link.asking.epoch = wishes.epoch
+        // What is not written any more has been paid for all the same.
+        link.session.grant(link.asking.waiting.reduce(0) { $0 + $1.length })
         link.asking.waiting = []
+        (link.asking.staged, link.asking.stagedStamp) = ([], nil)
         link.asking.announced = Announced()
         link.asking.rankCheck = nil
         link.asking.hasCaughtUp = false
@@ -123,20 +129,37 @@ extension SyncHost {
         guard generation == link.asking.generation, let matcher = wishes.matcher else { return }
         do throws(EngineError) {
             let rankings = try beginRankCheck(link, matcher)
-            link.session.compare(with: try news.snapshot.versions(matching: matcher, rankings))
+            link.session.compare(
+                with: try versions(matching: matcher, rankings, isOwn: true, on: link))
         } catch {
             fail(link, .failed, "\(error)")
         }
     }
 
-    /// Has a step written, behind those that came before it.
+    /// Has a step written, behind those that came before it, once all of it is there.
     func apply(_ step: ShippedStep, from link: Link) {
         guard step.generation == link.asking.generation else {
             link.session.grant(step.length)
             return
         }
         noteCompared(step, on: link)
-        link.asking.waiting.append(step)
+        do throws(EngineError) {
+            let documents = try prepare(step, on: link)
+            if link.asking.staged.isEmpty {
+                link.asking.stagedStamp = step.commits.first?.stamp
+                link.asking.staged = documents
+            } else {
+                link.asking.staged += documents
+            }
+        } catch {
+            return fail(link, error)
+        }
+        guard !step.isContinued else { return }
+        link.asking.waiting.append(
+            PreparedStep(
+                generation: step.generation, documents: link.asking.staged, commit: step.commit,
+                stamp: link.asking.stagedStamp, length: step.length))
+        (link.asking.staged, link.asking.stagedStamp) = ([], nil)
         write(link)
     }
 
@@ -157,6 +180,8 @@ extension SyncHost {
         guard let link = links[outcome.link] else { return }
         link.asking.isWriting = false
         link.session.grant(outcome.length)
+        statistics.documentsReceived += UInt64(outcome.documentCount)
+        statistics.documentsTaken += UInt64(outcome.takenCount)
         correct(outcome.known, on: link)
         if outcome.generation == link.asking.generation, let applied = outcome.applied {
             if link.asking.announced.messages.isEmpty {
@@ -168,7 +193,7 @@ extension SyncHost {
             link.asking.hasCaughtUp = true
             if outcome.isNew {
                 change(link) { $0.updates += 1 }
-            } else if outcome.hasDocuments {
+            } else if outcome.documentCount > 0 {
                 noteRepetition(on: link)
             }
         }

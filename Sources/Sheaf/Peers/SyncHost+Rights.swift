@@ -50,6 +50,33 @@ extension SyncHost {
         return true
     }
 
+    /// What the other side may know of the documents that match, and `isOwn` where this side asks about
+    /// those that it has: their ids are told, too.
+    func versions(
+        matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings?, isOwn: Bool,
+        on link: Link
+    ) throws(EngineError) -> VersionList {
+        let snapshot = news.snapshot
+        guard isRestricted(link) else {
+            return try snapshot.versions(matching: matcher, rankings)
+        }
+        return try snapshot.versions(matching: matcher, rankings) {
+            (document, key, address) throws(EngineError) in
+            guard isOwn else {
+                return try maySend(link, document, before: nil, key, address, snapshot)
+            }
+            guard isShared(address.collection, on: link) else { return false }
+            guard let readable = link.readable else { return true }
+            return try readable.matches(
+                document, key: key, in: address.collection, snapshot.names)
+        }
+    }
+
+    /// Whether there may be something here that the other side must not have.
+    func isRestricted(_ link: Link) -> Bool {
+        link.readable != nil || link.sendable != nil || !scopes.isEmpty
+    }
+
     /// Whether a collection is shared with the other side.
     func isShared(_ collection: String, on link: Link) -> Bool {
         scopes.allows(collection, toServer: link.session.remote?.isServer ?? false)

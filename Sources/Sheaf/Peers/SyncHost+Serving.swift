@@ -68,11 +68,6 @@ extension SyncHost {
 
     // MARK: Who may read what
 
-    /// Whether there may be files that the other side must not have.
-    private func isRestricted(_ link: Link) -> Bool {
-        link.readable != nil || link.sendable != nil || !scopes.isEmpty
-    }
-
     /// Has it looked which of the files that somebody seeks he may have.
     func checkSoon(_ link: Link) {
         if link.files.checkAt == nil { link.files.checkAt = now }

@@ -29,18 +29,26 @@ extension SyncHost {
         var rankings: SubscriptionRankings?
         /// A step of which some is sent.
         var outgoing: Outgoing?
+        /// Whether there is room for more of it at once.
+        var goesOn = false
     }
 
     /// A long step that is sent bit by bit.
     struct Outgoing {
         let snapshot: DocumentSnapshot
-        let keys: [[UInt8]]
+        var documents: Documents
         /// What changed since this commit is sent, and of those in `whole` everything.
         let since: CommitID?
-        var whole: Set<DocumentAddress>
+        var whole: Set<DocumentAddress> = []
         /// What queries with LIMIT have behind the step, and had before.
         var rankings: SubscriptionRankings?
-        var next = 0
+
+        enum Documents {
+            /// These, from one on.
+            case keys([[UInt8]], next: Int)
+            /// All that match, collection by collection, from a key on.
+            case all(collections: ArraySlice<String>, from: [UInt8]?)
+        }
     }
 
     // MARK: What comes
@@ -87,7 +95,7 @@ extension SyncHost {
         do throws(EngineError) {
             let rankings = try telling.matcher.rankings(in: snapshot)
             link.telling?.rankings = rankings
-            let list = try snapshot.versions(matching: telling.matcher, rankings)
+            let list = try versions(matching: telling.matcher, rankings, isOwn: false, on: link)
             do throws(WireError) { try link.session.tell(list) } catch {
                 fail(link, .protocolBroken, "\(error)")
             }
@@ -101,22 +109,24 @@ extension SyncHost {
         guard let telling = link.telling else { return }
         let snapshot = telling.compared ?? news.snapshot
         link.telling?.compared = nil
+        let wanted: Outgoing.Documents
         do throws(EngineError) {
-            var keys: [[UInt8]] = []
             if telling.compared == nil {
                 link.telling?.rankings = try telling.matcher.rankings(in: snapshot)
             }
             switch documents {
-            case .all:
-                keys = try snapshot.keys(matching: telling.matcher, link.telling?.rankings)
-            case .some(let addresses, _): keys = addresses.compactMap { snapshot.key(of: $0) }
+            case .all where telling.matcher.isRanked:
+                let keys = try snapshot.keys(matching: telling.matcher, link.telling?.rankings)
+                wanted = .keys(keys, next: 0)
+            case .all: wanted = .all(collections: telling.matcher.collections[...], from: nil)
+            case .some(let addresses, _):
+                wanted = .keys(addresses.compactMap { snapshot.key(of: $0) }, next: 0)
             }
-            link.telling?.outgoing = Outgoing(
-                snapshot: snapshot, keys: keys, since: nil, whole: [])
-            link.telling?.isStreaming = true
         } catch {
             return fail(link, .failed, "the store cannot be read")
         }
+        link.telling?.outgoing = Outgoing(snapshot: snapshot, documents: wanted, since: nil)
+        link.telling?.isStreaming = true
         tell(link)
     }
 
@@ -136,12 +146,20 @@ extension SyncHost {
     // MARK: What is sent
 
     /// Sends what there is to be sent, as long as there is room.
+    ///
+    /// Of a long step it is one part: what has come from elsewhere meanwhile has its turn before the next one,
+    /// and who gets the part can begin with it.
     func tell(_ link: Link) {
+        link.telling?.goesOn = false
         guard link.telling?.isStreaming == true, link.session.isOpen else { return }
         do throws(EngineError) {
             while link.session.hasRoom() {
                 if link.telling?.outgoing != nil {
                     try sendPart(link)
+                    if link.telling?.outgoing != nil {
+                        link.telling?.goesOn = true
+                        break
+                    }
                 } else if try !beginStep(link) {
                     break
                 }
@@ -198,35 +216,15 @@ extension SyncHost {
         keys += telling.whole.compactMap { snapshot.key(of: $0) }
             .filter { !known.contains($0) }.sorted { $0.lexicographicallyPrecedes($1) }
         link.telling?.outgoing = Outgoing(
-            snapshot: snapshot, keys: keys, since: telling.sent, whole: telling.whole,
-            rankings: rankings)
+            snapshot: snapshot, documents: .keys(keys, next: 0), since: telling.sent,
+            whole: telling.whole, rankings: rankings)
         link.telling?.whole = []
         link.telling?.isBehind = false
         return true
     }
 
-    /// Sends some documents of a long step.
-    private func sendPart(_ link: Link) throws(EngineError) {
-        guard var outgoing = link.telling?.outgoing, let telling = link.telling else { return }
-        var documents: [ShippedDocument] = []
-        var length = 0
-        while outgoing.next < outgoing.keys.count, length < partLength {
-            let key = outgoing.keys[outgoing.next]
-            outgoing.next += 1
-            guard let document = try shipped(key, outgoing, telling, link) else { continue }
-            length += document.bytes.count + document.id.count
-            documents.append(document)
-        }
-        let isDone = outgoing.next == outgoing.keys.count
-        let commit = outgoing.snapshot.log.commit
-        link.session.ship(
-            ShippedCommit(commit: commit, stamp: nil, documents, isContinued: !isDone))
-        link.telling?.outgoing = isDone ? nil : outgoing
-        if isDone { link.telling?.sent = commit }
-    }
-
     /// What is sent of one document of a long step; nothing where it does not concern the other side.
-    private func shipped(
+    func shipped(
         _ key: [UInt8], _ outgoing: Outgoing, _ telling: Telling, _ link: Link
     ) throws(EngineError) -> ShippedDocument? {
         let snapshot = outgoing.snapshot
@@ -242,7 +240,7 @@ extension SyncHost {
                     return nil
                 }
             }
-            return try snapshot.whole(document, key, address)
+            return snapshot.whole(document, key, address)
         }
         guard telling.matcher.asks(for: address.collection) else { return nil }
         let ranked = outgoing.rankings?.contains(key, in: address.collection)
@@ -275,8 +273,9 @@ extension SyncHost {
         let newest = news.snapshot.log.commit
         for commit in commits {
             guard link.session.hasRoom() else { return true }
-            guard let shipped = try shipped(commit, on: link) else { return false }
-            link.session.ship(shipped)
+            guard let documents = try shipped(commit, on: link) else { return false }
+            try ship(
+                documents, of: commit.number, stamp: commit.changes.first?.stamp, on: link)
             link.telling?.sent = commit.number
         }
         // The other side should know that it has everything, also where the last commits changed nothing
@@ -290,7 +289,7 @@ extension SyncHost {
 
     private func shipped(
         _ commit: News.Commit, on link: Link
-    ) throws(EngineError) -> ShippedCommit? {
+    ) throws(EngineError) -> [ShippedDocument]? {
         guard let concerning = try concerning(commit, on: link) else { return nil }
         let snapshot = news.snapshot
         var documents: [ShippedDocument] = []
@@ -300,8 +299,7 @@ extension SyncHost {
                     document.written, document.key, document.address,
                     isWhole: !document.hasMatched))
         }
-        return ShippedCommit(
-            commit: commit.number, stamp: commit.changes.first?.stamp, documents)
+        return documents
     }
 
     /// Whether a commit came from the other side: then it is not sent back, unless it may have been taken

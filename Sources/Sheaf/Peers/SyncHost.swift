@@ -15,7 +15,7 @@ package final class SyncHost {
         package let database: Hello.DatabaseID
         package let peerKey: [UInt8]
         package let isServer: Bool
-        package let name: String
+        package var name: String
 
         package init(
             database: Hello.DatabaseID, peerKey: [UInt8], isServer: Bool = false, name: String = ""
@@ -37,10 +37,12 @@ package final class SyncHost {
         case fetched(AttachmentID, FetchNews)
         /// Something changed that `statuses` tells.
         case statusChanged
+        /// Something changed that `reachablePeers` tells.
+        case presenceChanged
     }
 
     let queries: QueryEngine
-    let identity: Identity
+    var identity: Identity
     /// The files that documents name; none where they are nobody's concern.
     let attachments: AttachmentStore?
     /// What tells this opening of the log from all others.
@@ -62,6 +64,9 @@ package final class SyncHost {
     var news: News
     var paces = Paces()
     var files = Files()
+    var statistics = SyncStatistics()
+    /// What is known of the mesh.
+    var mesh: MeshMap
 
     /// One connection.
     final class Link {
@@ -69,11 +74,16 @@ package final class SyncHost {
         var session: SyncSession
         let rights: PeerRights?
         let ownRights: PeerRights?
+        let kind: PeerConnectionKind
         var asking = Asking()
         var telling: Telling?
         /// What the other side wants when it is its turn.
         var delayed: Delayed?
         var files = FileTalk()
+        /// From the numbers that names have here to those they have on the connection.
+        var spoken = NameTranslation()
+        /// From the numbers that the other side has given to those they have here.
+        var heard = NameTranslation()
         /// What the other side may see; none where that is everything.
         var readable: SubscriptionMatcher?
         /// What this side may write on the other one.
@@ -83,8 +93,9 @@ package final class SyncHost {
 
         init(
             _ number: UInt64, _ session: SyncSession, _ rights: PeerRights?,
-            own ownRights: PeerRights?
+            own ownRights: PeerRights?, _ kind: PeerConnectionKind
         ) {
+            self.kind = kind
             self.ownRights = ownRights
             self.number = number
             self.session = session
@@ -103,10 +114,12 @@ package final class SyncHost {
         self.random = random
         log = XXH3.Hash128(low: random(), high: random())
         news = News(queries.documents)
+        mesh = Self.lonelyMesh(identity, queries, salt: random())
     }
 
     /// What to do, in this order; each is told once.
     package func takeEffects() -> [Effect] {
+        settlePresence()
         defer { effects = [] }
         return effects
     }
@@ -121,12 +134,13 @@ package final class SyncHost {
     /// rights here, as this side has there.
     package func connect(
         _ number: UInt64, expecting key: [UInt8]? = nil, rights: PeerRights? = nil,
-        own ownRights: PeerRights? = nil, at now: UInt64
+        own ownRights: PeerRights? = nil, _ kind: PeerConnectionKind = .other, at now: UInt64
     ) {
         let hello = Hello(
             database: identity.database, peerKey: identity.peerKey, site: queries.documents.site,
             log: log, nonce: random(), isServer: identity.isServer, name: identity.name)
-        let link = Link(number, SyncSession(hello, expecting: key, at: now), rights, own: ownRights)
+        let session = SyncSession(hello, expecting: key, at: now)
+        let link = Link(number, session, rights, own: ownRights, kind)
         links[number] = link
         handle(link)
     }
@@ -135,6 +149,7 @@ package final class SyncHost {
     package func disconnect(_ number: UInt64) {
         guard let link = links.removeValue(forKey: number) else { return }
         note(disconnected: link)
+        mesh.closed(number, at: now)
         noteLost(link)
     }
 
@@ -153,20 +168,23 @@ package final class SyncHost {
             link.session.tick(at: now)
             checkPatience(link)
             pace(link)
+            if link.telling?.goesOn == true { tell(link) }
             handle(link)
         }
         tickFiles()
+        mesh.tick(at: now)
     }
 
     /// When time matters next.
     package var deadline: UInt64? {
+        if links.values.contains(where: { $0.telling?.goesOn == true }) { return now }
         let deadlines = links.values.compactMap { link in
             [
                 link.session.deadline, link.asking.announced.deadline, link.asking.due?.turn,
                 link.delayed?.turn,
             ].compactMap { $0 }.min()
         }
-        return (deadlines + [filesDeadline].compactMap { $0 }).min()
+        return (deadlines + [filesDeadline, mesh.deadline].compactMap { $0 }).min()
     }
 
     /// Readers of the store see more than before.
@@ -214,7 +232,7 @@ package final class SyncHost {
         case .listOwn(let generation): listOwn(link, generation)
         case .apply(let step): apply(step, from: link)
         case .announced(let message): announced(message, on: link)
-        case .announceOnly: link.telling?.isAnnouncing = true
+        case .announceOnly: announceFromNowOn(on: link)
         case .subscribed(let request): subscribed(link, request)
         case .listMatches: listMatches(link)
         case .wanted(let documents): wanted(link, documents)
@@ -223,6 +241,8 @@ package final class SyncHost {
         case .sought(let message): sought(message, on: link)
         case .offered(let message): offered(message, on: link)
         case .fetched(let part, let bytes): fetched(part, bytes, on: link)
+        case .presence(let message): mesh.heard(message, on: link.number, at: now)
+        case .presenceTaken: mesh.taken(on: link.number)
         }
     }
 
@@ -235,6 +255,7 @@ package final class SyncHost {
         }
         guard prepareRights(of: link) else { return }
         note(connected: link, hello)
+        mesh.opened(link.number, to: hello.peerKey, kind: link.kind.rawValue, at: now)
         ask(link)
         tellWantedFiles(link)
     }

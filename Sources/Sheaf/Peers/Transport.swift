@@ -23,6 +23,8 @@ public protocol PeerConnection: AnyObject, Sendable {
     var remote: PeerIdentity { get }
     /// What this side may read and write at the other end; nil: everything.
     var ownRights: PeerRights? { get }
+    /// What it goes over.
+    var kind: PeerConnectionKind { get }
     /// Queues bytes; never waits. What is queued and not sent yet is counted in `queuedLength`.
     func send(_ bytes: [UInt8])
     var queuedLength: Int { get }
@@ -32,6 +34,27 @@ public protocol PeerConnection: AnyObject, Sendable {
 
 extension PeerConnection {
     public var ownRights: PeerRights? { nil }
+    public var kind: PeerConnectionKind { .other }
+}
+
+/// What a connection goes over.
+public enum PeerConnectionKind: UInt8, Sendable, Hashable {
+    /// Something that has no name here.
+    case other = 0
+    /// The memory of a process that has both peers.
+    case memory = 1
+    /// TCP, with TLS.
+    case tcp = 2
+}
+
+extension PeerConnectionKind: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .other: "other"
+        case .memory: "memory"
+        case .tcp: "tcp"
+        }
+    }
 }
 
 /// Who hears of one connection; called by one thread at a time, and must not wait.

@@ -5,7 +5,7 @@ import SheafSync
 /// What a peer has sent, to be written here: step by step, each in one commit.
 package struct WriteJob: Sendable {
     package let link: UInt64
-    let steps: [ShippedStep]
+    let steps: [PreparedStep]
     let peer: Site
     /// What the peer may write; none where that is everything.
     let writable: [SubscriptionQuery]?
@@ -24,8 +24,9 @@ package struct WriteJob: Sendable {
         /// Documents of which more is known here than the peer has, and how they were before.
         fileprivate(set) var known: [Known] = []
         fileprivate(set) var error: EngineError?
-        /// Whether documents came at all, and whether any of them said something new.
-        fileprivate(set) var hasDocuments = false
+        /// How many documents came, and how many of them said something new.
+        fileprivate(set) var documentCount = 0
+        fileprivate(set) var takenCount = 0
         fileprivate(set) var isNew = false
     }
 
@@ -53,7 +54,8 @@ package struct WriteJob: Sendable {
                 }
                 outcome.known += reception.known
                 outcome.applied = (step.commit, commit)
-                outcome.hasDocuments = outcome.hasDocuments || reception.count > 0
+                outcome.documentCount += step.documents.count
+                outcome.takenCount += reception.takenCount
                 outcome.isNew = outcome.isNew || reception.isNew
             } catch {
                 outcome.error = error
@@ -68,7 +70,7 @@ extension DocumentEngine {
     struct Reception {
         var gaps: [DocumentAddress] = []
         var known: [WriteJob.Known] = []
-        var count = 0
+        var takenCount = 0
         var isNew = false
     }
 
@@ -78,19 +80,18 @@ extension DocumentEngine {
     /// Makes one commit of a step that a peer has sent; or none where something is missing that it stands
     /// on.
     func receive(
-        _ step: ShippedStep, from peer: Site, _ rule: SubscriptionMatcher?,
+        _ step: PreparedStep, from peer: Site, _ rule: SubscriptionMatcher?,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> (CommitID, Reception) {
-        let stamp = step.commits.first?.stamp ?? Stamp(.initial, peer)
+        let stamp = step.stamp ?? Stamp(.initial, peer)
         let origin = CommitOrigin(stamp: stamp, peer: peer, commit: step.commit)
         var reception = Reception()
         do throws(WriteError) {
             let (commit, _) = try write(from: origin, append: append) {
                 (transaction) throws(WriteError) in
-                for shipped in step.commits {
-                    for document in shipped.documents {
-                        try Self.receive(document, in: &transaction, &reception)
-                    }
+                transaction.fresh.reserve(step.documents.count)
+                for document in step.documents {
+                    try Self.receive(document, rule, in: &transaction, &reception)
                 }
                 if !reception.gaps.isEmpty { throw Self.takeBack }
                 if let rule { try Self.check(transaction, rule) }
@@ -114,17 +115,17 @@ extension DocumentEngine {
     }
 
     private static func receive(
-        _ document: ShippedDocument, in transaction: inout DocumentTransaction,
+        _ document: PreparedDocument, _ rule: SubscriptionMatcher?,
+        in transaction: inout DocumentTransaction,
         _ reception: inout Reception
     ) throws(WriteError) {
-        let address = DocumentAddress(collection: document.collection, id: document.id)
         do throws(EngineError) {
-            reception.count += 1
-            switch try transaction.receive(document) {
-            case .gap: reception.gaps.append(address)
-            case .taken: break
+            switch try transaction.receive(document, rule) {
+            case .gap: reception.gaps.append(document.address)
+            case .taken(let isNew):
+                if isNew { reception.takenCount += 1 }
             case .known(let before):
-                reception.known.append(WriteJob.Known(address: address, before: before))
+                reception.known.append(WriteJob.Known(address: document.address, before: before))
             }
         } catch {
             throw .engine(error)

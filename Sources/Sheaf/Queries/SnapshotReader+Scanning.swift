@@ -236,7 +236,7 @@ extension SnapshotReader {
         _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,
         _ body: Visitor
     ) throws(QueryError) {
-        let keys = pending.keys.filter { $0.starts(with: collection.keyPrefix) }.sorted {
+        let keys = pending.keys(startingWith: collection.keyPrefix).sorted {
             $0.lexicographicallyPrecedes($1)
         }
         for key in keys {

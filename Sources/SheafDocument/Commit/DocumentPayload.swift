@@ -11,6 +11,9 @@ package struct DocumentPayload {
         static let whole: UInt8 = 4
     }
 
+    /// What a payload begins with that has a state, and nothing else.
+    package static let stateKind = Kind.state
+
     /// The whole document; only a delta has none.
     package let state: EncodedDocument?
     /// What was touched, where the base of the state does not tell.

@@ -37,6 +37,9 @@ package struct EncodedDocument {
     /// Whether this is a delta that names only some of the document.
     package var isPartial: Bool { flags & HeaderBits.partial != 0 }
 
+    /// Whether it says what had been seen before the change that it came with.
+    package var hasBase: Bool { flags & HeaderBits.base != 0 }
+
     @inline(__always)
     var referenceWidth: Int {
         1 &<< Int((flags & HeaderBits.referenceWidth) &>> 4)

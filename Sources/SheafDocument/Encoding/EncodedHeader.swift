@@ -127,6 +127,19 @@ package struct EncodedHeader {
         return vector
     }
 
+    /// The latest time that the document has seen.
+    package var latest: HybridTime {
+        var latest = HybridTime.initial
+        for index in 0..<siteCount { latest = max(latest, time(index)) }
+        return latest
+    }
+
+    /// How far the document has seen what a site wrote.
+    package func time(of site: Site) -> HybridTime {
+        for index in 0..<siteCount where self.site(index) == site { return time(index) }
+        return .initial
+    }
+
     /// What had been seen before what the document says of changes.
     func baseVector() throws(Malformed) -> VersionVector {
         guard let baseCount else { return VersionVector() }

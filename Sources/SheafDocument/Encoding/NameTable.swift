@@ -4,7 +4,7 @@ import SheafBytes
 ///
 /// A name costs more than many a value, so documents have numbers in their place. Names are only
 /// ever added, so a table that is newer than a document always knows the document's numbers.
-package struct NameTable: Sendable {
+package struct NameTable: Sendable, Equatable {
     /// Names have numbers of two bytes.
     package static let maximumCount = 1 << 16
     /// Longer names are spelled wherever they stand.
@@ -68,7 +68,7 @@ package struct NameTable: Sendable {
 }
 
 /// What a table of names has.
-private struct NameContents {
+private struct NameContents: Equatable {
     private(set) var names: [String] = []
     /// The bytes of all names, one behind the other, and where each of them ends.
     private var spellings: [UInt8] = []

@@ -2,55 +2,128 @@ import SheafBytes
 
 /// Checks documents that are like most, and leaves all others to the validator.
 ///
-/// Those are states that one site wrote at once, whose fields hold plain values and maps of them. It writes nothing anew, and so takes a tenth of the time. What it takes for right the validator does, too.
+/// Those are states whose fields hold one value each, or maps of such fields. It writes nothing anew, and so
+/// takes a tenth of the time. What it takes for right the validator does, too.
 struct QuickCheck {
     private let base: UnsafeRawPointer
     private let document: EncodedDocument
+    /// How many names have numbers.
+    private let nameCount: Int
+    private let header: EncodedHeader
+    private var root: Stamp?
+    /// How many of the older stamps were referred to: they are numbered by their first use.
+    private var olderCount = 0
+    private var referenceCount = 0
 
     /// Whether a document is right beyond doubt.
-    static func passes(_ document: EncodedDocument) -> Bool {
-        guard document.flags == 0, document.bytes.count <= EncodedDocument.maximumLength else {
-            return false
-        }
-        return (try? QuickCheck(document).isRight()) ?? false
+    static func passes(_ document: EncodedDocument, _ names: NameTable) -> Bool {
+        guard document.flags == 0, document.bytes.count <= EncodedDocument.maximumLength,
+            var check = try? QuickCheck(document, names.count)
+        else { return false }
+        return (try? check.isRight()) ?? false
     }
 
-    private init(_ document: EncodedDocument) {
+    private init(_ document: EncodedDocument, _ nameCount: Int) throws(Malformed) {
         self.document = document
+        self.nameCount = nameCount
         base = document.base
+        header = try document.header()
     }
 
-    private func isRight() throws(Malformed) -> Bool {
-        let header = try document.header()
-        guard header.olderCount == 0, header.siteCount > 0,
+    private mutating func isRight() throws(Malformed) -> Bool {
+        guard header.siteCount > 0, header.olderCount <= Self.fewStamps,
+            StampTable.width(forCount: header.siteCount + header.olderCount) == 1,
             document.rootStart == 3 + header.siteCount * EncodedHeader.siteLength
+                + header.olderCount * EncodedHeader.stampLength
         else { return false }
         for index in 0..<header.siteCount {
             guard header.time(index) > .initial, header.site(index) > .initial,
                 index == 0 || header.site(index - 1) < header.site(index)
             else { return false }
         }
-        // The root refers to the latest write of a site.
-        let root = document.root
-        guard root.rawTag == Tag.map.rawValue | Tag.referenceBit,
+        guard try areRightOlderStamps() else { return false }
+        let entry = document.root
+        guard entry.rawTag == Tag.map.rawValue | Tag.referenceBit,
             document.bytes.count - document.rootStart > 3,
-            Int(base.load(fromByteOffset: document.rootStart + 1, as: UInt8.self))
-                < header.siteCount
+            try takeReference(entry, isRoot: true)
         else { return false }
-        return try areRight(try root.object(), depth: 1)
+        guard try areRight(try entry.object(), depth: 1, isValue: false) else { return false }
+        return olderCount == header.olderCount
     }
 
-    private func areRight(_ object: EncodedObject, depth: Int) throws(Malformed) -> Bool {
-        // Spelled names, counts of one byte, ends of the fewest bytes, no references.
-        let widthless = object.flags & ~ShapeBits.endWidth
-        guard depth <= Value.maximumDepth,
-            widthless == (object.count == 0 ? 0 : ShapeBits.spelled), object.numberedCount == 0
+    /// More are compared with each other in another way.
+    private static let fewStamps = 8
+
+    private func areRightOlderStamps() throws(Malformed) -> Bool {
+        for index in 0..<header.olderCount {
+            let stamp = try header.stamp(UInt32(header.siteCount + index))
+            guard stamp.time > .initial, stamp.time < header.time(of: stamp.site) else {
+                return false
+            }
+            for other in 0..<index {
+                if try header.stamp(UInt32(header.siteCount + other)) == stamp { return false }
+            }
+        }
+        return true
+    }
+
+    /// Takes in what an entry refers to: never what is understood without a word.
+    private mutating func takeReference(
+        _ entry: EncodedEntry, isRoot: Bool = false
+    ) throws(Malformed) -> Bool {
+        let reference = try entry.reference()
+        guard reference != .max else { return false }
+        let older = Int(reference) - header.siteCount
+        guard older <= olderCount, older < header.olderCount else { return false }
+        if older == olderCount { olderCount += 1 }
+        let stamp = try header.stamp(reference)
+        if isRoot { root = stamp } else if stamp == root { return false }
+        referenceCount += 1
+        return true
+    }
+
+    private mutating func areRight(
+        _ object: EncodedObject, depth: Int, isValue: Bool
+    ) throws(Malformed) -> Bool {
+        // Names that are all spelled or all numbered, counts of one byte, ends of the fewest bytes.
+        let isNumbered = object.numberedCount > 0
+        guard depth <= Value.maximumDepth, !isNumbered || object.numberedCount == object.count
         else { return false }
+        var shape: UInt8 = object.count == 0 || isNumbered ? 0 : ShapeBits.spelled
+        if isNumbered, object.nameNumber(object.count - 1) > 0xFF { shape |= ShapeBits.wideNames }
+        guard object.flags & ~(ShapeBits.endWidth | ShapeBits.references) == shape else {
+            return false
+        }
         let length = object.endsAt - object.start
         let width = length <= 0xFF ? 0 : length <= 0xFFFF ? 1 : 2
         guard Int(object.flags & ShapeBits.endWidth) == width else { return false }
-        guard object.count > 0 else { return length == 0 }
+        guard object.count > 0 else { return length == 0 && !object.hasReferences }
         guard object.end(object.count - 1) == length else { return false }
+        let references = referenceCount
+        guard
+            try isNumbered
+                ? areRight(numbered: object, depth: depth, isValue: isValue)
+                : areRight(spelled: object, depth: depth, isValue: isValue)
+        else { return false }
+        return object.hasReferences == (referenceCount > references)
+    }
+
+    private mutating func areRight(
+        numbered object: EncodedObject, depth: Int, isValue: Bool
+    ) throws(Malformed) -> Bool {
+        guard object.nameNumber(object.count - 1) < nameCount else { return false }
+        for index in 0..<object.count {
+            if index > 0, object.nameNumber(index - 1) >= object.nameNumber(index) { return false }
+            guard try isRight(try object.entry(index), depth: depth, isValue: isValue) else {
+                return false
+            }
+        }
+        return true
+    }
+
+    private mutating func areRight(
+        spelled object: EncodedObject, depth: Int, isValue: Bool
+    ) throws(Malformed) -> Bool {
         var last: Range<Int>?
         for index in 0..<object.count {
             let content = try object.content(index)
@@ -58,19 +131,27 @@ struct QuickCheck {
             guard name.upperBound < content.upperBound, isText(name) else { return false }
             if let last, UTF8Order.compare(bytes(last), bytes(name)) >= 0 { return false }
             last = name
-            guard try isRight(try object.entry(index), depth: depth) else { return false }
+            guard try isRight(try object.entry(index), depth: depth, isValue: isValue) else {
+                return false
+            }
         }
         return true
     }
 
-    private func isRight(_ entry: EncodedEntry, depth: Int) throws(Malformed) -> Bool {
-        let payload = entry.start + 1..<entry.end
+    /// Whether a field is right, or what stands in a value.
+    private mutating func isRight(
+        _ entry: EncodedEntry, depth: Int, isValue: Bool
+    ) throws(Malformed) -> Bool {
+        if entry.hasReference {
+            guard !isValue, try takeReference(entry) else { return false }
+        }
+        let payload = try entry.payload()
         func load<Integer: FixedWidthInteger>(_: Integer.Type) -> Integer {
             Integer(
                 littleEndian: base.loadUnaligned(
                     fromByteOffset: payload.lowerBound, as: Integer.self))
         }
-        switch entry.rawTag {
+        switch entry.rawTag & ~Tag.referenceBit {
         case Tag.null.rawValue, Tag.no.rawValue, Tag.yes.rawValue: return payload.isEmpty
         case Tag.integer8.rawValue: return payload.count == 1
         case Tag.integer16.rawValue:
@@ -82,9 +163,28 @@ struct QuickCheck {
         case Tag.float.rawValue: return payload.count == 8
         case Tag.string.rawValue: return isText(payload)
         case Tag.bytes.rawValue: return true
-        case Tag.map.rawValue: return try areRight(try entry.object(), depth: depth + 1)
+        case Tag.array.rawValue: return try isRight(try entry.array(), depth: depth)
+        case Tag.object.rawValue:
+            return try areRight(try entry.object(), depth: depth + 1, isValue: true)
+        case Tag.map.rawValue:
+            guard !isValue else { return false }
+            return try areRight(try entry.object(), depth: depth + 1, isValue: false)
         default: return false
         }
+    }
+
+    private mutating func isRight(_ array: EncodedArray, depth: Int) throws(Malformed) -> Bool {
+        let length = array.endsAt - array.start
+        let width = length <= 0xFF ? 0 : length <= 0xFFFF ? 1 : 2
+        guard depth < Value.maximumDepth, Int(array.flags) == width else { return false }
+        guard array.count > 0 else { return length == 0 }
+        var end = array.start
+        for index in 0..<array.count {
+            let element = try array.element(index)
+            guard try isRight(element, depth: depth + 1, isValue: true) else { return false }
+            end = element.end
+        }
+        return end == array.endsAt
     }
 
     private func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer {

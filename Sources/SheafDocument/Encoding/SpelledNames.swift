@@ -9,35 +9,37 @@ extension EncodedDocument {
         _ body: (UnsafeRawBufferPointer) -> Void
     ) throws(Malformed) {
         guard try root.tag() != .noRoot else { return }
-        try visit(root, depth: 1, body)
+        try visitObjects(in: root, depth: 1) { (object) throws(Malformed) in
+            guard object.count - object.numberedCount <= Self.maximumSpelledFields else { return }
+            for index in object.numberedCount..<object.count {
+                body(try object.spellingBytes(index))
+            }
+        }
     }
 
-    private func visit(
-        _ field: EncodedEntry, depth: Int, _ body: (UnsafeRawBufferPointer) -> Void
+    /// Visits the objects and maps in an entry.
+    func visitObjects(
+        in field: EncodedEntry, depth: Int,
+        _ body: (EncodedObject) throws(Malformed) -> Void
     ) throws(Malformed) {
         guard depth <= Value.maximumDepth else { return }
         try field.forEachEntry { (entry) throws(Malformed) in
             switch try entry.tag() {
             case .map, .bareMap, .object:
                 let object = try entry.object()
-                let spelled = object.count - object.numberedCount
-                if spelled <= Self.maximumSpelledFields {
-                    for index in object.numberedCount..<object.count {
-                        body(try object.spellingBytes(index))
-                    }
-                }
+                try body(object)
                 for index in 0..<object.count {
                     let inner = try object.entry(index)
-                    if inner.mayHoldNames { try visit(inner, depth: depth + 1, body) }
+                    if inner.mayHoldNames { try visitObjects(in: inner, depth: depth + 1, body) }
                 }
             case .array:
                 let array = try entry.array()
                 for index in 0..<array.count {
                     let inner = try array.element(index)
-                    if inner.mayHoldNames { try visit(inner, depth: depth + 1, body) }
+                    if inner.mayHoldNames { try visitObjects(in: inner, depth: depth + 1, body) }
                 }
             case .token:
-                try visit(try entry.inner(), depth: depth + 1, body)
+                try visitObjects(in: try entry.inner(), depth: depth + 1, body)
             default: break
             }
         }
@@ -46,7 +48,7 @@ extension EncodedDocument {
 
 extension EncodedEntry {
     /// Whether there may be objects in it, at once or deeper.
-    fileprivate var mayHoldNames: Bool {
+    var mayHoldNames: Bool {
         guard let tag = Tag(rawValue: rawTag & ~Tag.referenceBit) else { return true }
         return switch tag {
         case .map, .bareMap, .object, .array, .token, .several: true

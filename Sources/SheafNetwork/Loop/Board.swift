@@ -7,7 +7,7 @@ final class Board: Sendable {
         enum State: Sendable {
             case waiting(untilNanoseconds: UInt64, reason: String?)
             case connecting
-            case connected(key: [UInt8], OutgoingQueue)
+            case connected(key: [UInt8], OutgoingQueue, TrafficMeter)
             case elsewhere(key: [UInt8])
         }
 
@@ -26,6 +26,8 @@ final class Board: Sendable {
     /// The links at a time.
     func links(at now: UInt64) -> [NetworkLink] {
         entries.withLock { $0 }.map { entry in
+            var traffic = NetworkTraffic()
+            if case .connected(_, _, let meter) = entry.state { traffic = meter.traffic }
             let state: NetworkLink.State =
                 switch entry.state {
                 case .waiting(let until, let reason):
@@ -33,10 +35,12 @@ final class Board: Sendable {
                         milliseconds: until > now ? Int((until - now) / 1_000_000) : 0,
                         reason: reason)
                 case .connecting: .connecting
-                case .connected(let key, let queue): .connected(key: key, queuedBytes: queue.length)
+                case .connected(let key, let queue, _):
+                    .connected(key: key, queuedBytes: queue.length)
                 case .elsewhere(let key): .elsewhere(key: key)
                 }
-            return NetworkLink(address: entry.address, isOutgoing: entry.isOutgoing, state: state)
+            return NetworkLink(
+                address: entry.address, isOutgoing: entry.isOutgoing, state: state, traffic: traffic)
         }
     }
 }

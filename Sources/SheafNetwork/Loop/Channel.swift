@@ -22,6 +22,7 @@ final class Channel {
     /// Who tries to connect here, if it is this end.
     let dialer: UInt64?
     let queue: OutgoingQueue
+    let traffic = TrafficMeter()
     let beganNanoseconds: UInt64
     var stage: Stage
     /// When the stage has to be over; monotonic.

@@ -7,6 +7,7 @@ extension NetworkLoop {
 
     /// Reads what came, and hands it on.
     func listen(_ channel: Channel, _ session: TLSSession, _ link: any PeerLink) {
+        defer { channel.traffic.note(session.traffic) }
         for _ in 0..<Self.recordsAtOnce {
             // Who has closed hears no more.
             guard channels[channel.identifier] === channel, channel.talkingKey != nil,
@@ -50,7 +51,10 @@ extension NetworkLoop {
         }
         channel.wantsToWrite = false
         var hasEmptied = false
-        defer { setClosingDeadline(channel) }
+        defer {
+            setClosingDeadline(channel)
+            channel.traffic.note(session.traffic)
+        }
         for _ in 0..<Self.recordsAtOnce {
             let length = channel.unfinishedWrite ?? outgoing.count
             let count = channel.queue.copyNext(
@@ -203,7 +207,7 @@ extension NetworkLoop {
             entries.append(
                 Board.Entry(
                     address: channel.address, isOutgoing: channel.role == .dialer,
-                    state: .connected(key: key, channel.queue)))
+                    state: .connected(key: key, channel.queue, channel.traffic)))
         }
         share.board.show(entries)
     }

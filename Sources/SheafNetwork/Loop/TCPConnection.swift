@@ -23,6 +23,7 @@ final class TCPConnection: PeerConnection {
         if queue.append(bytes) == .attention { mailbox.post(.flush(connection: identifier)) }
     }
 
+    var kind: PeerConnectionKind { .tcp }
     var queuedLength: Int { queue.length }
 
     func close() {

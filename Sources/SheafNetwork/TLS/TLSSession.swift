@@ -47,6 +47,13 @@ package final class TLSSession {
         SSL_free(pointer)
     }
 
+    /// What has gone over the socket.
+    var traffic: NetworkTraffic {
+        NetworkTraffic(
+            sentBytes: UInt64(BIO_number_written(SSL_get_wbio(pointer))),
+            receivedBytes: UInt64(BIO_number_read(SSL_get_rbio(pointer))))
+    }
+
     /// Goes on with the handshake.
     package func shakeHands() -> Step {
         step { SSL_do_handshake(pointer) }

@@ -20,6 +20,9 @@ package struct WriteBatch: Sendable {
 
     package init() {}
 
+    /// How many bytes of operations there are.
+    package var byteCount: Int { bytes.count }
+
     /// Makes room for `byteCount` bytes of operations.
     package mutating func reserve(_ byteCount: Int) {
         bytes.reserveCapacity(byteCount)
@@ -30,6 +33,13 @@ package struct WriteBatch: Sendable {
         _ key: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
     ) throws(StorageError) {
         try append(.put, key, payload)
+    }
+
+    /// Gives `key` a payload that begins with a byte and goes on with others.
+    package mutating func put(
+        _ key: UnsafeRawBufferPointer, _ first: UInt8, _ rest: UnsafeRawBufferPointer
+    ) throws(StorageError) {
+        try append(.put, key, rest, behind: first)
     }
 
     /// Adds a payload to those that `key` has since its last put.
@@ -87,8 +97,10 @@ package struct WriteBatch: Sendable {
     }
 
     private mutating func append(
-        _ kind: Operation.Kind, _ key: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
+        _ kind: Operation.Kind, _ key: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer,
+        behind firstByte: UInt8? = nil
     ) throws(StorageError) {
+        let payloadLength = payload.count + (firstByte == nil ? 0 : 1)
         guard let first = key.first, Keyspace.isLogged(firstByte: first) else {
             throw .invalidKey("a key has at least one byte, and its first byte is not 0 or 255")
         }
@@ -96,12 +108,12 @@ package struct WriteBatch: Sendable {
             throw .limit(
                 name: "maximumKeyLength", value: key.count, limit: Limits.maximumKeyLength)
         }
-        guard payload.count <= Limits.maximumPayloadLength else {
+        guard payloadLength <= Limits.maximumPayloadLength else {
             throw .limit(
-                name: "maximumPayloadLength", value: payload.count,
+                name: "maximumPayloadLength", value: payloadLength,
                 limit: Limits.maximumPayloadLength)
         }
-        let length = Operation.headerLength + key.count + payload.count
+        let length = Operation.headerLength + key.count + payloadLength
         guard bytes.count + length <= Limits.maximumCommitLength else {
             throw .limit(
                 name: "maximumCommitLength", value: bytes.count + length,
@@ -120,10 +132,11 @@ package struct WriteBatch: Sendable {
             header[0..<Operation.headerLength].update(repeating: 0)
             header.store(kind.rawValue, at: Operation.Layout.kind)
             header.store(UInt16(key.count), at: Operation.Layout.keyLength)
-            header.store(UInt32(payload.count), at: Operation.Layout.payloadLength)
+            header.store(UInt32(payloadLength), at: Operation.Layout.payloadLength)
             bytes.append(contentsOf: UnsafeRawBufferPointer(header))
         }
         bytes.append(contentsOf: key)
+        if let firstByte { bytes.append(firstByte) }
         bytes.append(contentsOf: payload)
         count += 1
     }

@@ -1,9 +1,17 @@
-/// Commits that are applied all at once, or not at all: mostly one, and several where one is long.
+package import SheafDocument
+
+/// Commits that are applied all at once, or not at all: mostly one, and several where one is long; or what
+/// has come of them by now.
 package struct ShippedStep: Equatable, Sendable {
     package let generation: UInt64
-    package internal(set) var commits: [ShippedCommit] = []
+    package let commits: [ShippedCommit]
+    /// The names that have numbers on the connection.
+    package let names: NameTable
     /// How many bytes came for it, for which there is credit when it was applied.
-    package internal(set) var length = 0
+    package let length: Int
+
+    /// Whether more of it is to come.
+    package var isContinued: Bool { commits.last?.isContinued ?? false }
 
     /// The state of the other side that this side has then.
     package var commit: UInt64 { commits.last?.commit ?? 0 }

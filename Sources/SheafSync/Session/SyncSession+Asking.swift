@@ -1,4 +1,5 @@
 import SheafBytes
+import SheafDocument
 
 /// What this side wants of the other one.
 extension SyncSession {
@@ -17,9 +18,13 @@ extension SyncSession {
         var segments = SegmentReader()
         /// What came of a segment whose rest is still to come.
         var pieces: [UInt8] = []
-        /// What came of a step whose rest is still to come.
-        var staged = ShippedStep(generation: 0)
-        /// How long that is when it is expanded.
+        /// The names that the other side has given numbers.
+        var names = NameTable()
+        /// The commit of a step whose rest is still to come.
+        var stagedCommit: UInt64?
+        /// How many bytes came for it, for which there was no credit since.
+        var unpaidLength = 0
+        /// How long it is when it is expanded.
         var stagedLength = 0
         /// How many bytes the other side may still send.
         var granted = SyncLimits.credit
@@ -36,7 +41,7 @@ extension SyncSession {
     package mutating func subscribe(_ request: Subscribe) {
         precondition(isOpen && request.generation > askedGeneration, "Generations are counted.")
         asking.request = request
-        dropStaged()
+        abandonStaged()
         asking.lastCommit = request.cursor?.commit ?? 0
         send(.subscribe, request.bytes)
         asking.phase = .streaming
@@ -97,7 +102,7 @@ extension SyncSession {
         guard case .streaming = asking.phase else {
             throw .outOfOrder("a restart while the two sides compare")
         }
-        dropStaged()
+        abandonStaged()
         asking.lastCommit = 0
         startComparing()
     }
@@ -107,7 +112,7 @@ extension SyncSession {
             return try checkPast(message.generation)
         }
         guard case .streaming = asking.phase, message.commit >= asking.lastCommit,
-            asking.staged.commits.isEmpty
+            asking.stagedCommit == nil
         else { throw .outOfOrder("an announcement of the commit \(message.commit)") }
         asking.lastCommit = message.commit
         emit(.announced(message))
@@ -181,21 +186,21 @@ extension SyncSession {
         guard case .streaming = asking.phase else {
             throw .outOfOrder("a segment that nobody has asked for")
         }
-        asking.staged.length += frame.body.count
-        for commit in commits { try stage(commit) }
+        asking.unpaidLength += frame.body.count
+        try stage(commits)
         releaseStagedCredit()
     }
 
     private mutating func grantUnused(_ length: Int, isUsed: Bool) {
-        if isUsed { asking.staged.length += length } else { grant(length) }
+        if isUsed { asking.unpaidLength += length } else { grant(length) }
         releaseStagedCredit()
     }
 
     /// A step that is longer than all credit could not end: what waits for its end is bounded otherwise.
     private mutating func releaseStagedCredit() {
-        guard asking.staged.length > SyncLimits.credit / 2 else { return }
-        grant(asking.staged.length)
-        asking.staged.length = 0
+        guard asking.unpaidLength > SyncLimits.credit / 2 else { return }
+        grant(asking.unpaidLength)
+        asking.unpaidLength = 0
     }
 
     /// Keeps a piece of a segment; returns its generation, and whether it was the last one.
@@ -227,32 +232,58 @@ extension SyncSession {
                 try segments.raw(of: bytes)
             }
             asking.stagedLength += raw.count
+            var names = asking.names
+            asking.names = NameTable()
+            defer { asking.names = names }
             return try raw.span.withUnsafeBytes { (bytes) throws(Malformed) in
-                try ShippedCommit.all(in: bytes)
+                var reader = ByteReader(bytes)
+                try SpokenNames.read(from: &reader, into: &names)
+                return try ShippedCommit.all(in: &reader)
             }
         } catch {
             throw .malformed(error)
         }
     }
 
-    private mutating func stage(_ commit: ShippedCommit) throws(WireError) {
-        guard commit.commit >= asking.lastCommit,
-            asking.staged.commits.isEmpty || commit.commit == asking.staged.commit
-        else { throw .outOfOrder("the commit \(commit.commit)") }
-        guard asking.stagedLength <= SyncLimits.stagedLength else {
-            throw .outOfOrder("a step of \(asking.stagedLength) bytes")
+    /// Hands over commits, step by step, and what there is of the last one.
+    private mutating func stage(_ commits: [ShippedCommit]) throws(WireError) {
+        var first = 0
+        for (index, commit) in commits.enumerated() {
+            guard commit.commit >= asking.lastCommit,
+                asking.stagedCommit ?? commit.commit == commit.commit
+            else { throw .outOfOrder("the commit \(commit.commit)") }
+            guard asking.stagedLength <= SyncLimits.stagedLength else {
+                throw .outOfOrder("a step of \(asking.stagedLength) bytes")
+            }
+            if commit.isContinued {
+                asking.stagedCommit = commit.commit
+                continue
+            }
+            asking.lastCommit = commit.commit
+            apply(commits[first...index], length: asking.unpaidLength)
+            dropStaged()
+            first = index + 1
         }
-        asking.staged.commits.append(commit)
-        guard !commit.isContinued else { return }
-        asking.lastCommit = commit.commit
-        let step = asking.staged
+        if first < commits.count { apply(commits[first...], length: 0) }
+    }
+
+    private mutating func apply(_ commits: ArraySlice<ShippedCommit>, length: Int) {
+        emit(
+            .apply(
+                ShippedStep(
+                    generation: askedGeneration, commits: Array(commits), names: asking.names,
+                    length: length)))
+    }
+
+    /// Drops what came of a step that will not end; it is paid for all the same.
+    private mutating func abandonStaged() {
+        grant(asking.unpaidLength)
         dropStaged()
-        emit(.apply(step))
     }
 
     private mutating func dropStaged() {
-        asking.staged = ShippedStep(generation: askedGeneration)
-        asking.stagedLength = 0
+        asking.stagedCommit = nil
+        (asking.stagedLength, asking.unpaidLength) = (0, 0)
     }
 
     /// Passes over what belongs to an older subscription, and refuses what belongs to none.

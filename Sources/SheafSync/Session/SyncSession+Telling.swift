@@ -1,4 +1,5 @@
 import SheafBytes
+package import SheafDocument
 
 /// What the other side wants of this one.
 extension SyncSession {
@@ -15,7 +16,10 @@ extension SyncSession {
         var isComparing = false
         var segments = SegmentWriter()
         /// Commits that wait to be sent as a segment.
-        var raw = ByteWriter(capacity: 0)
+        var raw = CommitWriter()
+        /// How many names have numbers on the connection, and those that the other side was not told of.
+        var nameCount = 0
+        var freshNames: [[UInt8]] = []
         /// Pieces of segments that wait for credit.
         var pieces: [[UInt8]] = []
         /// How many bytes may still be sent.
@@ -61,7 +65,35 @@ extension SyncSession {
         send(.answer, Generational.bytes(telling.generation, answer.bytes))
     }
 
-    /// Adds a commit, or a part of one, to what is sent; `sendSegment` sends it.
+    /// Gives a name the next number on the connection; false where there is none left.
+    package mutating func teach(_ name: [UInt8]) -> Bool {
+        guard telling.nameCount < SyncLimits.names else { return false }
+        telling.nameCount += 1
+        telling.freshNames.append(name)
+        return true
+    }
+
+    /// Begins a commit, or a part of one; `sendSegment` sends it.
+    package mutating func beginCommit(_ commit: UInt64, stamp: Stamp?) {
+        telling.raw.begin(commit, stamp: stamp)
+    }
+
+    /// Adds a document, in the numbers of the connection.
+    package mutating func add(
+        _ collection: String, id: UnsafeRawBufferPointer, _ form: ShippedDocument.Form,
+        _ bytes: UnsafeRawBufferPointer
+    ) {
+        telling.raw.add(collection, id: id, form, bytes)
+    }
+
+    /// Ends a commit, or a part of one.
+    package mutating func endCommit(isContinued: Bool = false) {
+        guard isOpen else { return }
+        telling.raw.end(isContinued: isContinued)
+        if telling.raw.count >= Self.segmentTarget { sendSegment() }
+    }
+
+    /// Adds a commit, or a part of one.
     package mutating func ship(_ commit: ShippedCommit) {
         guard isOpen else { return }
         commit.write(into: &telling.raw)
@@ -71,7 +103,13 @@ extension SyncSession {
     /// Sends what was shipped.
     package mutating func sendSegment() {
         guard isOpen, telling.raw.count > 0 else { return }
-        let block = telling.segments.bytes(of: telling.raw.bytes)
+        var head = ByteWriter()
+        head.writeVarint(UInt64(telling.freshNames.count))
+        for name in telling.freshNames {
+            name.withUnsafeBytes { head.writeLengthPrefixed($0) }
+        }
+        telling.freshNames = []
+        let block = telling.segments.bytes(of: head.bytes + telling.raw.bytes)
         telling.raw.removeAll()
         var rest = block[...]
         repeat {

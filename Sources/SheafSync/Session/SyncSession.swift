@@ -18,7 +18,8 @@ package struct SyncSession: Sendable {
 
         /// To call `compare(with:)` with the list of what this side has.
         case listOwn(generation: UInt64)
-        /// To apply some commits of the other side, all of them at once.
+        /// To apply some commits of the other side, all of them at once; or to keep them until the rest is
+        /// there.
         case apply(ShippedStep)
         /// To see whether all of that is here, and to acknowledge its commit, or to subscribe again.
         case announced(Announce)
@@ -46,6 +47,13 @@ package struct SyncSession: Sendable {
         case offered(Offer)
         /// The bytes of a part that this side has asked for; none where the other side cannot tell.
         case fetched(AttachmentPart, [UInt8]?)
+
+        // Presence.
+
+        /// The other side tells of peers; `takePresence()` lets it go on.
+        case presence(PresenceMessage)
+        /// The other side has taken what it was told of peers.
+        case presenceTaken
     }
 
     /// What the host calls it.
@@ -69,6 +77,7 @@ package struct SyncSession: Sendable {
     var asking = Asking()
     var telling = Telling()
     var fetching = Fetching()
+    var presence = Presence()
 
     private let startedAt: UInt64
     /// When a frame has begun of which not all is there.
@@ -165,6 +174,7 @@ package struct SyncSession: Sendable {
     private mutating func forget() {
         reader = FrameReader()
         (asking, telling, fetching) = (Asking(), Telling(), Fetching())
+        presence = Presence()
     }
 
     // MARK: Frames
@@ -211,6 +221,8 @@ package struct SyncSession: Sendable {
             let message = try frame.read(AttachmentBytes.init(decoding:))
             try takePart(message.part, message.content)
         case .lacking: try takePart(try frame.read(AttachmentPart.init(decoding:)), nil)
+        case .presence: try takePresence(try frame.read(PresenceMessage.init(decoding:)))
+        case .presenceTaken: try takePresenceTaken(frame)
         }
     }
 

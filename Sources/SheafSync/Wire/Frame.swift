@@ -21,6 +21,8 @@ package enum FrameType: UInt8, Sendable, CaseIterable {
     case fetch = 22
     case part = 23
     case lacking = 24
+    case presence = 30
+    case presenceTaken = 31
 }
 
 /// A piece of a conversation.

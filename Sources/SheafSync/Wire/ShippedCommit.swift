@@ -13,7 +13,7 @@ package struct ShippedDocument: Equatable, Sendable {
     package let collection: String
     package let id: [UInt8]
     package let form: Form
-    /// With all names spelled: the numbers of names are a store's own.
+    /// In the numbers that names have on the connection; those that have none are spelled.
     package let bytes: [UInt8]
 
     package init(collection: String, id: [UInt8], _ form: Form, _ bytes: [UInt8]) {
@@ -45,76 +45,112 @@ package struct ShippedCommit: Equatable, Sendable {
 }
 
 extension ShippedCommit {
-    private enum Flags {
-        static let isContinued: UInt8 = 1
-        static let hasStamp: UInt8 = 2
+    fileprivate static let hasStamp: UInt8 = 1
+    /// What stands behind the last document: nothing more, or more of the same step.
+    fileprivate enum End {
+        static let ofStep: UInt8 = 0
+        static let ofPart: UInt8 = 1
     }
 
     /// Writes it behind others.
-    package func write(into writer: inout ByteWriter) {
-        var flags: UInt8 = isContinued ? Flags.isContinued : 0
-        if stamp != nil { flags |= Flags.hasStamp }
-        writer.write(flags)
-        writer.writeVarint(commit)
-        if let stamp {
-            writer.write(stamp.site.rawValue)
-            writer.write(stamp.time.rawValue)
-        }
-        writer.writeVarint(UInt64(documents.count))
-        var collection: String?
+    package func write(into writer: inout CommitWriter) {
+        writer.begin(commit, stamp: stamp)
         for document in documents {
-            // Most documents of a commit are of one collection.
-            let isSame = document.collection == collection
-            writer.write(document.form.rawValue << 1 | (isSame ? 1 : 0))
-            if !isSame { writer.writeText(document.collection) }
-            collection = document.collection
-            writer.writeVarint(UInt64(document.id.count))
-            writer.write(document.id)
-            writer.writeVarint(UInt64(document.bytes.count))
-            writer.write(document.bytes)
+            document.id.withUnsafeBytes { id in
+                document.bytes.withUnsafeBytes { bytes in
+                    writer.add(document.collection, id: id, document.form, bytes)
+                }
+            }
         }
+        writer.end(isContinued: isContinued)
     }
 
     /// Reads one of several.
     package init(from reader: inout ByteReader) throws(Malformed) {
         let start = reader.offset
         let flags = try reader.readUInt8()
-        guard flags & ~(Flags.isContinued | Flags.hasStamp) == 0 else {
-            throw .unexpected(flags, at: start)
-        }
-        isContinued = flags & Flags.isContinued != 0
+        guard flags & ~Self.hasStamp == 0 else { throw .unexpected(flags, at: start) }
         commit = try reader.readVarint()
-        if flags & Flags.hasStamp != 0 {
+        if flags & Self.hasStamp != 0 {
             let site = Site(rawValue: try reader.readUInt64())
             stamp = Stamp(HybridTime(rawValue: try reader.readUInt64()), site)
         } else {
             stamp = nil
         }
-        let count = try reader.readVarint()
         var documents: [ShippedDocument] = []
-        // Each takes bytes, so a count that is a lie ends with them.
-        for _ in 0..<count {
+        while true {
+            let head = try reader.readUInt8()
+            guard head > End.ofPart else {
+                isContinued = head == End.ofPart
+                break
+            }
             let collection = documents.last?.collection
-            documents.append(try ShippedDocument(from: &reader, after: collection))
+            documents.append(try ShippedDocument(from: &reader, head, after: collection))
         }
         self.documents = documents
     }
 
-    /// The commits of a segment, in their order.
-    package static func all(in bytes: UnsafeRawBufferPointer) throws(Malformed) -> [ShippedCommit] {
-        var reader = ByteReader(bytes)
+    /// The commits in a run of bytes, in their order.
+    package static func all(in reader: inout ByteReader) throws(Malformed) -> [ShippedCommit] {
         var commits: [ShippedCommit] = []
         while reader.remaining > 0 { commits.append(try ShippedCommit(from: &reader)) }
         return commits
     }
 }
 
+/// Writes commits one behind the other, document by document.
+package struct CommitWriter: Sendable {
+    private(set) var writer = ByteWriter(capacity: 0)
+    private var collection: String?
+
+    package init() {}
+
+    package var bytes: [UInt8] { writer.bytes }
+    package var count: Int { writer.count }
+
+    /// Begins a commit, or a part of one.
+    package mutating func begin(_ commit: UInt64, stamp: Stamp?) {
+        writer.write(stamp == nil ? 0 : ShippedCommit.hasStamp)
+        writer.writeVarint(commit)
+        if let stamp {
+            writer.write(stamp.site.rawValue)
+            writer.write(stamp.time.rawValue)
+        }
+        collection = nil
+    }
+
+    /// Adds a document to the commit that was begun.
+    package mutating func add(
+        _ collection: String, id: UnsafeRawBufferPointer, _ form: ShippedDocument.Form,
+        _ bytes: UnsafeRawBufferPointer
+    ) {
+        // Most documents of a commit are of one collection.
+        let isSame = self.collection.map { UTF8Order.compare($0, collection) } == 0
+        writer.write(form.rawValue << 1 | (isSame ? 1 : 0))
+        if !isSame {
+            writer.writeText(collection)
+            self.collection = collection
+        }
+        writer.writeLengthPrefixed(id)
+        writer.writeLengthPrefixed(bytes)
+    }
+
+    /// Ends it; more of the same step may follow.
+    package mutating func end(isContinued: Bool) {
+        writer.write(isContinued ? ShippedCommit.End.ofPart : ShippedCommit.End.ofStep)
+    }
+
+    package mutating func removeAll() {
+        writer.removeAll()
+        collection = nil
+    }
+}
+
 extension ShippedDocument {
     fileprivate init(
-        from reader: inout ByteReader, after collection: String?
+        from reader: inout ByteReader, _ head: UInt8, after collection: String?
     ) throws(Malformed) {
-        let start = reader.offset
-        let head = try reader.readUInt8()
+        let start = reader.offset - 1
         guard let form = Form(rawValue: head >> 1) else { throw .unexpected(head, at: start) }
         if head & 1 == 0 {
             self.collection = try reader.readText(limit: SyncLimits.collectionLength)

@@ -10,6 +10,8 @@ package enum SyncLimits {
     package static let answeredRanges = 1 << 16
     /// How long the name of a collection may be.
     package static let collectionLength = 1 << 10
+    /// How many names have numbers on a connection, in each direction.
+    package static let names = 4_096
     /// How long an id may be.
     package static let idLength = 4 << 10
     /// How many queries a subscription has.

@@ -9,8 +9,8 @@ final class PeerAnswers: Sendable {
     /// So often it is looked whether peers have a commit.
     private static let stepNanoseconds: UInt64 = 10_000_000
 
-    private let peer: Peer
-    private let transport: TCPTransport
+    let peer: Peer
+    let transport: TCPTransport
     private let isStopping = Monitor(false)
 
     init(_ peer: Peer, _ transport: TCPTransport) {
@@ -37,46 +37,6 @@ final class PeerAnswers: Sendable {
         case "explain": _ = write(try explain(request))
         case let other: throw .failed("the peer does not know what '\(other)' is")
         }
-    }
-
-    // MARK: Who is there
-
-    private func rows() throws(ToolError) -> [String] {
-        let surveys = try asTool { try peer.sync.surveys() }
-        let links = transport.links
-        var rows: [String] = []
-        for survey in surveys {
-            let link = links.first { link in
-                if case .connected(let key, _) = link.state { return key == survey.key.bytes }
-                return false
-            }
-            var row = JSONLine()
-            row.add("peer", survey.key.description)
-            row.add("name", survey.name)
-            row.add("isServer", survey.isServer)
-            row.add("state", survey.isConnected ? "connected" : "gone")
-            row.add("address", link?.address)
-            row.add("isOutgoing", raw: link.map { "\($0.isOutgoing)" } ?? "null")
-            row.add("reason", nil as String?)
-            rows.append(row.closed)
-        }
-        for link in links {
-            let (state, reason): (String, String?)
-            switch link.state {
-            case .waiting(_, let why): (state, reason) = ("waiting", why)
-            case .connecting: (state, reason) = ("connecting", nil)
-            case .connected, .elsewhere: continue
-            }
-            var row = JSONLine()
-            for name in ["peer", "name"] { row.add(name, nil as String?) }
-            row.add("isServer", raw: "null")
-            row.add("state", state)
-            row.add("address", link.address)
-            row.add("isOutgoing", link.isOutgoing)
-            row.add("reason", reason)
-            rows.append(row.closed)
-        }
-        return rows
     }
 
     // MARK: Statements

@@ -7,11 +7,14 @@ extension Command {
         options: [.json],
         details: """
             Asks the process that runs 'sheaf peer serve' or 'sheaf peer connect' on the store. A
-            line for each peer that was met since it began, and for each address that is tried.
+            line for each peer that was met since it began, for each one that is reached over
+            others, and for each address that is tried. What peers are called that are reached over
+            others, and how they are connected, is what others say.
 
-            JSON keys: peer (a public key), name, isServer, state (connected, gone, waiting or
-            connecting), address, isOutgoing (whether this side has connected), reason. What is
-            not known is null.
+            JSON keys: peer (a public key), name, isServer, state (connected, reached, gone,
+            waiting or connecting), address, isOutgoing (whether this side has connected), reason,
+            distance (over how many connections it is reached), connections (with which peers),
+            metadata. What is not known is null.
             """,
         run: PeerListCommand.run)
 

@@ -22,6 +22,9 @@ enum PeerListCommand {
         if let name = text("name") { words.append("\"\(name)\"") }
         if row.isTrue("isServer") { words.append("(server)") }
         if let state = text("state") { words.append(state) }
+        if text("state") == "reached", let distance = row.number("distance") {
+            words.append("over \(distance) connections")
+        }
         if let address = text("address") {
             words.append((row.isTrue("isOutgoing") ? "to " : "from ") + address)
         }

@@ -79,6 +79,17 @@ struct DocumentationExampleTests {
         let mine = try peer.sync.checksum(of: "SELECT * FROM cars")
         let theirs = try other.sync.checksum(of: "SELECT * FROM cars")
         #expect(mine == theirs && mine.count == 1)
+        try peer.presence.setMetadata(["role": "waiter"])
+        let observer = peer.presence.observe { graph in
+            for remote in graph.remotePeers {
+                print(remote.deviceName, remote.distance, remote.metadata)
+            }
+        }
+        let names = peer.presence.graph.remotePeers.map(\.deviceName)
+        observer.cancel()
+        #expect(names.count <= 1)
+        for await graph in other.presence.observe()
+        where graph.remotePeers.first?.metadata == ["role": "waiter"] { break }
         try await peer.close()
         try await other.close()
     }

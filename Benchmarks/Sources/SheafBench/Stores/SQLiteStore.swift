@@ -132,6 +132,33 @@ final class SQLiteConnection {
         return statement
     }
 
+    /// Runs a statement with some texts.
+    func bind(_ statement: OpaquePointer, _ texts: [String]) throws {
+        defer { sqlite3_reset(statement) }
+        for (place, text) in texts.enumerated() {
+            // The text is copied.
+            let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+            sqlite3_bind_text(statement, Int32(place + 1), text, -1, copies)
+        }
+        guard sqlite3_step(statement) == SQLITE_DONE else { throw failure("run a statement") }
+    }
+
+    /// Records what is done to a table.
+    func session(on table: String) throws -> OpaquePointer {
+        var session: OpaquePointer?
+        guard sqlite3session_create(handle, "main", &session) == SQLITE_OK, let session,
+            sqlite3session_attach(session, table) == SQLITE_OK
+        else { throw failure("record a session") }
+        return session
+    }
+
+    /// Does what a changeset says.
+    func apply(_ changeset: UnsafeMutableRawPointer?, _ length: Int32) throws {
+        let status = sqlite3changeset_apply(
+            handle, length, changeset, nil, { _, _, _ in SQLITE_CHANGESET_ABORT }, nil)
+        guard status == SQLITE_OK else { throw failure("apply a changeset") }
+    }
+
     /// What SQLite says about the call that failed last.
     func failure(_ attempt: String) -> StoreFailure {
         StoreFailure(description: "SQLite, \(attempt): \(String(cString: sqlite3_errmsg(handle)))")

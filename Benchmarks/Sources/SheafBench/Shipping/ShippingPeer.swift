@@ -1,0 +1,160 @@
+import BenchHarness
+import Foundation
+import Sheaf
+import SheafDocument
+import SheafNetwork
+import Synchronization
+
+/// A peer in a process of its own: it does what lines on its input say, and answers each with a line.
+final class ShippingPeer: Sendable {
+    /// The argument that makes the program one.
+    static let argument = "--shipping-peer"
+    static let database = "the database of the benchmark"
+
+    private let peer: Sheaf.Peer
+    private let transport: TCPTransport
+    private let heard = Mutex<[String]>([])
+
+    /// Opens a store in a directory, and listens.
+    private init(_ directory: String) async throws {
+        let pair = try PeerKeyPair.generate()
+        var network = NetworkConfiguration(
+            databaseID: PeerConfiguration.databaseBytes(of: Self.database), keyPair: pair,
+            identity: .sharedKey(try SharedKey([UInt8](repeating: 7, count: 32))))
+        network.listening = ["127.0.0.1:0"]
+        transport = try TCPTransport(network)
+        guard let key = PeerKey(pair.publicKey) else { throw StoreFailure.missingKey }
+        peer = try await Sheaf.Peer.open(
+            at: directory,
+            configuration: PeerConfiguration(
+                databaseID: Self.database, key: key, transports: [transport]))
+    }
+
+    /// Answers lines until there are no more.
+    static func run(_ directory: String) async throws {
+        let this = try await ShippingPeer(directory)
+        let address = Mutex("")
+        this.peer.presence.onTransportEvent { event in
+            if case .listening(let found) = event { address.withLock { $0 = found } }
+        }
+        try this.peer.sync.start()
+        while address.withLock({ $0.isEmpty }) { usleep(1_000) }
+        answer(address.withLock { $0 } + " " + this.peer.key.description)
+        while let line = readLine() {
+            let words = line.split(separator: " ").map(String.init)
+            do {
+                answer(try await this.perform(words[0], Array(words.dropFirst())))
+            } catch {
+                answer("! \(error)".replacingOccurrences(of: "\n", with: " "))
+            }
+        }
+        try await this.peer.close()
+    }
+
+    private static func answer(_ text: String) {
+        FileHandle.standardOutput.write(Data((text + "\n").utf8))
+    }
+
+    private func perform(_ command: String, _ words: [String]) async throws -> String {
+        func number(_ place: Int) -> Int { Int(words[place]) ?? 0 }
+        switch command {
+        case "load":
+            try await load(number(0)..<number(1))
+            return "ok"
+        case "update":
+            try await update(number(0)..<number(1), to: number(2))
+            return "ok"
+        case "subscribe":
+            try peer.sync.registerSubscription("SELECT * FROM cars")
+            return "ok"
+        case "dial":
+            try transport.add(words[0])
+            return "ok"
+        case "hang":
+            try transport.remove(words[0])
+            return "ok"
+        case "fetch": return "\(try await fetch(from: words[0]))"
+        case "meet":
+            guard let key = PeerKey(words[0]) else { throw StoreFailure.missingKey }
+            let result = try await peer.store.execute(
+                "INSERT INTO cars DOCUMENTS ({'_id': :id, 'n': 0}) ON ID CONFLICT DO UPDATE",
+                QueryArguments(["id": .string("last-\(words[1])")]))
+            guard let commit = result.commitID else { throw StoreFailure.missingKey }
+            try await peer.sync.wait(for: commit, on: key)
+            return "ok"
+        case "watch":
+            try peer.store.observe("SELECT n FROM cars WHERE _id = 'watched'") { [self] result in
+                guard let row = result.items.first, case .integer(let n)? = try? row["n"] else {
+                    return
+                }
+                heard.withLock { $0.append("\(n):\(now())") }
+            }
+            return "ok"
+        case "write":
+            let start = now()
+            try await peer.store.execute(
+                "INSERT INTO cars DOCUMENTS ({'_id': 'watched', 'n': :n}) ON ID CONFLICT DO UPDATE",
+                ["n": number(0)])
+            return "\(start)"
+        case "heard":
+            return heard.withLock { heard in
+                defer { heard = [] }
+                return "heard " + heard.joined(separator: " ")
+            }
+        case "traffic":
+            let all = transport.links.map(\.traffic)
+            return "\(all.reduce(0) { $0 + $1.sentBytes }) "
+                + "\(all.reduce(0) { $0 + $1.receivedBytes })"
+        case "statistics":
+            let known = try peer.sync.statistics
+            return "\(known.documentsReceived) \(known.documentsTaken)"
+        case "links":
+            return "\(peer.presence.connectedPeers.count)"
+        case "checksum": return "\(try peer.sync.checksum(of: "SELECT * FROM cars"))"
+        default: return "! nobody knows \(command)"
+        }
+    }
+
+    /// Inserts cars in commits of a thousand.
+    private func load(_ numbers: Range<Int>) async throws {
+        for first in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 1_000) {
+            let cars = try PreparedCars(first..<min(first + 1_000, numbers.upperBound))
+            try await peer.store.transaction { transaction in
+                for car in cars.values {
+                    try await transaction.execute(
+                        SheafCarQueries.insert, QueryArguments(["car": car]))
+                }
+            }
+        }
+    }
+
+    /// Changes one field of cars, all in one transaction.
+    private func update(_ numbers: Range<Int>, to mileage: Int) async throws {
+        try await peer.store.transaction { transaction in
+            for number in numbers {
+                let value = Value.integer(Int64((mileage &+ number) % 200_000))
+                try await transaction.execute(
+                    SheafCarQueries.update,
+                    QueryArguments([
+                        "id": .string(Cars.id(UInt64(number))), "mileage": value,
+                    ]))
+            }
+        }
+    }
+
+    /// Connects with a peer that has very many documents; returns the nanoseconds until the last of them is
+    /// told to an observer.
+    private func fetch(from address: String) async throws -> UInt64 {
+        try peer.sync.registerSubscription("SELECT * FROM cars")
+        let (stream, end) = AsyncStream.makeStream(of: UInt64.self)
+        let last = Cars.id(0)
+        try peer.store.observe("SELECT _id FROM cars WHERE _id = :id", QueryArguments(["id": .string(last)])
+        ) {
+            if !$0.items.isEmpty { end.yield(now()) }
+        }
+        let start = now()
+        try transport.add(address)
+        for await time in stream { return time - start }
+        return 0
+    }
+}

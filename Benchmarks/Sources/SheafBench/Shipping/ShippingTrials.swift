@@ -1,0 +1,221 @@
+import BenchHarness
+
+/// Several peers in processes of their own, and what one of them has at first.
+final class ShippingTrial: Trial {
+    private let peers: [ShippingProcess]
+    private let work: (Int) async throws -> Sample
+
+    private init(
+        _ peers: [ShippingProcess], _ work: @escaping (Int) async throws -> Sample
+    ) {
+        self.peers = peers
+        self.work = work
+    }
+
+    func run(round: Int) async throws -> Sample { try await work(round) }
+
+    func finish() {
+        for peer in peers { peer.end() }
+    }
+
+    static func documents(_ stage: Stage) -> Int { stage.scale.pick(100_000, quick: 20_000) }
+
+    private static func loaded(_ stage: Stage) throws -> ShippingProcess {
+        let peer = try ShippingProcess(stage, "loaded")
+        try peer.ask("load 0 \(documents(stage))")
+        return peer
+    }
+
+    // MARK: First syncs
+
+    /// Documents a second, from the call that connects to an observer of the last one.
+    static func firstSync(_ stage: Stage) throws -> ShippingTrial {
+        let source = try loaded(stage)
+        let count = documents(stage)
+        return ShippingTrial([source]) { round in
+            let other = try ShippingProcess(stage, "fresh-\(round)")
+            defer { other.end() }
+            let nanoseconds = try other.numbers("fetch \(source.address)")[0]
+            return Sample(Double(count) / (Double(nanoseconds) / 1_000_000_000))
+        }
+    }
+
+    /// Bytes in both directions for each document, the handshake of TLS with them.
+    static func firstSyncBytes(_ stage: Stage) throws -> ShippingTrial {
+        let source = try loaded(stage)
+        let count = documents(stage)
+        return ShippingTrial([source]) { round in
+            let other = try ShippingProcess(stage, "fresh-\(round)")
+            defer { other.end() }
+            try other.ask("fetch \(source.address)")
+            return Sample(Double(try other.traffic()) / Double(count))
+        }
+    }
+
+    // MARK: Changes
+
+    /// Two peers that have the same, and are connected.
+    private static func pair(_ stage: Stage) throws -> (ShippingProcess, ShippingProcess) {
+        let source = try loaded(stage)
+        let other = try ShippingProcess(stage, "other")
+        try other.ask("fetch \(source.address)")
+        try source.meet(other)
+        return (source, other)
+    }
+
+    /// Bytes in both directions for each document of which one field was changed, a thousand in a commit.
+    static func updateBytes(_ stage: Stage) throws -> ShippingTrial {
+        let (source, other) = try pair(stage)
+        let count = stage.scale.pick(20, quick: 5)
+        return ShippingTrial([source, other]) { round in
+            let before = try other.traffic()
+            for commit in 0..<count {
+                let first = commit * 1_000
+                try source.ask("update \(first) \(first + 1_000) \(round * 37)")
+            }
+            try source.meet(other)
+            return Sample(Double(try other.traffic() - before) / Double(count * 1_000))
+        }
+    }
+
+    /// Microseconds from the call that writes here to the observer there, in the middle.
+    static func liveLatency(_ stage: Stage) throws -> ShippingTrial {
+        let (source, other) = try pair(stage)
+        try other.ask("watch")
+        let count = stage.scale.pick(500, quick: 100)
+        return ShippingTrial([source, other]) { round in
+            var latencies: [UInt64] = []
+            for number in 0..<count {
+                latencies.append(
+                    try await latency(round * count + number + 1, from: source, to: other))
+            }
+            return Sample(FanoutTrial.median(latencies), latencies: latencies)
+        }
+    }
+
+    /// Nanoseconds from a write to the observer of another peer.
+    private static func latency(
+        _ number: Int, from source: ShippingProcess, to other: ShippingProcess
+    ) async throws -> UInt64 {
+        let start = try source.numbers("write \(number)")[0]
+        while true {
+            for word in try other.ask("heard").split(separator: " ").dropFirst() {
+                let parts = word.split(separator: ":")
+                if Int(parts[0]) == number, let time = UInt64(parts[1]) { return time - start }
+            }
+            try await Task.sleep(nanoseconds: 200_000)
+        }
+    }
+
+    /// What each peer in a chain of five adds to the first two, in microseconds.
+    static func chainHop(_ stage: Stage) throws -> ShippingTrial {
+        let peers = try (0..<5).map { try ShippingProcess(stage, "link-\($0)") }
+        for peer in peers { try peer.ask("subscribe") }
+        for (left, right) in zip(peers, peers.dropFirst()) {
+            try right.ask("dial \(left.address)")
+        }
+        try peers[0].ask("write 0")
+        for (left, right) in zip(peers, peers.dropFirst()) {
+            try left.meet(right, "chain")
+            try right.ask("watch")
+        }
+        let count = stage.scale.pick(200, quick: 50)
+        return ShippingTrial(peers) { round in
+            var hops: [UInt64] = []
+            for number in 0..<count {
+                let number = round * count + number + 1
+                let start = try peers[0].numbers("write \(number)")[0]
+                let first = try await heard(number, by: peers[1])
+                let last = try await heard(number, by: peers[4])
+                hops.append((last - max(first, start)) / 3)
+            }
+            return Sample(FanoutTrial.median(hops), latencies: hops)
+        }
+    }
+
+    private static func heard(_ number: Int, by peer: ShippingProcess) async throws -> UInt64 {
+        while true {
+            for word in try peer.ask("heard").split(separator: " ").dropFirst() {
+                let parts = word.split(separator: ":")
+                if Int(parts[0]) == number, let time = UInt64(parts[1]) { return time }
+            }
+            try await Task.sleep(nanoseconds: 200_000)
+        }
+    }
+
+    // MARK: Meeting again
+
+    /// Bytes in both directions until two peers know that they have the same, one of which was opened anew.
+    static func resubscribeBytes(_ stage: Stage) throws -> ShippingTrial {
+        let (source, other) = try pair(stage)
+        return ShippingTrial([source, other]) { _ in
+            try await meetAnew(source, other) {}
+            return Sample(Double(try other.traffic()))
+        }
+    }
+
+    /// Bytes in both directions where a thousand documents have changed meanwhile, by the bytes of these as
+    /// JSON.
+    static func differenceBytes(_ stage: Stage) throws -> ShippingTrial {
+        let (source, other) = try pair(stage)
+        let total = documents(stage)
+        return ShippingTrial([source, other]) { round in
+            // Ids are random, so they lie all over the collection.
+            let first = round * 1_000 % total
+            let own = (first..<first + 1_000).reduce(0) {
+                $0 + Cars.text(UInt64($1)).utf8.count
+            }
+            try await meetAnew(source, other) {
+                try source.ask("update \(first) \(first + 1_000) \(round * 41)")
+            }
+            return Sample(Double(try other.traffic()) / Double(own))
+        }
+    }
+
+    /// Parts two peers, opens one of them anew, and lets them meet again.
+    private static func meetAnew(
+        _ source: ShippingProcess, _ other: ShippingProcess, _ between: () throws -> Void
+    ) async throws {
+        try other.ask("hang \(source.address)")
+        try await waitForLinks(0, other)
+        try source.startAgain()
+        try between()
+        try other.ask("dial \(source.address)")
+        try await waitForLinks(1, other)
+        try source.meet(other)
+    }
+
+    private static func waitForLinks(_ count: UInt64, _ peer: ShippingProcess) async throws {
+        while try peer.numbers("links") != [count] { try await Task.sleep(nanoseconds: 1_000_000) }
+    }
+
+    // MARK: Meshes
+
+    /// How many documents come to a peer in a full mesh of eight, by how many there are.
+    static func redundancy(_ stage: Stage) async throws -> ShippingTrial {
+        let peers = try (0..<8).map { try ShippingProcess(stage, "peer-\($0)") }
+        for peer in peers { try peer.ask("subscribe") }
+        for (number, peer) in peers.enumerated() {
+            for other in peers[..<number] { try peer.ask("dial \(other.address)") }
+        }
+        for peer in peers { try await waitForLinks(7, peer) }
+        let count = stage.scale.pick(1_000, quick: 200)
+        return ShippingTrial(peers) { round in
+            let before = try peers.map { try $0.numbers("statistics") }
+            for number in 0..<count {
+                let writer = peers[number % peers.count]
+                try writer.ask("load \(round * count + number) \(round * count + number + 1)")
+            }
+            for peer in peers {
+                for other in peers where other !== peer { try peer.meet(other, peer.key) }
+            }
+            let after = try peers.map { try $0.numbers("statistics") }
+            var (received, taken) = (0.0, 0.0)
+            for (before, after) in zip(before, after) {
+                received += Double(after[0] - before[0])
+                taken += Double(after[1] - before[1])
+            }
+            return Sample(received / taken)
+        }
+    }
+}

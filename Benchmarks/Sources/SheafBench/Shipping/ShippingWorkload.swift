@@ -1,0 +1,68 @@
+import BenchHarness
+
+/// Documents from peer to peer: each a process of its own, over TLS on the loopback device.
+enum ShippingWorkload {
+    static var workload: Workload {
+        Workload(
+            "shipping", "100,000 documents of about 250 bytes, from process to process over TLS",
+            cases: [
+                Case(
+                    "first-sync", "until an observer on an empty peer sees the last document",
+                    unit: "documents/s", .higher,
+                    systems: [
+                        sheaf(ShippingTrial.firstSync),
+                        System("sqlite-session") { try SQLiteSessionTrial($0) },
+                    ]),
+                Case(
+                    "first-sync-bytes", "on the wire, both ways, with the handshake",
+                    unit: "bytes/document", .lower, systems: [sheaf(ShippingTrial.firstSyncBytes)]),
+                Case(
+                    "update-bytes", "of one field, in commits of 1,000 documents",
+                    unit: "bytes/document", .lower, systems: [sheaf(ShippingTrial.updateBytes)]),
+                Case(
+                    "live-latency", "from the call that writes to the observer on another peer",
+                    unit: "µs", .lower, hasLatencies: true,
+                    systems: [sheaf(ShippingTrial.liveLatency), flush]),
+                Case(
+                    "resubscribe-bytes", "where nothing has changed, with the handshake",
+                    unit: "bytes", .lower, systems: [sheaf(ShippingTrial.resubscribeBytes)]),
+                Case(
+                    "difference-bytes", "where 1,000 documents differ, by their own bytes",
+                    unit: "times", .lower, systems: [sheaf(ShippingTrial.differenceBytes)]),
+                Case(
+                    "mesh-redundancy", "documents that come, by those that are new, in a full mesh of 8",
+                    unit: "times", .lower,
+                    systems: [System("sheaf") { try await ShippingTrial.redundancy($0) }]),
+                Case(
+                    "chain-hop", "what each relay in a chain of 5 adds", unit: "µs", .lower,
+                    hasLatencies: true, systems: [sheaf(ShippingTrial.chainHop), flush]),
+            ])
+    }
+
+    private static func sheaf(
+        _ prepare: @escaping (Stage) throws -> ShippingTrial
+    ) -> System {
+        System("sheaf") { try prepare($0) }
+    }
+
+    /// What the disk takes for one write that survives.
+    private static var flush: System {
+        System("fdatasync") { try FlushTrial($0) }
+    }
+}
+
+/// Single flushes, and how long they take in the middle.
+private final class FlushTrial: Trial {
+    private let limit: LimitTrial
+
+    init(_ stage: Stage) throws {
+        limit = try LimitTrial(stage, size: 4_096, unitsPerSync: 1)
+    }
+
+    func run(round: Int) async throws -> Sample {
+        let sample = try await limit.run(round: round)
+        return Sample(FanoutTrial.median(sample.latencies), latencies: sample.latencies)
+    }
+
+    func finish() { limit.finish() }
+}

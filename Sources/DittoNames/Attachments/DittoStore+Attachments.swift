@@ -1,0 +1,147 @@
+public import Dispatch
+public import Foundation
+import Sheaf
+import Synchronization
+
+/// What becomes of a file that is fetched.
+public enum DittoAttachmentFetchEvent: Sendable {
+    /// All of it is here.
+    case completed(DittoAttachment)
+    /// So many bytes are here.
+    case progress(downloadedBytes: UInt64, totalBytes: UInt64)
+    /// It cannot be had; `onUnthrownError` of the store hears why.
+    case deleted
+}
+
+/// A file on its way here, until it is here or stopped.
+public final class DittoAttachmentFetcher: Sendable {
+    private struct State: Sendable {
+        var fetch: AttachmentFetch?
+        var isStopped = false
+    }
+
+    private let state = Mutex(State())
+    private let onStop: @Sendable (DittoAttachmentFetcher) -> Void
+
+    init(onStop: @escaping @Sendable (DittoAttachmentFetcher) -> Void) {
+        self.onStop = onStop
+    }
+
+    var isStopped: Bool { state.withLock(\.isStopped) }
+
+    func hold(_ fetch: AttachmentFetch) {
+        let isStopped = state.withLock { state in
+            state.fetch = fetch
+            return state.isStopped
+        }
+        if isStopped { fetch.cancel() }
+    }
+
+    /// Does not want the file any more: no call begins after this has returned.
+    public func stop() {
+        let fetch = state.withLock { state in
+            state.isStopped = true
+            return state.fetch
+        }
+        fetch?.cancel()
+        onStop(self)
+    }
+}
+
+extension DittoAttachmentFetcher: Hashable {
+    public static func == (left: DittoAttachmentFetcher, right: DittoAttachmentFetcher) -> Bool {
+        left === right
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(self))
+    }
+}
+
+extension DittoStore {
+    /// Takes a file as an attachment, which goes into a document as the value of an ATTACHMENT field.
+    ///
+    ///     let photo = try await ditto.store.newAttachment(path: path, metadata: ["name": "a.png"])
+    ///     try await ditto.store.execute(
+    ///         query: "INSERT INTO COLLECTION cars (photo ATTACHMENT) DOCUMENTS (:car)",
+    ///         arguments: ["car": ["_id": "123", "photo": photo]])
+    public nonisolated(nonsending) func newAttachment(
+        path: String, metadata: [String: String] = [:]
+    ) async throws -> DittoAttachment {
+        DittoAttachment(
+            try await inDittoWords { try await sheaf.newAttachment(path: path, metadata: metadata) }
+        )
+    }
+
+    /// Takes bytes as an attachment.
+    public nonisolated(nonsending) func newAttachment(
+        data: Data, metadata: [String: String] = [:]
+    ) async throws -> DittoAttachment {
+        DittoAttachment(
+            try await inDittoWords {
+                try await sheaf.newAttachment(data: [UInt8](data), metadata: metadata)
+            })
+    }
+
+    /// Fetches the file of a token: what a document has in an ATTACHMENT field.
+    ///
+    /// `onFetchEvent` is called on `queue`. The fetch goes on until the file is here, or it is stopped, or the
+    /// database is closed; nobody has to hold what is returned.
+    @discardableResult
+    public func fetchAttachment(
+        token: [String: Any?], deliverOn queue: DispatchQueue = .main,
+        onFetchEvent: @escaping (_ event: DittoAttachmentFetchEvent) -> Void
+    ) throws -> DittoAttachmentFetcher {
+        try fetchAttachment(
+            token: try DittoAttachmentToken(token), deliverOn: queue, onFetchEvent: onFetchEvent)
+    }
+
+    /// Fetches the file of a token.
+    @discardableResult
+    public func fetchAttachment(
+        token: DittoAttachmentToken, deliverOn queue: DispatchQueue = .main,
+        onFetchEvent: @escaping (_ event: DittoAttachmentFetchEvent) -> Void
+    ) throws -> DittoAttachmentFetcher {
+        guard let peer else { throw DittoError.withoutPeers("to fetch attachments") }
+        // Handlers of the reference system change variables around them, and cannot be `Sendable`. One
+        // call at a time is made, on a queue that the caller has chosen for that.
+        nonisolated(unsafe) let handler = onFetchEvent
+        let fetcher = DittoAttachmentFetcher { [weak self] fetcher in
+            self?.fetching.withLock { _ = $0.remove(fetcher) }
+        }
+        fetching.withLock { _ = $0.insert(fetcher) }
+        let deliver: @Sendable (AttachmentFetch.Event) -> Void = {
+            [weak self, weak fetcher] event in
+            guard let fetcher else { return }
+            let told = self?.told(event)
+            let isLast = if case .progress = event { false } else { true }
+            queue.async {
+                guard !fetcher.isStopped else { return }
+                if let told { handler(told) }
+                if isLast { fetcher.stop() }
+            }
+        }
+        do {
+            fetcher.hold(try peer.fetchAttachment(token.token, onEvent: deliver))
+        } catch {
+            fetcher.stop()
+            throw DittoError.translated(error)
+        }
+        return fetcher
+    }
+
+    /// All fetches that have not ended.
+    public var attachmentFetchers: Set<DittoAttachmentFetcher> { fetching.withLock { $0 } }
+
+    private func told(_ event: AttachmentFetch.Event) -> DittoAttachmentFetchEvent? {
+        switch event {
+        case .progress(let downloaded, let total):
+            return .progress(downloadedBytes: UInt64(downloaded), totalBytes: UInt64(total))
+        case .completed(let attachment): return .completed(DittoAttachment(attachment))
+        case .failed(let error) where error.reason == .closed: return nil
+        case .failed(let error):
+            complaints.complain(error)
+            return .deleted
+        }
+    }
+}

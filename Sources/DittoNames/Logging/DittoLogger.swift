@@ -1,0 +1,69 @@
+import Foundation
+import Sheaf
+import Synchronization
+
+/// How much a message matters; the first one matters most.
+public enum DittoLogLevel: Int, CaseIterable, Hashable, Sendable {
+    case error = 1, warning, info, debug, verbose
+}
+
+/// Where databases that were opened under the names of the reference system write what people should know.
+///
+/// Warnings and errors go to standard error, unless something else is said here.
+public enum DittoLogger {
+    /// Takes a message, on whatever thread it comes up.
+    public typealias Callback = @Sendable (_ level: DittoLogLevel, _ message: String) -> Void
+
+    private struct State: Sendable {
+        var isEnabled = true
+        var level = DittoLogLevel.warning
+        var callback: Callback?
+    }
+
+    private static let state = Mutex(State())
+
+    /// Whether anything is written at all.
+    public static var isEnabled: Bool {
+        get { state.withLock(\.isEnabled) }
+        set { state.withLock { $0.isEnabled = newValue } }
+    }
+
+    /// What matters less is not written.
+    public static var minimumLogLevel: DittoLogLevel {
+        get { state.withLock(\.level) }
+        set { state.withLock { $0.level = newValue } }
+    }
+
+    /// Gives messages to `callback` as well as to standard error; it must return soon.
+    public static func setCustomLogCallback(_ callback: Callback?) {
+        state.withLock { $0.callback = callback }
+    }
+
+    static func write(_ level: DittoLogLevel, _ message: String) {
+        let state = state.withLock { $0 }
+        guard state.isEnabled, level.rawValue <= state.level.rawValue else { return }
+        FileHandle.standardError.write(Data("ditto \(level): \(message)\n".utf8))
+        state.callback?(level, message)
+    }
+
+    /// What stores write goes here, too.
+    static var storeLog: StoreLog {
+        StoreLog { level, message, metadata in
+            let details = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
+            write(DittoLogLevel(level), message + details.joined())
+        }
+    }
+}
+
+extension DittoLogLevel {
+    fileprivate init(_ level: StoreLog.Level) {
+        self =
+            switch level {
+            case .trace: .verbose
+            case .debug: .debug
+            case .info, .notice: .info
+            case .warning: .warning
+            case .error, .critical: .error
+            }
+    }
+}

@@ -1,0 +1,152 @@
+import Sheaf
+import Synchronization
+
+/// Whether a connection may be used, asked of somebody who may take a while.
+final class ConnectionRequests: Sendable {
+    typealias Handler = @Sendable (PeerIdentity, PeerConnectionKind) async -> Bool
+
+    /// A closure that is in no type of its own would be wrapped once more with each look at it.
+    private struct Current: Sendable {
+        var handler: Handler?
+    }
+
+    private let current = Mutex(Current())
+
+    var handler: Handler? {
+        get { current.withLock { $0.handler } }
+        set { current.withLock { $0.handler = newValue } }
+    }
+}
+
+/// Keeps connections back until a handler has said that they may be used.
+///
+/// The transport is not kept waiting, nor is the peer: what comes meanwhile is kept, and that is not much,
+/// since nobody says more than who he is before he is answered.
+final class ConnectionGate: PeerTransportHost {
+    private weak let host: (any PeerTransportHost)?
+    private let requests: ConnectionRequests
+
+    init(_ host: any PeerTransportHost, _ requests: ConnectionRequests) {
+        self.host = host
+        self.requests = requests
+    }
+
+    func connected(_ connection: any PeerConnection) -> (any PeerLink)? {
+        guard let handler = requests.handler else { return host?.connected(connection) }
+        let link = GatedLink(connection)
+        Task { [weak host] in
+            let isAllowed = await Self.answer(of: handler, on: connection)
+            link.decide(isAllowed ? host : nil)
+        }
+        return link
+    }
+
+    func report(_ event: PeerTransportEvent) {
+        host?.report(event)
+    }
+
+    /// What the handler says; whoever takes longer than that refuses.
+    private static let patience = Duration.seconds(10)
+
+    private static func answer(
+        of handler: @escaping ConnectionRequests.Handler, on connection: any PeerConnection
+    ) async -> Bool {
+        await withTaskGroup(of: Bool?.self) { group in
+            group.addTask { await handler(connection.remote, connection.kind) }
+            group.addTask {
+                try? await Task.sleep(for: patience)
+                return nil
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            if first == nil {
+                DittoLogger.write(
+                    .warning, "a connection was refused, for nobody answered its request in 10 s")
+            }
+            return first ?? false
+        }
+    }
+}
+
+/// A connection of which nobody has said yet whether it may be used.
+private final class GatedLink: PeerLink {
+    private struct State: Sendable {
+        var pieces: [[UInt8]] = []
+        var length = 0
+        var link: (any PeerLink)?
+        /// Whether somebody tells the link: others leave their bytes for him, so that they stay in order.
+        var isTelling = false
+        var isOver = false
+        var end: String??
+    }
+
+    private let connection: any PeerConnection
+    private let state = Mutex(State())
+    /// Nobody has more to say before he is answered.
+    private static let mostLength = 1 << 16
+
+    init(_ connection: any PeerConnection) {
+        self.connection = connection
+    }
+
+    /// Hands the connection to the host, or ends it where there is none.
+    func decide(_ host: (any PeerTransportHost)?) {
+        guard !state.withLock({ $0.isOver || $0.end != nil }) else { return }
+        guard let link = host?.connected(connection) else {
+            state.withLock { ($0.isOver, $0.pieces) = (true, []) }
+            return connection.close()
+        }
+        state.withLock { state in
+            state.link = link
+            state.isTelling = true
+        }
+        tell(link)
+    }
+
+    func received(_ bytes: UnsafeRawBufferPointer) {
+        let (link, isTooMuch): ((any PeerLink)?, Bool) = state.withLock { state in
+            guard !state.isOver else { return (nil, false) }
+            state.pieces.append(Array(bytes))
+            state.length += bytes.count
+            guard let link = state.link else {
+                let isTooMuch = state.length > Self.mostLength
+                if isTooMuch { (state.isOver, state.pieces) = (true, []) }
+                return (nil, isTooMuch)
+            }
+            guard !state.isTelling else { return (nil, false) }
+            state.isTelling = true
+            return (link, false)
+        }
+        if isTooMuch { connection.close() }
+        if let link { tell(link) }
+    }
+
+    func drained() {
+        state.withLock(\.link)?.drained()
+    }
+
+    func closed(_ reason: String?) {
+        let link: (any PeerLink)? = state.withLock { state in
+            state.end = .some(reason)
+            guard let link = state.link, !state.isTelling else { return nil }
+            state.isTelling = true
+            return link
+        }
+        if let link { tell(link) }
+    }
+
+    private func tell(_ link: any PeerLink) {
+        while true {
+            let (pieces, end): ([[UInt8]], String??) = state.withLock { state in
+                defer { state.pieces = [] }
+                guard state.pieces.isEmpty else { return (state.pieces, nil) }
+                state.isTelling = state.end != nil
+                return ([], state.end)
+            }
+            for piece in pieces { piece.span.withUnsafeBytes { link.received($0) } }
+            guard pieces.isEmpty else { continue }
+            if let end { link.closed(end) }
+            return
+        }
+    }
+}

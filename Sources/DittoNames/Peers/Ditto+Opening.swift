@@ -1,0 +1,83 @@
+public import Foundation
+import Sheaf
+import SheafNetwork
+
+extension Ditto {
+    /// Opens a database that can be shared with other peers, or makes one where there is none.
+    ///
+    /// Nothing is sent or asked for before `sync.start()`.
+    public static func open(config: DittoConfig = DittoConfig()) async throws -> Ditto {
+        let (peer, network) = try await inDittoWords { try await parts(config) }
+        return Ditto(peer.store, peer, network, config)
+    }
+
+    /// Makes an empty database in memory that can be shared with other peers.
+    public static func inMemory(config: DittoConfig) async throws -> Ditto {
+        try await inDittoWords {
+            let keyPair = try PeerKeyPair.generate()
+            let network = try DittoNetwork(config, keyPair)
+            let peer = try await Peer.inMemory(
+                configuration: try configuration(config, keyPair, network))
+            return Ditto(peer.store, peer, network, config)
+        }
+    }
+
+    /// Opens a database, and keeps the thread until it is open; in a task, `open(config:)` is the better
+    /// call.
+    public static func openSync(config: DittoConfig = DittoConfig()) throws -> Ditto {
+        try waiting { try await open(config: config) }
+    }
+
+    /// Opens the database of an identity, as older code does, and keeps the thread until it is open.
+    public convenience init(
+        identity: DittoIdentity = .offlinePlayground(), persistenceDirectory: URL? = nil
+    ) throws {
+        let config = try identity.config(persistenceDirectory)
+        let (peer, network) = try waiting { try await Ditto.parts(config) }
+        self.init(peer.store, peer, network, config)
+    }
+
+    private static func parts(_ config: DittoConfig) async throws -> (Peer, DittoNetwork) {
+        let directory = try directory(of: config)
+        let keyPair = try keyPair(beside: directory)
+        let network = try DittoNetwork(config, keyPair)
+        let peer = try await Peer.open(
+            at: directory.path, configuration: try configuration(config, keyPair, network))
+        return (peer, network)
+    }
+
+    private static func configuration(
+        _ config: DittoConfig, _ keyPair: PeerKeyPair, _ network: DittoNetwork
+    ) throws -> PeerConfiguration {
+        guard let key = PeerKey(keyPair.publicKey) else {
+            preconditionFailure("A public key has as many bytes as the key of a peer.")
+        }
+        return PeerConfiguration(
+            databaseID: config.databaseID, key: key,
+            deviceName: ProcessInfo.processInfo.hostName, transports: [network],
+            store: StoreOptions(log: DittoLogger.storeLog))
+    }
+
+    // MARK: Files
+
+    private static func directory(of config: DittoConfig) throws -> URL {
+        if let directory = config.persistenceDirectory { return directory }
+        let base = try FileManager.default.url(
+            for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil,
+            create: true)
+        // What is no letter or digit may mean something to a file system.
+        let name = config.databaseID.addingPercentEncoding(withAllowedCharacters: .alphanumerics)
+        return base.appendingPathComponent("ditto-\(name ?? "")")
+    }
+
+    /// The key of the peer: a file beside the database, which is made with it.
+    private static func keyPair(beside directory: URL) throws -> PeerKeyPair {
+        let parent = directory.deletingLastPathComponent()
+        try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+        let path = parent.appendingPathComponent("\(directory.lastPathComponent).key").path
+        if FileManager.default.fileExists(atPath: path) { return try PeerKeyPair.load(from: path) }
+        let keyPair = try PeerKeyPair.generate()
+        try keyPair.save(to: path)
+        return keyPair
+    }
+}

@@ -1,0 +1,123 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+
+/// Documents that nothing was known of, in the order of their keys.
+///
+/// A first sync brings very many of them: nothing is to be joined, so nothing else is kept of them.
+struct FreshDocuments: Sendable {
+    private(set) var keys: [DocumentKey] = []
+    private(set) var states: [[UInt8]] = []
+    /// The first key in the store behind the last of these, or the end of the collection: what comes before
+    /// it is not in the store.
+    private var absentUntil: [UInt8] = []
+    private(set) var length = 0
+
+    var count: Int { keys.count }
+    var isEmpty: Bool { keys.isEmpty }
+
+    mutating func reserve(_ count: Int) {
+        guard count > keys.capacity else { return }
+        keys.reserveCapacity(count)
+        states.reserveCapacity(count)
+    }
+
+    /// Whether a key comes behind all others.
+    func isBehind(_ key: DocumentKey) -> Bool {
+        guard let last = keys.last else { return true }
+        return Self.precedes(last.bytes, key.bytes)
+    }
+
+    /// Whether a key, behind all others, is in no snapshot.
+    mutating func isAbsent(_ key: DocumentKey, in snapshot: LogSnapshot) -> Bool {
+        if !keys.isEmpty, Self.precedes(key.bytes, absentUntil) { return true }
+        guard
+            let number = key.bytes.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) })
+        else { return false }
+        let rest = StoreKey.documents(of: number).intersection(KeyRange(from: key.bytes))
+        var next = rest.upper ?? []
+        snapshot.tree.forEach(in: rest) { found, _ in
+            next = Array(found)
+            return false
+        }
+        absentUntil = next
+        return next != key.bytes
+    }
+
+    mutating func append(_ key: DocumentKey, _ state: [UInt8]) {
+        keys.append(key)
+        states.append(state)
+        length += state.count
+    }
+
+    /// The state of a document, if it is one of these.
+    subscript(key: DocumentKey) -> StoredDocument? {
+        var (low, high) = (0, keys.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if Self.precedes(keys[middle].bytes, key.bytes) { low = middle + 1 } else { high = middle }
+        }
+        guard low < keys.count, keys[low] == key else { return nil }
+        return document(low)
+    }
+
+    /// One of them as the log has it.
+    func document(_ index: Int) -> StoredDocument {
+        StoredDocument(
+            states[index], stateLength: states[index].count + 1, deltaLength: 0, deltaCount: 0)
+    }
+
+    private static func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        left.span.withUnsafeBytes { left in
+            right.span.withUnsafeBytes { UTF8Order.compare(left, $0) < 0 }
+        }
+    }
+}
+
+extension DocumentTransaction {
+    /// Takes in a document that a peer has sent, if nothing is known of it and it comes in order; false where
+    /// it is to be joined.
+    mutating func receiveFresh(
+        _ document: PreparedDocument, _ key: DocumentKey
+    ) throws(EngineError) -> Bool {
+        guard !document.isPartial, !document.maySpellNames, fresh.isBehind(key),
+            positions.isEmpty || positions[key] == nil, pending[key] == nil,
+            fresh.isAbsent(key, in: snapshot)
+        else { return false }
+        let (latest, own) = try onDocument(key.bytes) { () throws(Malformed) in
+            try document.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
+                let seen = try EncodedDocument(bytes).header()
+                return (seen.latest, seen.time(of: clock.site))
+            }
+        }
+        if own > clock.latest { metOwnFuture = true }
+        try observe(latest)
+        tokens += document.tokens
+        try countLength(document.bytes.count)
+        fresh.append(key, document.bytes)
+        return true
+    }
+
+    /// Writes them.
+    mutating func writeFresh(
+        into batch: inout WriteBatch, _ links: inout DocumentLinks
+    ) throws(EngineError) {
+        guard !fresh.isEmpty else { return }
+        batch.reserve(batch.byteCount + fresh.length + fresh.count * 64)
+        for index in 0..<fresh.count {
+            let key = fresh.keys[index].bytes
+            let state = fresh.states[index]
+            try onStorage { () throws(StorageError) in
+                try key.span.withUnsafeBytes { key throws(StorageError) in
+                    try state.span.withUnsafeBytes { state throws(StorageError) in
+                        try batch.put(key, DocumentPayload.stateKind, state)
+                    }
+                }
+            }
+            let made = try links.keys(of: fresh.document(index), key)
+            try onStorage { () throws(StorageError) in
+                for link in made { try batch.link(link) }
+            }
+        }
+    }
+}

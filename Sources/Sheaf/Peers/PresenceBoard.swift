@@ -1,0 +1,60 @@
+import SheafSync
+import Synchronization
+
+/// The newest graph of the mesh, and those who want to hear of it.
+final class PresenceBoard: Sendable {
+    private struct State: Sendable {
+        var graph: PresenceGraph
+        var observers: [PresenceObserver] = []
+        var isClosed = false
+    }
+
+    private let state: Mutex<State>
+
+    /// A mesh of one peer.
+    init(_ identity: SyncHost.Identity) {
+        let record = PeerRecord(
+            key: identity.peerKey, version: PeerRecord.Version(opening: 0, salt: 0, count: 0),
+            SyncHost.portrait(of: identity), neighbors: [])
+        state = Mutex(State(graph: PresenceGraph([record])))
+    }
+
+    var graph: PresenceGraph { state.withLock(\.graph) }
+
+    /// Takes in what a host knows.
+    func update(_ records: [PeerRecord]) {
+        let graph = PresenceGraph(records)
+        let observers: [PresenceObserver] = state.withLock { state in
+            guard state.graph != graph, !state.isClosed else { return [] }
+            state.graph = graph
+            return state.observers
+        }
+        for observer in observers { observer.put(graph) }
+    }
+
+    /// Has an observer hear of the graph, now and whenever it changes.
+    func add(_ observer: PresenceObserver) {
+        let graph: PresenceGraph? = state.withLock { state in
+            guard !state.isClosed else { return nil }
+            state.observers.append(observer)
+            return state.graph
+        }
+        guard let graph else { return observer.end() }
+        // A newer one may have come in between.
+        observer.put(graph, unlessThereIsOne: true)
+    }
+
+    func remove(_ observer: PresenceObserver) {
+        state.withLock { state in state.observers.removeAll { $0 === observer } }
+    }
+
+    /// Ends all observers.
+    func close() {
+        let observers = state.withLock { state in
+            state.isClosed = true
+            defer { state.observers = [] }
+            return state.observers
+        }
+        for observer in observers { observer.end() }
+    }
+}

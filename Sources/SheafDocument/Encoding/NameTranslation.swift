@@ -1,0 +1,188 @@
+package import SheafBytes
+
+/// Writes documents with the numbers that names have in another table.
+///
+/// Most documents have names that come in one order in both tables: then the numbers are exchanged in a
+/// copy. All others are written anew (`EncodedDocument.renamed(from:to:)`).
+package struct NameTranslation: Sendable {
+    package private(set) var source: NameTable
+    package private(set) var target: NameTable
+    /// By the number of a name in the source: its number in the target.
+    private var numbers: [UInt32] = []
+
+    package init(from source: NameTable = NameTable(), to target: NameTable = NameTable()) {
+        (self.source, self.target) = (source, target)
+        noteSource()
+    }
+
+    /// Takes in that the source has more names, or the target; both only grow.
+    package mutating func update(from source: NameTable, to target: NameTable) {
+        let hasGrown = target.count > self.target.count
+        (self.source, self.target) = (source, target)
+        if hasGrown {
+            numbers.removeAll(keepingCapacity: true)
+            noteSource()
+        } else if source.count > numbers.count {
+            noteSource()
+        }
+    }
+
+    private mutating func noteSource() {
+        for number in numbers.count..<source.count {
+            let name = source.name(number) ?? ""
+            numbers.append(target.number(of: Array(name.utf8)).map(UInt32.init) ?? Self.unknown)
+        }
+    }
+
+    private static let unknown = UInt32.max
+
+    /// What became of a document.
+    package enum Outcome {
+        /// Other numbers, and nothing else: it spells no name.
+        case patched([UInt8])
+        case written([UInt8])
+        /// A name has a number in the source, and none in the target.
+        case unknown
+    }
+
+    /// The document in the numbers of the target, if it knows all names that have numbers in the source.
+    package func translateAll(_ document: EncodedDocument) throws(Malformed) -> Outcome {
+        switch try patch(document) {
+        case .patched(let bytes): return .patched(bytes)
+        case .unlike: return .written(try document.renamed(from: source, to: target))
+        case .unknown: return .unknown
+        }
+    }
+
+    /// The same, with the names spelled that the target does not know.
+    package func translate(_ document: EncodedDocument) throws(Malformed) -> Outcome {
+        if case .patched(let bytes) = try patch(document) { return .patched(bytes) }
+        return .written(try document.renamed(from: source, to: target))
+    }
+
+    /// The names with numbers in the source that the target lacks, of those that a document has.
+    package func unknownNames(of document: EncodedDocument) throws(Malformed) -> [[UInt8]] {
+        var found: [[UInt8]] = []
+        try document.forEachNameNumber { number in
+            guard number < numbers.count, numbers[Int(number)] == Self.unknown,
+                let name = source.name(Int(number))
+            else { return }
+            let spelling = Array(name.utf8)
+            if !found.contains(spelling) { found.append(spelling) }
+        }
+        return found
+    }
+
+    // MARK: In a copy
+
+    private enum Copy {
+        case patched([UInt8])
+        /// Other numbers would change more than the numbers.
+        case unlike
+        /// The target does not know a name.
+        case unknown
+    }
+
+    private func patch(_ document: EncodedDocument) throws(Malformed) -> Copy {
+        var verdict = Patch.Verdict.done
+        var failure: Malformed?
+        let bytes = [UInt8](unsafeUninitializedCapacity: document.bytes.count) { copy, count in
+            count = document.bytes.count
+            let copy = UnsafeMutableRawBufferPointer(copy)
+            copy.copyMemory(from: document.bytes)
+            do throws(Malformed) {
+                verdict = try numbers.withUnsafeBufferPointer { (numbers) throws(Malformed) in
+                    try Patch(copy: copy, numbers: numbers).patch(document.root, depth: 0)
+                }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return switch verdict {
+        case .done: .patched(bytes)
+        case .unlike: .unlike
+        case .unknown: .unknown
+        }
+    }
+
+    /// Exchanges numbers in a copy of a document, as long as nothing else changes.
+    private struct Patch {
+        enum Verdict {
+            case done, unlike, unknown
+        }
+
+        let copy: UnsafeMutableRawBufferPointer
+        let numbers: UnsafeBufferPointer<UInt32>
+
+        func patch(_ entry: EncodedEntry, depth: Int) throws(Malformed) -> Verdict {
+            guard depth <= Value.maximumDepth else { return .unlike }
+            switch try entry.tag() {
+            case .map, .bareMap, .object: return try patch(try entry.object(), depth: depth)
+            case .array:
+                let array = try entry.array()
+                for index in 0..<array.count {
+                    let element = try array.element(index)
+                    guard element.mayHoldNames else { continue }
+                    let verdict = try patch(element, depth: depth + 1)
+                    guard verdict == .done else { return verdict }
+                }
+                return .done
+            case .token: return try patch(try entry.inner(), depth: depth + 1)
+            case .several: return .unlike
+            default: return .done
+            }
+        }
+
+        private func patch(_ object: EncodedObject, depth: Int) throws(Malformed) -> Verdict {
+            // Spelled names may have numbers on the other side.
+            guard object.count == object.numberedCount else { return .unlike }
+            let isWide = object.flags & ShapeBits.wideNames != 0
+            var last: UInt32?
+            for index in 0..<object.count {
+                let number = Int(object.nameNumber(index))
+                guard number < numbers.count else { return .unlike }
+                let other = numbers[number]
+                guard other != NameTranslation.unknown else { return .unknown }
+                if let last, other <= last { return .unlike }
+                last = other
+                if isWide {
+                    copy.storeBytes(
+                        of: UInt16(truncatingIfNeeded: other).littleEndian,
+                        toByteOffset: object.namesAt + 2 * index, as: UInt16.self)
+                } else if other > 0xFF {
+                    return .unlike
+                } else {
+                    copy[object.namesAt + index] = UInt8(truncatingIfNeeded: other)
+                }
+                let entry = try object.entry(index)
+                guard entry.mayHoldNames else { continue }
+                let verdict = try patch(entry, depth: depth + 1)
+                guard verdict == .done else { return verdict }
+            }
+            // Numbers are as wide as the last one needs.
+            if isWide, let last, last <= 0xFF { return .unlike }
+            return .done
+        }
+    }
+}
+
+extension EncodedDocument {
+    /// Visits the numbers of all names that have one.
+    fileprivate func forEachNameNumber(_ body: (UInt32) -> Void) throws(Malformed) {
+        guard try root.tag() != .noRoot else { return }
+        try visitObjects(in: root, depth: 1) { object in
+            for index in 0..<object.numberedCount { body(object.nameNumber(index)) }
+        }
+    }
+}
+
+extension NameTranslation.Outcome {
+    /// The document; none where a name is not known.
+    package var bytes: [UInt8]? {
+        switch self {
+        case .patched(let bytes), .written(let bytes): bytes
+        case .unknown: nil
+        }
+    }
+}

@@ -1,0 +1,201 @@
+package import SheafBytes
+import SheafDocument
+
+/// What a peer says of itself, for all peers of the mesh (`format-spec/sync.md`, table 22).
+///
+/// Nobody signs it: who is not a neighbor has it from others, who may have made it up.
+package struct PeerRecord: Equatable, Sendable {
+    /// Which of two records of one peer is newer.
+    package struct Version: Hashable, Sendable, Comparable {
+        /// When the peer was opened, by its clock, in milliseconds since 1970.
+        package let opening: UInt64
+        /// Drawn with each opening, so that no two have the same versions.
+        package let salt: UInt64
+        /// Counted up with each change.
+        package let count: UInt64
+
+        package init(opening: UInt64, salt: UInt64, count: UInt64) {
+            self.opening = opening
+            self.salt = salt
+            self.count = count
+        }
+
+        package static func < (left: Version, right: Version) -> Bool {
+            (left.opening, left.salt, left.count) < (right.opening, right.salt, right.count)
+        }
+    }
+
+    /// A peer that it has a connection with, and what carries it.
+    package struct Neighbor: Hashable, Sendable {
+        package let key: [UInt8]
+        /// A number of table 23.
+        package let kind: UInt8
+
+        package init(key: [UInt8], kind: UInt8) {
+            self.key = key
+            self.kind = kind
+        }
+    }
+
+    /// What a peer calls itself, and says besides.
+    package struct Portrait: Equatable, Sendable {
+        package var isServer: Bool
+        package var name: String
+        package var operatingSystem: String
+        package var softwareVersion: String
+        /// A JSON object; nothing where there is none.
+        package var metadata: [UInt8]
+
+        package init(
+            isServer: Bool = false, name: String = "", operatingSystem: String = "",
+            softwareVersion: String = "", metadata: [UInt8] = []
+        ) {
+            self.isServer = isServer
+            self.name = Self.cut(name, to: Hello.maximumNameLength)
+            self.operatingSystem = Self.cut(operatingSystem, to: PresenceLimits.systemLength)
+            self.softwareVersion = Self.cut(softwareVersion, to: PresenceLimits.systemLength)
+            self.metadata = metadata
+        }
+
+        /// What is too long is cut where a character ends.
+        private static func cut(_ text: String, to limit: Int) -> String {
+            var text = text
+            while text.utf8.count > limit { text.removeLast() }
+            return text
+        }
+    }
+
+    package let key: [UInt8]
+    package let version: Version
+    package let portrait: Portrait
+    /// In the order of their keys, each once.
+    package let neighbors: [Neighbor]
+
+    package init(
+        key: [UInt8], version: Version, _ portrait: Portrait, neighbors: [Neighbor]
+    ) {
+        precondition(key.count == Hello.peerKeyLength, "A key has 32 bytes.")
+        self.key = key
+        self.version = version
+        self.portrait = portrait
+        self.neighbors = neighbors.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    }
+
+    /// What carries the connection with another peer, by what this one says; none where there is none.
+    package func kind(ofConnectionWith other: [UInt8]) -> UInt8? {
+        var (low, high) = (0, neighbors.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if neighbors[middle].key == other { return neighbors[middle].kind }
+            if neighbors[middle].key.lexicographicallyPrecedes(other) {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        return nil
+    }
+
+    /// About how many bytes it takes, here and on its way.
+    package var length: Int {
+        128 + portrait.name.utf8.count + portrait.operatingSystem.utf8.count
+            + portrait.softwareVersion.utf8.count + portrait.metadata.count
+            + neighbors.count * (Hello.peerKeyLength + 1)
+    }
+}
+
+extension PeerRecord {
+    func write(into writer: inout ByteWriter) {
+        writer.write(key)
+        writer.write(version.opening)
+        writer.write(version.salt)
+        writer.writeVarint(version.count)
+        writer.write(portrait.isServer ? UInt8(1) : 0)
+        writer.writeText(portrait.name)
+        writer.writeText(portrait.operatingSystem)
+        writer.writeText(portrait.softwareVersion)
+        writer.writeVarint(UInt64(portrait.metadata.count))
+        writer.write(portrait.metadata)
+        writer.writeVarint(UInt64(neighbors.count))
+        for neighbor in neighbors {
+            writer.write(neighbor.key)
+            writer.write(neighbor.kind)
+        }
+    }
+
+    init(from reader: inout ByteReader) throws(Malformed) {
+        key = Array(try reader.readBytes(Hello.peerKeyLength))
+        version = Version(
+            opening: try reader.readUInt64(), salt: try reader.readUInt64(),
+            count: try reader.readVarint())
+        let start = reader.offset
+        let flags = try reader.readUInt8()
+        guard flags <= 1 else { throw .unexpected(flags, at: start) }
+        portrait = Portrait(
+            isServer: flags == 1, name: try reader.readText(limit: Hello.maximumNameLength),
+            operatingSystem: try reader.readText(limit: PresenceLimits.systemLength),
+            softwareVersion: try reader.readText(limit: PresenceLimits.systemLength),
+            metadata: try reader.readMetadata())
+        let place = reader.offset
+        let count = try reader.readVarint()
+        guard count <= UInt64(PresenceLimits.neighbors) else {
+            throw .invalid("more than \(PresenceLimits.neighbors) neighbors", at: place)
+        }
+        var neighbors: [Neighbor] = []
+        for _ in 0..<count {
+            let place = reader.offset
+            let neighbor = Array(try reader.readBytes(Hello.peerKeyLength))
+            guard neighbors.last?.key.lexicographicallyPrecedes(neighbor) ?? true else {
+                throw .invalid("neighbors that are not in their order", at: place)
+            }
+            guard neighbor != key else {
+                throw .invalid("a peer that is its own neighbor", at: place)
+            }
+            neighbors.append(Neighbor(key: neighbor, kind: try reader.readUInt8()))
+        }
+        self.neighbors = neighbors
+    }
+}
+
+extension ByteReader {
+    /// Reads a JSON object, or nothing.
+    fileprivate mutating func readMetadata() throws(Malformed) -> [UInt8] {
+        let start = offset
+        let metadata = Array(try readLengthPrefixed(limit: PresenceLimits.metadataLength))
+        guard !metadata.isEmpty else { return [] }
+        guard case .object? = try? Value(jsonBytes: metadata) else {
+            throw .invalid("metadata that is no JSON object", at: start)
+        }
+        return metadata
+    }
+}
+
+/// Some records, in one frame (`format-spec/sync.md`, table 24).
+package struct PresenceMessage: Equatable, Sendable {
+    package let records: [PeerRecord]
+
+    package init(_ records: [PeerRecord]) {
+        self.records = records
+    }
+
+    package var bytes: [UInt8] {
+        var writer = ByteWriter(capacity: records.reduce(4) { $0 + $1.length })
+        writer.writeVarint(UInt64(records.count))
+        for record in records { record.write(into: &writer) }
+        return writer.bytes
+    }
+
+    package init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
+        guard bytes.count <= PresenceLimits.messageLength else {
+            throw .invalid("more than \(PresenceLimits.messageLength) bytes of records", at: 0)
+        }
+        var reader = ByteReader(bytes)
+        let count = try reader.readVarint()
+        guard count > 0 else { throw .invalid("no records", at: 0) }
+        var records: [PeerRecord] = []
+        // Each takes bytes, so a count that is a lie ends with them.
+        for _ in 0..<count { records.append(try PeerRecord(from: &reader)) }
+        self.records = records
+        try reader.checkEnd()
+    }
+}

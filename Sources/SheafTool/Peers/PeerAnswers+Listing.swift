@@ -1,0 +1,74 @@
+import Sheaf
+import SheafDocument
+import SheafNetwork
+
+/// Who is there, near and far.
+extension PeerAnswers {
+    /// A line for each peer that was met or is reached, and for each address that is tried.
+    func rows() throws(ToolError) -> [String] {
+        let surveys = try asTool { try peer.sync.surveys() }
+        let graph = peer.presence.graph
+        let links = transport.links
+        var rows: [String] = []
+        for survey in surveys {
+            let link = links.first { link in
+                if case .connected(let key, _) = link.state { return key == survey.key.bytes }
+                return false
+            }
+            let reached = graph[survey.key]
+            var row = JSONLine()
+            row.add("peer", survey.key.description)
+            row.add("name", survey.name)
+            row.add("isServer", survey.isServer)
+            row.add(
+                "state", survey.isConnected ? "connected" : reached == nil ? "gone" : "reached")
+            row.add("address", link?.address)
+            row.add("isOutgoing", raw: link.map { "\($0.isOutgoing)" } ?? "null")
+            row.add("reason", nil as String?)
+            add(reached, to: &row)
+            rows.append(row.closed)
+        }
+        let met = Set(surveys.map(\.key))
+        for reached in graph.remotePeers where !met.contains(reached.key) {
+            var row = JSONLine()
+            row.add("peer", reached.key.description)
+            row.add("name", reached.deviceName)
+            row.add("isServer", reached.isServer)
+            row.add("state", "reached")
+            row.add("address", nil as String?)
+            row.add("isOutgoing", raw: "null")
+            row.add("reason", nil as String?)
+            add(reached, to: &row)
+            rows.append(row.closed)
+        }
+        return rows + links.compactMap(row(of:))
+    }
+
+    /// What the graph of the mesh has of a peer.
+    private func add(_ peer: PresencePeer?, to row: inout JSONLine) {
+        row.add("distance", raw: peer.map { "\($0.distance)" } ?? "null")
+        row.add(
+            "connections",
+            peer?.connections.map { $0.other(than: peer?.key ?? $0.peer1).description } ?? [])
+        row.add("metadata", raw: peer.map { Value.object($0.metadata).json } ?? "null")
+    }
+
+    /// An address that is tried.
+    private func row(of link: NetworkLink) -> String? {
+        let (state, reason): (String, String?)
+        switch link.state {
+        case .waiting(_, let why): (state, reason) = ("waiting", why)
+        case .connecting: (state, reason) = ("connecting", nil)
+        case .connected, .elsewhere: return nil
+        }
+        var row = JSONLine()
+        for name in ["peer", "name"] { row.add(name, nil as String?) }
+        row.add("isServer", raw: "null")
+        row.add("state", state)
+        row.add("address", link.address)
+        row.add("isOutgoing", link.isOutgoing)
+        row.add("reason", reason)
+        add(nil, to: &row)
+        return row.closed
+    }
+}

@@ -1,0 +1,304 @@
+import DittoNames
+import Foundation
+import Sheaf
+import SheafTestSupport
+import Synchronization
+import Testing
+
+/// Databases that talk to each other over TCP, and what keeps them from it.
+struct PeerTests {
+    @Test func `two peers find each other, know each other, and share documents`() async throws {
+        let (left, right) = (try await LoopbackScene.ditto(), try await LoopbackScene.ditto())
+        try left.disableSyncWithV3()
+        left.deviceName = "left"
+        try left.presence.setPeerMetadata(["role": "waiter", "tables": [1, 2]])
+        let address = try await LoopbackScene.listen(left)
+        right.updateTransportConfig { $0.connect.tcpServers.insert(address) }
+        try right.sync.registerSubscription(query: "SELECT * FROM cars")
+        try right.sync.start()
+        let graph = await right.graph { $0.remotePeers.first?.deviceName == "left" }
+        let peer = try #require(graph.remotePeers.first)
+        #expect(peer.peerMetadata["role"] as? String == "waiter")
+        #expect((peer.peerMetadata["tables"] as? [Any])?.count == 2)
+        #expect(peer.peerKeyString == left.presence.graph.localPeer.peerKeyString)
+        #expect(peer.peerKey.count == 32 && peer.os != nil && peer.dittoSDKVersion != nil)
+        #expect(!peer.isConnectedToDittoCloud && peer.identityServiceMetadata.isEmpty)
+        let connection = try #require(graph.allConnectionsByID().values.first)
+        #expect(connection.type == .accessPoint && peer.connections == [connection])
+        #expect(
+            Set([connection.peerKeyString1, connection.peerKeyString2])
+                == [peer.peerKeyString, graph.localPeer.peerKeyString])
+        try left.store["cars"].upsert(["_id": "a"])
+        await right.documents(of: "SELECT * FROM cars", are: ["a"])
+        // It is named while sync is active, and taken away again.
+        right.updateTransportConfig { $0.connect.tcpServers.insert("127.0.0.1:1") }
+        right.updateTransportConfig { $0.connect.tcpServers.remove("127.0.0.1:1") }
+        #expect(right.transportConfig.connect.tcpServers == [address])
+        // Who listens elsewhere is found there.
+        let later = try await LoopbackScene.listenAnew(left)
+        right.updateTransportConfig { $0.connect.tcpServers = [later] }
+        try left.store["cars"].upsert(["_id": "b"])
+        await right.documents(of: "SELECT * FROM cars", are: ["a", "b"])
+        right.stopSync()
+        _ = await right.graph { $0.remotePeers.isEmpty }
+        try await left.close()
+        try await right.close()
+    }
+
+    @Test func `a handler says who may connect`() async throws {
+        let (left, right) = (try await LoopbackScene.ditto(), try await LoopbackScene.ditto())
+        let (requests, asked) = AsyncStream.makeStream(of: String.self)
+        let isOpen = Atomic<Bool>(false)
+        left.presence.connectionRequestHandler = { request in
+            #expect(request.connectionType == .accessPoint)
+            #expect(request.peerMetadata.isEmpty && request.identityServiceMetadata.isEmpty)
+            asked.yield(request.peerKeyString)
+            return isOpen.load(ordering: .relaxed) ? .allow : .deny
+        }
+        let address = try await LoopbackScene.listen(left)
+        right.updateTransportConfig { config in
+            config.connect.tcpServers.insert(address)
+            config.connect.retryInterval = 0.1
+        }
+        let key = right.presence.graph.localPeer.peerKeyString
+        try right.startSync()
+        // The second time nobody has come in before.
+        var count = 0
+        for await request in requests {
+            #expect(request == key)
+            count += 1
+            if count == 2 { break }
+        }
+        #expect(left.presence.graph.remotePeers.isEmpty)
+        isOpen.store(true, ordering: .relaxed)
+        let graph = await left.graph { !$0.remotePeers.isEmpty }
+        #expect(graph.remotePeers.map(\.peerKeyString) == [key])
+        left.presence.connectionRequestHandler = nil
+        #expect(left.presence.connectionRequestHandler == nil)
+        try await left.close()
+        try await right.close()
+    }
+
+    // MARK: What has no meaning here
+
+    @Test func `sync does not start where nobody could be reached, and says what to do`()
+        async throws
+    {
+        typealias Change = (inout DittoTransportConfig) -> Void
+        let cases: [(Change, String)] = [
+            ({ _ in }, "nobody can be reached"),
+            ({ $0.enableAllPeerToPeer() }, "\"peerToPeer.bluetoothLE\""),
+            ({ $0.connect.webSocketURLs = ["wss://example.org"] }, "wss://example.org"),
+            ({ $0.listen.http.isEnabled = true }, "no server of web sockets"),
+            (
+                {
+                    $0.global.syncGroup = 7
+                    $0.connect.tcpServers = ["127.0.0.1:1"]
+                }, "another database id"
+            ),
+            ({ $0.connect.tcpServers = ["no port"] }, "no port"),
+            (
+                {
+                    $0.listen.tcp.isEnabled = true
+                    $0.listen.tcp.interfaceIP = "nowhere"
+                }, "nowhere"
+            ),
+        ]
+        for (change, message) in cases {
+            let ditto = try await LoopbackScene.ditto()
+            ditto.updateTransportConfig(change)
+            let error = #expect(throws: DittoError.self) { try ditto.startSync() }
+            guard case .transportError(let text) = error else {
+                Issue.record("\(message): \(String(describing: error))")
+                continue
+            }
+            #expect(text.contains(message), "\(text)")
+            #expect(!ditto.isSyncActive)
+            // It can be mended.
+            ditto.transportConfig = DittoTransportConfig()
+            _ = try await LoopbackScene.listen(ditto)
+            #expect(ditto.isSyncActive)
+            try await ditto.close()
+        }
+    }
+
+    @Test func `what has no effect is logged`() async throws {
+        let lines = Mutex<[String]>([])
+        DittoLogger.setCustomLogCallback { level, message in
+            lines.withLock { $0.append("\(level): \(message)") }
+        }
+        defer { DittoLogger.setCustomLogCallback(nil) }
+        let level = DittoLogger.minimumLogLevel
+        DittoLogger.minimumLogLevel = .info
+        defer { DittoLogger.minimumLogLevel = level }
+        let directory = TemporaryDirectory()
+        let place = URL(fileURLWithPath: directory.path).appendingPathComponent("database")
+        let ditto = try Ditto(
+            identity: .offlinePlayground(appID: "app", siteID: 7), persistenceDirectory: place)
+        #expect(ditto.appID == "app" && ditto.isActivated)
+        try ditto.setOfflineOnlyLicenseToken("token")
+        ditto.updateTransportConfig { $0.enableAllPeerToPeer() }
+        _ = try await LoopbackScene.listen(ditto)
+        let logged = lines.withLock { $0 }
+        for part in [
+            "warning: the site id 7 has no effect", "info: the license token has no effect",
+            "warning: peerToPeer.bluetoothLE has no effect",
+            "warning: peerToPeer.lan has no effect", "warning: whoever knows the id",
+        ] {
+            #expect(logged.contains { $0.hasPrefix(part) }, "\(part)")
+        }
+        try await ditto.close()
+    }
+
+    @Test func `identities that need a cloud are refused`() async throws {
+        for identity: DittoIdentity in [
+            .onlinePlayground(appID: "a", token: "t"), .manual(certificateConfig: "c"),
+        ] {
+            let error = #expect(throws: DittoError.self) { try Ditto(identity: identity) }
+            guard case .unsupportedError(let message) = error else {
+                Issue.record("\(identity)")
+                continue
+            }
+            #expect(message.contains(".sharedKey(appID:sharedKey:)"))
+        }
+        let url = try #require(URL(string: "https://example.org"))
+        for (connect, message): (DittoConfigConnect, String) in [
+            (.server(url: url), "transportConfig.connect.tcpServers"),
+            (.smallPeersOnly(privateKey: "c2hvcnQ="), "openssl rand -base64 32"),
+            (.smallPeersOnly(privateKey: "no Base64"), "openssl rand -base64 32"),
+        ] {
+            let error = await #expect(throws: DittoError.self) {
+                _ = try await Ditto.inMemory(config: DittoConfig(connect: connect))
+            }
+            #expect(error?.description.contains(message) == true)
+        }
+    }
+
+    @Test func `a database without peers says so`() async throws {
+        let ditto = try await Ditto.inMemory()
+        let complaints = Mutex<[String]>([])
+        ditto.store.onUnthrownError = { error in complaints.withLock { $0.append("\(error)") } }
+        #expect(throws: DittoError.self) { try ditto.startSync() }
+        #expect(throws: DittoError.self) {
+            try ditto.sync.registerSubscription(query: "SELECT * FROM cars")
+        }
+        #expect(throws: DittoError.self) { try ditto.presence.setPeerMetadata(["a": 1]) }
+        #expect(ditto.store["cars"].findAll().subscribe().isCancelled)
+        ditto.deviceName = "name"
+        ditto.updateTransportConfig { $0.listen.tcp.isEnabled = true }
+        ditto.presence.connectionRequestHandler = { _ in .allow }
+        let said = complaints.withLock { $0 }
+        #expect(said.count == 4 && said.allSatisfy { $0.contains("Ditto.open(config:)") })
+        #expect(ditto.deviceName.isEmpty && ditto.presence.peerMetadata.isEmpty)
+        #expect(ditto.presence.graph.remotePeers.isEmpty)
+        let graph = await ditto.graph { _ in true }
+        #expect(graph == ditto.presence.graph)
+        ditto.stopSync()
+        #expect(!ditto.isSyncActive && ditto.config == nil && ditto.appID.isEmpty)
+        try await ditto.close()
+        // One whose transports are somebody else's.
+        let mesh = DittoMesh()
+        let over = try await mesh.ditto()
+        over.store.onUnthrownError = { error in complaints.withLock { $0.append("\(error)") } }
+        over.presence.connectionRequestHandler = { _ in .allow }
+        over.transportConfig.listen.tcp.isEnabled = true
+        let more = complaints.withLock { $0.dropFirst(4) }
+        #expect(more.count == 2 && more.allSatisfy { $0.contains("made elsewhere") })
+        try await mesh.close()
+    }
+
+    @Test func `a subscription that cannot be kept is an error`() async throws {
+        let mesh = DittoMesh()
+        let ditto = try await mesh.ditto()
+        let complaints = Mutex<[String]>([])
+        ditto.store.onUnthrownError = { error in complaints.withLock { $0.append("\(error)") } }
+        #expect(throws: DittoError.self) {
+            try ditto.sync.registerSubscription("SELECT * FROM cars LIMIT 1")
+        }
+        #expect(ditto.store["cars"].findAll().limit(1).subscribe().isCancelled)
+        #expect(ditto.store["cars"].find("color ==").subscribe().isCancelled)
+        #expect(complaints.withLock { $0.count } == 2)
+        let one = ditto.store["cars"].findByID("a").subscribe()
+        #expect(!one.isCancelled && ditto.sync.subscriptions.isEmpty)
+        let other = try ditto.sync.registerSubscription("SELECT * FROM cars")
+        try await mesh.close()
+        #expect(one.isCancelled && other.isCancelled)
+    }
+
+    // MARK: Metadata and files
+
+    @Test func `metadata has a limit, and is JSON`() async throws {
+        let mesh = DittoMesh()
+        let ditto = try await mesh.ditto("mine")
+        try ditto.presence.setPeerMetadata(["name": "Ann", "age": 7, "none": nil])
+        #expect(
+            String(decoding: ditto.presence.peerMetadataJSONData, as: UTF8.self)
+                == #"{"age":7,"name":"Ann","none":null}"#)
+        #expect(ditto.presence.peerMetadata["name"] as? String == "Ann")
+        try ditto.presence.setPeerMetadataJSONData(Data(#"{"name":"Ben"}"#.utf8))
+        #expect(ditto.presence.peerMetadata.count == 1)
+        let long = String(repeating: "a", count: 4_096)
+        let tooLong = #expect(throws: DittoError.self) {
+            try ditto.presence.setPeerMetadata(["a": long])
+        }
+        if case .validationError(reason: .sizeLimitExceeded(let message)) = tooLong {
+            #expect(message.contains("4096 are allowed"))
+        } else {
+            Issue.record("\(String(describing: tooLong))")
+        }
+        for wrong: [String: Any?] in [["a": Data([1])], ["a": Date()]] {
+            let error = #expect(throws: DittoError.self) {
+                try ditto.presence.setPeerMetadata(wrong)
+            }
+            guard case .validationError(reason: .notJSONCompatible) = error else {
+                Issue.record("\(wrong)")
+                continue
+            }
+        }
+        #expect(throws: DittoError.self) {
+            try ditto.presence.setPeerMetadataJSONData(Data("[1]".utf8))
+        }
+        #expect(ditto.presence.peerMetadata["name"] as? String == "Ben")
+        try await mesh.close()
+    }
+
+    @Test func `a database keeps its key in a file beside it`() async throws {
+        let directory = TemporaryDirectory()
+        let place = URL(fileURLWithPath: directory.path).appendingPathComponent("database")
+        let config = DittoConfig(
+            databaseID: "kept", connect: .smallPeersOnly(privateKey: LoopbackScene.key),
+            persistenceDirectory: place)
+        let first = try await Ditto.open(config: config)
+        #expect(first.config == config)
+        let key = first.presence.graph.localPeer.peerKeyString
+        try first.store["cars"].upsert(["_id": "a"])
+        try await first.close()
+        let second = try Ditto.openSync(config: config)
+        #expect(second.presence.graph.localPeer.peerKeyString == key)
+        #expect(second.store["cars"].findAll().exec().count == 1)
+        try await second.close()
+        let file = place.path + ".key"
+        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions]
+        #expect((mode as? NSNumber)?.intValue == 0o600)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+        let error = #expect(throws: DittoError.self) { try Ditto.openSync(config: config) }
+        guard case .authenticationError(let message) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(message.contains("chmod 600"))
+    }
+}
+
+extension LoopbackScene {
+    /// Listens at another port than before.
+    static func listenAnew(_ ditto: Ditto) async throws -> String {
+        let (addresses, found) = AsyncStream.makeStream(of: String.self)
+        ditto.peer?.presence.onTransportEvent { event in
+            if case .listening(let address) = event { found.yield(address) }
+        }
+        ditto.updateTransportConfig { $0.connect.retryInterval += 1 }
+        for await address in addresses { return address }
+        throw CancellationError()
+    }
+}

@@ -1,0 +1,176 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafSync
+import SheafTestSupport
+
+/// Says to a peer what bytes say that nobody vouches for, after a greeting that is right: frame by frame,
+/// with numbers and checksums that fit.
+///
+/// The peer has a store, documents of which some are not for everybody, files and rights: so all that a
+/// stranger can reach is behind it.
+package final class HostProbe {
+    private let store: StoreEngine
+    private let queries: QueryEngine
+    private let host: SyncHost
+    private var frames = FrameWriter()
+    private var segments = SegmentWriter()
+    private var scanner: MarkScanner
+    private var jobs: [WriteJob] = []
+    private let writesLate: Bool
+    private var now: UInt64 = 1_000_000_000
+    private var wrong: String?
+
+    /// Reads an input; returns what is wrong with what the peer did, if something is.
+    ///
+    /// The first byte says what the peer is like. Then each frame is a type, a length of two bytes, and a
+    /// body; that of a segment is the commits in it, unless the type is 128 more.
+    package static func read(_ input: UnsafeRawBufferPointer) throws -> String? {
+        guard let first = input.first else { return nil }
+        let probe = try HostProbe(first)
+        var reader = ByteReader(UnsafeRawBufferPointer(rebasing: input.dropFirst()))
+        try probe.greet()
+        while reader.remaining >= 3, probe.wrong == nil {
+            let (head, length) = (try reader.readUInt8(), Int(try reader.readUInt16()))
+            try probe.say(head, Array(try reader.readBytes(min(length, reader.remaining))))
+        }
+        try probe.end()
+        return probe.wrong
+    }
+
+    private init(_ kind: UInt8) throws {
+        var options = LogStoreOptions()
+        options.isHousekeepingAutomatic = false
+        options.clock = FakeClock().clock
+        let source = SeededSource(seed: UInt64(kind))
+        options.random = { source.next() }
+        store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
+        queries = try QueryEngine(opening: store)
+        let attachments = AttachmentStore(in: MemoryVolume())
+        host = SyncHost(
+            queries,
+            SyncHost.Identity(
+                database: MeshPeer.database, peerKey: Array(repeating: 1, count: 32)),
+            attachments: attachments, partLength: 300, random: { source.next() })
+        let hasRights = kind & 1 != 0
+        writesLate = kind & 2 != 0
+        scanner = MarkScanner(allowing: hasRights ? [] : nil, hearsItself: true)
+        _ = try attachments.add(Array(repeating: 7, count: 300))
+        try fill()
+        if kind & 4 != 0 { try subscribe() }
+        let rights = PeerRights(
+            read: ["cars": "color = 'red'", "graffiti": "true"],
+            write: ["cars": "color = 'red'", "graffiti": "true"])
+        host.connect(1, rights: hasRights ? rights : nil, at: now)
+    }
+
+    private func fill() throws {
+        var changes: [DocumentChange] = []
+        for number in 0..<12 {
+            let isOpen = number % 3 > 0
+            let mark = isOpen ? "open" : MarkScanner.mark("nobody")
+            let car: Object = [
+                "color": isOpen ? "red" : "blue", "text": .string(mark),
+                "n": .integer(Int64(number)),
+            ]
+            changes.append(
+                DocumentChange(
+                    "cars", .string("\(mark)\(number)"), .insert(car, onConflict: .merge)))
+        }
+        _ = try queries.documents.commit(changes) { batch throws(StorageError) in
+            try store.append(batch)
+        }
+        while try store.flush() {}
+        host.notePublished()
+    }
+
+    private func subscribe() throws {
+        try host.subscribe(
+            ["cars", "graffiti"].map { name in
+                let query = Query(verbatim: "SELECT * FROM \(name)")
+                return try SubscriptionQuery(
+                    try queries.statement(query), ArgumentValues(), queries)
+            })
+    }
+
+    // MARK: What is said
+
+    private func greet() throws {
+        let hello = Hello(
+            database: MeshPeer.database, peerKey: Array(repeating: 2, count: 32),
+            site: Site(rawValue: 2), log: .init(low: 3, high: 4), nonce: 1, isServer: false,
+            name: "")
+        try hear(frames.bytes(of: Frame(.hello, hello.bytes)))
+    }
+
+    private func say(_ head: UInt8, _ body: [UInt8]) throws {
+        guard let type = FrameType(rawValue: head & 0x7F) else {
+            return try hear([head] + body)
+        }
+        guard type == .segment, head < 0x80 else {
+            return try hear(frames.bytes(of: Frame(type, body)))
+        }
+        try hear(frames.bytes(of: Frame(.segment, [1, 0] + segments.bytes(of: body))))
+    }
+
+    private func hear(_ bytes: [UInt8]) throws {
+        now += 400_000_000
+        if writesLate { try write() }
+        bytes.withUnsafeBytes { host.receive($0, on: 1, at: now) }
+        try perform()
+        host.tick(at: now)
+        try perform()
+    }
+
+    private func perform() throws {
+        var rounds = 0
+        while wrong == nil {
+            let effects = host.takeEffects()
+            guard !effects.isEmpty || !writesLate && !jobs.isEmpty else { return }
+            rounds += 1
+            guard rounds < 1_000 else {
+                wrong = "a peer has effects without end"
+                return
+            }
+            for effect in effects { try take(effect) }
+            if !writesLate { try write() }
+        }
+    }
+
+    private func take(_ effect: SyncHost.Effect) throws {
+        switch effect {
+        case .send(_, let bytes):
+            if let mark = try scanner.read(bytes) {
+                wrong = "a document is told that is for \(mark)"
+            }
+        case .close(_, let farewell):
+            if farewell.code == .failed { wrong = "a peer has failed: \(farewell.text)" }
+        case .write(let job): jobs.append(job)
+        case .fetched, .statusChanged, .presenceChanged: break
+        }
+    }
+
+    private func write() throws {
+        while !jobs.isEmpty {
+            let job = jobs.removeFirst()
+            let outcome = job.run(queries) { batch throws(StorageError) in try store.append(batch) }
+            while try store.flush() {}
+            host.noteWritten(outcome)
+            host.notePublished()
+        }
+    }
+
+    private func end() throws {
+        try write()
+        try perform()
+        host.disconnect(1)
+        try perform()
+        // Whatever was written can be read.
+        let query = Query(verbatim: "SELECT * FROM cars")
+        let all = try SubscriptionQuery(try queries.statement(query), ArgumentValues(), queries)
+        _ = try queries.documents.snapshot().spelledContents(
+            matching: SubscriptionMatcher([all], queries))
+    }
+}

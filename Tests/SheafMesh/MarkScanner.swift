@@ -1,0 +1,85 @@
+import SheafSync
+
+/// Looks for what somebody must not see: whatever is not for everybody has a mark in its bytes, `%%nobody%%`,
+/// say, and says so who may have it.
+struct MarkScanner {
+    /// The marks that may be there; none where all may.
+    let allowed: Set<String>?
+    /// Whether the other side names documents that it has heard of elsewhere: then it is asked for them, and
+    /// told which of them were deleted.
+    let hearsItself: Bool
+    /// The last commit that was told.
+    private(set) var lastCommit: UInt64 = 0
+    private var frames = FrameReader(limit: SyncLimits.frameLength)
+    private var segments = SegmentReader()
+    private var pieces: [UInt8] = []
+
+    init(allowing allowed: Set<String>?, hearsItself: Bool = false) {
+        self.allowed = allowed
+        self.hearsItself = hearsItself
+    }
+
+    /// What stands in the text of a document that is only for its owner.
+    static func mark(_ owner: String) -> String { "%%\(owner)%%" }
+
+    /// Reads what a peer says as the other side does; returns a mark that must not be there.
+    mutating func read(_ bytes: [UInt8]) throws -> String? {
+        bytes.withUnsafeBytes { frames.append($0) }
+        while let frame = try frames.next() {
+            if let mark = try read(frame) { return "\(mark), in a frame of the type \(frame.type)" }
+        }
+        return nil
+    }
+
+    private mutating func read(_ frame: Frame) throws -> String? {
+        guard frame.type == .segment else {
+            return frame.type == .want && hearsItself ? nil : mark(in: frame.body)
+        }
+        guard let (_, isWhole, block) = SegmentPiece.parts(of: frame.body) else { return nil }
+        pieces += block
+        guard isWhole else { return nil }
+        let raw = try pieces.withUnsafeBytes { try segments.raw(of: $0) }
+        pieces = []
+        let commits = try raw.withUnsafeBytes { try ShippedCommit.all(in: $0) }
+        lastCommit = max(lastCommit, commits.map(\.commit).max() ?? 0)
+        guard hearsItself else { return mark(in: raw) }
+        // Who names a document that was deleted is told so, though there is nothing in what is left of it.
+        for document in commits.flatMap(\.documents) {
+            if let mark = mark(in: document.bytes) { return mark }
+        }
+        return nil
+    }
+
+    /// The first mark in some bytes that is not allowed.
+    func mark(in bytes: [UInt8]) -> String? {
+        guard let allowed else { return nil }
+        let percent = UInt8(ascii: "%")
+        var start = 0
+        while let found = bytes[start...].firstIndex(of: percent) {
+            start = found + 1
+            guard start < bytes.count, bytes[start] == percent else { continue }
+            let name = bytes[(start + 1)...].prefix { byte in
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            }
+            guard !name.isEmpty, bytes[name.endIndex...].starts(with: [percent, percent]) else {
+                continue
+            }
+            let text = String(decoding: name, as: UTF8.self)
+            if !allowed.contains(text) { return text }
+            start = name.endIndex + 2
+        }
+        return nil
+    }
+}
+
+/// The body of a frame that has a piece of a segment (`format-spec/sync.md`, table 15).
+enum SegmentPiece {
+    static func parts(of body: [UInt8]) -> (generation: [UInt8], isWhole: Bool, block: [UInt8])? {
+        // The generation is a varint, which this keeps as it is.
+        guard let end = body.firstIndex(where: { $0 < 0x80 }), end + 1 < body.count else {
+            return nil
+        }
+        return (Array(body[...end]), body[end + 1] == 0, Array(body[(end + 2)...]))
+    }
+}

@@ -1,0 +1,227 @@
+import Sheaf
+import SheafBytes
+import SheafSync
+import SheafTestSupport
+
+/// What lies between peers, and what their hosts want done.
+extension MeshSimulation {
+    func connect(_ left: Int, _ right: Int) throws {
+        let pair = pairs.firstIndex { $0 == (left, right) } ?? 0
+        guard hasStrangers || !peers[right].isStranger else { return }
+        if let end = partitions[pair], end > now {
+            return agenda.add(.connect(left, right), at: end + 1)
+        }
+        partitions[pair] = nil
+        guard !wires.values.contains(where: { $0.ends == [left, right] && $0.isOpen }) else {
+            return
+        }
+        wireCount += 1
+        report.connections += 1
+        let wire = makeWire(left, right)
+        wires[wireCount] = wire
+        for end in wire.ends {
+            let other = peers[left + right - end]
+            // Who is not to be trusted does not care for what it may write, mostly.
+            let isLawless = peers[end].isStranger && random.chance(1, in: 4)
+            peers[end].host.connect(
+                wire.number, expecting: other.key, rights: other.rights,
+                own: isLawless ? nil : peers[end].rights, at: now)
+            try perform(peers[end])
+        }
+    }
+
+    private func makeWire(_ left: Int, _ right: Int) -> MeshWire {
+        let ends = [left, right]
+        let wire = MeshWire(wireCount, ends, ends.map { peers[$0].life })
+        for (index, end) in ends.enumerated() {
+            let (from, to) = (peers[left + right - end], peers[end])
+            if !from.isStranger {
+                let allowed: Set<String>? = to.rights == nil ? nil : ["me\(to.number)"]
+                wire.scanners[index] = MarkScanner(
+                    allowing: allowed, hearsItself: to.isStranger)
+            }
+            if from.isStranger { wire.mangler = Mangler(seed: random.next()) }
+        }
+        return wire
+    }
+
+    /// Does what a host wants done.
+    func perform(_ peer: MeshPeer) throws {
+        for effect in peer.host.takeEffects() {
+            switch effect {
+            case .send(let number, let bytes):
+                guard let wire = wires[number], wire.isOpen else { continue }
+                note(bytes)
+                try say(bytes, on: wire, from: peer)
+            case .close(let number, let farewell):
+                guard let wire = wires[number], wire.isOpen else { continue }
+                try check(farewell, of: peer, on: wire)
+                hangUp(wire)
+            case .write(let job):
+                jobCount += 1
+                jobs[jobCount] = job
+                // Somebody else may be writing.
+                let time = random.chance(1, in: 4) ? delay(30) : now
+                agenda.add(
+                    .write(peer: peer.number, life: peer.life, job: jobCount), at: time)
+            case .fetched(let id, .failed(let error)):
+                throw Violation(
+                    description: "peer \(peer.number) cannot fetch \(id): \(error)")
+            case .fetched(let id, .whole): peer.wantedFiles.remove(id)
+            case .fetched, .statusChanged, .presenceChanged: continue
+            }
+        }
+        serveSoon(peer)
+    }
+
+    /// Nobody ends a connection because of something that is wrong, unless something was.
+    private func check(_ farewell: Farewell, of peer: MeshPeer, on wire: MeshWire) throws {
+        report.farewells["\(farewell.code)", default: 0] += 1
+        let isAmongHonest = wire.mangler == nil
+        guard !peer.isStranger else { return }
+        let isRight =
+            switch farewell.code {
+            case .done, .sameKey: true
+            case .timedOut: wire.isHeld || wire.isSpoiled || !isAmongHonest
+            case .protocolBroken: wire.isSpoiled || !isAmongHonest
+            case .refused: isUnderstood(farewell, from: peer, on: wire) || !isAmongHonest
+            case .limit, .version, .database: !isAmongHonest
+            case .failed: false
+            }
+        // The other side has said why it ends the connection, and so this one ends it, too.
+        guard isRight || wire.farewell == farewell else {
+            throw Violation(
+                description: "peer \(peer.number) ends the connection with \(wire.ends): "
+                    + "\(farewell.code), \(farewell.text)")
+        }
+        wire.farewell = farewell
+    }
+
+    /// Whether somebody was refused as it has to be.
+    private func isUnderstood(
+        _ farewell: Farewell, from peer: MeshPeer, on wire: MeshWire
+    ) -> Bool {
+        if plan.hasWrongClocks, isUnruly, farewell.text.contains("ahead of the clock") {
+            return true
+        }
+        // Who was put back to an older state may write to what it has deleted: without what was deleted it is
+        // none that it may write. Once it hears of that, it does not send it any more.
+        let other = wire.ends[0] + wire.ends[1] - peer.number
+        return restored.contains(other) && farewell.text.contains("may write")
+    }
+
+    /// Has a host go on with what it does between messages.
+    private func serveSoon(_ peer: MeshPeer) {
+        guard !peer.isServing, let deadline = peer.host.deadline, deadline <= now else { return }
+        peer.isServing = true
+        agenda.add(.serve(peer: peer.number, life: peer.life), at: now + 1_000_000)
+    }
+
+    private func note(_ bytes: [UInt8]) {
+        report.bytes += bytes.count
+        // Whether something is said but that somebody is there.
+        let type = bytes.count > 8 ? FrameType(rawValue: bytes[8]) : nil
+        if type != .ping, type != .pong { report.frames += 1 }
+        if peers.last?.isStranger ?? false { heard.note(bytes) }
+    }
+
+    private func say(_ bytes: [UInt8], on wire: MeshWire, from peer: MeshPeer) throws {
+        let end = wire.ends[0] == peer.number ? 1 : 0
+        try scan(bytes, on: wire, from: peer, to: end)
+        guard peer.isStranger else {
+            if wire.mangler?.temper == .deaf { return neglect(bytes, on: wire) }
+            return send(bytes, on: wire, to: end)
+        }
+        let lies = wire.mangler?.lies ?? 0
+        let mangled = try wire.mangler?.mangle(bytes, heard) ?? bytes
+        report.lies += (wire.mangler?.lies ?? 0) - lies
+        send(mangled, on: wire, to: end)
+    }
+
+    /// Nothing is told that is not for the other side, or that a power cut could take back.
+    private func scan(
+        _ bytes: [UInt8], on wire: MeshWire, from peer: MeshPeer, to end: Int
+    ) throws {
+        guard wire.scanners[end] != nil else { return }
+        if wire.scanners[end]?.allowed != nil { report.scanned += 1 }
+        if let mark = try wire.scanners[end]?.read(bytes) {
+            throw Violation(
+                description: "peer \(peer.number) tells peer \(wire.ends[end]) of a document "
+                    + "that is for \(mark)")
+        }
+        let told = wire.scanners[end]?.lastCommit ?? 0
+        guard told <= peer.durableCommit else {
+            throw Violation(
+                description: "peer \(peer.number) tells of its commit \(told), and only "
+                    + "\(peer.durableCommit) are on its disk")
+        }
+    }
+
+    /// What nobody reads waits, until it is too much and the connection ends.
+    private func neglect(_ bytes: [UInt8], on wire: MeshWire) {
+        wire.neglected += bytes.count
+        if wire.neglected > 8 << 20 { cut(wire) }
+    }
+
+    /// Sends bytes on their way, in pieces that stay in their order.
+    private func send(_ bytes: [UInt8], on wire: MeshWire, to end: Int) {
+        guard !wire.isLost[end] else { return }
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = network.chance(1, in: 3) ? 1 + network.below(rest.count) : rest.count
+            var piece = Array(rest.prefix(count))
+            rest = rest.dropFirst(count)
+            let latency: UInt64 =
+                network.chance(1, in: 50)
+                ? UInt64(network.below(5_000)) * 1_000_000
+                : UInt64(1 + network.below(40)) * 1_000_000
+            wire.lastArrival[end] = max(wire.lastArrival[end] + 1, now + latency)
+            if isUnruly, network.chance(1, in: 2_000) {
+                piece[network.below(piece.count)] ^= UInt8(1 << network.below(8))
+                wire.isSpoiled = true
+            }
+            agenda.add(
+                .arrive(wire: wire.number, end: end, piece), at: wire.lastArrival[end])
+            if isUnruly, network.chance(1, in: 400) { return cut(wire) }
+        }
+    }
+
+    /// Breaks a connection: what is on its way is lost.
+    func cut(_ wire: MeshWire) {
+        guard wire.isOpen else { return }
+        wire.isOpen = false
+        for end in 0...1 { agenda.add(.broken(wire: wire.number, end: end), at: now + 1) }
+    }
+
+    /// Ends a connection behind what is on its way.
+    private func hangUp(_ wire: MeshWire) {
+        let time = wire.lastArrival.max() ?? now
+        for end in 0...1 {
+            agenda.add(.broken(wire: wire.number, end: end), at: max(time, now) + 2)
+        }
+    }
+
+    // MARK: One direction
+
+    /// What goes one way is held for a while, or is lost until somebody notices.
+    func partitionOneWay() {
+        let open = wires.values.filter(\.isOpen).sorted { $0.number < $1.number }
+        guard !open.isEmpty else { return }
+        let (wire, end) = (open[random.below(open.count)], random.below(2))
+        let until = now + UInt64(1 + random.below(120)) * Self.second
+        wire.isHeld = true
+        if random.chance(1, in: 2) {
+            // Bytes that are behind others do not arrive before them.
+            wire.lastArrival[end] = max(wire.lastArrival[end], until)
+        } else {
+            wire.isLost[end] = true
+        }
+    }
+
+    /// Connections that stand still in one direction end, and others are made.
+    func healWires() {
+        for wire in wires.values.sorted(by: { $0.number < $1.number }) where wire.isHeld {
+            cut(wire)
+        }
+    }
+}

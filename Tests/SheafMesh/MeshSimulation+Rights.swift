@@ -1,0 +1,177 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafSync
+import SheafTestSupport
+
+/// Documents that are not for everybody, and what has to hold of all documents.
+extension MeshSimulation {
+    /// Writes a document that says in its text who may have it.
+    func writeMarked(_ peer: MeshPeer) throws {
+        switch random.below(3) {
+        case 0: try writeDraft(peer)
+        case 1: try writeSecret(peer)
+        default: try writePaper(peer)
+        }
+    }
+
+    /// What is drafted here goes to nobody: who has rights must not write it, and who has none does not.
+    private func writeDraft(_ peer: MeshPeer) throws {
+        guard peer.rights != nil else { return }
+        let text = Value.string("\(MarkScanner.mark("draft")) by \(peer.number)")
+        try commit(
+            [
+                DocumentChange(
+                    "drafts", .string("d\(peer.number).\(random.below(4))"),
+                    .insert(["text": text], onConflict: .merge))
+            ], on: peer)
+    }
+
+    /// Whose secret it is never changes.
+    private func writeSecret(_ peer: MeshPeer) throws {
+        guard !peer.isStranger else { return }
+        var owner = ["all", "nobody"][random.below(2)]
+        if peer.rights != nil { owner = "me\(peer.number)" }
+        let mark = owner == "all" ? "all" : MarkScanner.mark(owner)
+        let id = Value.string("\(mark).\(random.below(4))")
+        let action: DocumentChange.Action
+        switch random.below(5) {
+        case 0: action = .delete
+        case 1: action = .edit([.set(path: ["n"], to: .integer(Int64(random.below(100))))])
+        default:
+            action = .insert(
+                ["owner": .string(owner), "text": .string("\(mark) \(random.below(100))")],
+                onConflict: .merge)
+        }
+        try commit([DocumentChange("secrets", id, action)], on: peer)
+    }
+
+    /// A paper can be seen while its level is low. It has one writer alone, so there is nothing in it of a
+    /// write that somebody else has made at the same time.
+    private func writePaper(_ peer: MeshPeer) throws {
+        guard peer.rights == nil, !restored.contains(peer.number) else { return }
+        let id = Value.string("p\(peer.number).\(random.below(3))")
+        let level = random.below(8)
+        let text = level < 5 ? "open" : MarkScanner.mark("nobody")
+        let (levelValue, textValue) = (Value.integer(Int64(level)), Value.string(text))
+        let action: DocumentChange.Action
+        switch random.below(8) {
+        case 0: action = .delete
+        case 1..<4:
+            action = .edit([
+                .set(path: ["level"], to: levelValue), .set(path: ["text"], to: textValue),
+            ])
+        default:
+            action = .insert(
+                ["level": levelValue, "text": textValue, "n": .integer(Int64(random.below(100)))],
+                onConflict: .merge)
+        }
+        try commit([DocumentChange("papers", id, action)], on: peer)
+    }
+
+    /// What somebody writes who is not to be trusted: mostly what it may.
+    func scrawl(_ peer: MeshPeer) throws {
+        let id = Value.string("x\(random.below(12))")
+        var changes = [
+            DocumentChange(
+                "graffiti", id,
+                .insert(
+                    ["n": .integer(Int64(random.below(100))), "text": .string("here")],
+                    onConflict: .merge))
+        ]
+        switch random.below(12) {
+        case 0: changes.append(DocumentChange("graffiti", id, .delete))
+        case 1:
+            changes.append(
+                DocumentChange(
+                    "graffiti", id,
+                    .edit([.set(path: ["deep", "\(random.below(5))"], to: .string("x"))])))
+        case 2:
+            let car = Value.string("c\(random.below(20))")
+            changes.append(
+                DocumentChange(
+                    "cars", car, .insert(["color": "painted over"], onConflict: .merge)))
+        default: break
+        }
+        try commit(changes, on: peer)
+    }
+
+    // MARK: What has to hold
+
+    /// What has to hold of what a peer has, at any time.
+    func check(_ peer: MeshPeer) throws {
+        guard !peer.isStranger else { return }
+        try checkGroups(of: peer)
+        try checkMarks(of: peer)
+        if plan.hasWrongClocks { try checkTimes(of: peer) }
+    }
+
+    /// A peer has nothing that is not for it, and nothing that its author could not write here.
+    private func checkMarks(of peer: MeshPeer) throws {
+        var allowed: Set<String> = ["nobody"]
+        for other in peers { allowed.insert("me\(other.number)") }
+        if peer.rights != nil { allowed = ["me\(peer.number)", "draft"] }
+        let scanner = MarkScanner(allowing: allowed)
+        let texts = ["papers", "secrets", "drafts", "cars", "groups"].map { "SELECT * FROM \($0)" }
+        for (address, bytes) in try peer.contents(matching: texts) {
+            guard let mark = scanner.mark(in: address.id + bytes) else { continue }
+            throw Violation(
+                description: "peer \(peer.number) has a document of \(address.collection) that is "
+                    + "for \(mark)")
+        }
+        let painted = try peer.contents(matching: [
+            "SELECT * FROM cars WHERE color = 'painted over'"
+        ])
+        guard painted.isEmpty else {
+            throw Violation(description: "peer \(peer.number) has cars that were painted over")
+        }
+    }
+
+    /// All peers have the same documents, byte by byte, of those that they may see.
+    func checkAgreement() throws {
+        for peer in honest { try check(peer) }
+        for peer in honest.dropFirst() {
+            for collection in ["cars", "groups", "papers", "secrets"] {
+                try checkAgreement(of: peer, on: collection)
+            }
+        }
+    }
+
+    private func checkAgreement(of peer: MeshPeer, on collection: String) throws {
+        var rule = "true"
+        if let rights = peer.rights {
+            guard let condition = rights.read[collection] else {
+                let found = try peer.contents(matching: ["SELECT * FROM \(collection)"])
+                guard found.isEmpty else {
+                    throw Violation(
+                        description: "peer \(peer.number) has documents of \(collection), and may "
+                            + "not see them")
+                }
+                return
+            }
+            rule = condition
+        }
+        // Who may see everything is the first of all, since others depend on it.
+        let text = "SELECT * FROM \(collection) WHERE \(rule)"
+        let first = try peers[0].contents(matching: [text])
+        let other = try peer.contents(matching: [text])
+        // Who was put back to an older state may have written to what it had deleted: its owner is gone then,
+        // and with it the right to write it.
+        if rule.contains("owner"), restored.contains(peer.number), peer.rights != nil { return }
+        // What it may not write it cannot give back to others who have lost it, nor have them forget it.
+        var (keys, writable) = (Set<DocumentAddress>(), rule)
+        if let rights = peer.rights { writable = rights.write[collection] ?? "false" }
+        let written = "SELECT * FROM \(collection) WHERE \(writable)"
+        if writable != "false" {
+            keys = Set(try peers[0].contents(matching: [written]).keys)
+            keys.formUnion(try peer.contents(matching: [written]).keys)
+        }
+        if restored.isEmpty { keys.formUnion(first.keys) }
+        for address in keys where first[address] != other[address] {
+            throw Violation(
+                description: "peers 0 and \(peer.number) do not agree on \(collection) "
+                    + "\(address.id), where \(rule): \(describe(first[address])) and "
+                    + "\(describe(other[address]))")
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import Sheaf
+import SheafSync
+import Testing
+
+/// Documents between peers, message by message: what happens rarely, and has to be right each time.
+@Suite struct DocumentPassingTests {
+    private let cars = "SELECT * FROM cars"
+    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+
+    @Test func `who wants one document, or may see one, gets that one alone`() throws {
+        for isRule in [false, true] {
+            let scene = try DocumentScene(2)
+            for id in ["a", "b", "c"] {
+                try scene.execute(
+                    0, "INSERT INTO cars DOCUMENTS (:car)", ["car": ["_id": .string(id)] as Value])
+            }
+            let one = "_id = 'b'"
+            try scene.subscribe(1, [isRule ? cars : "\(cars) WHERE \(one)"])
+            try scene.subscribe(0, [cars])
+            let rights = PeerRights(read: ["cars": one], write: ["cars": one])
+            try scene.connect(0, 1, rightsOfRight: isRule ? rights : nil)
+            try scene.run()
+            try scene.execute(0, "UPDATE cars SET n = 1")
+            try scene.run()
+            let got = try scene.rows(1, all)
+            #expect(got == [#"{"_id":"b","n":1}"#])
+            try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'd'})")
+            try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'b'")
+            try scene.run()
+            let here = try scene.rows(0, all)
+            #expect(here.count == (isRule ? 3 : 4))
+            #expect(here.contains(#"{"_id":"b","n":2}"#))
+            #expect(scene.nodes[0].farewells.isEmpty)
+        }
+    }
+
+    /// The document leaves what the peer may see, and comes back with a delta that stands on what it was
+    /// never told.
+    @Test func `a delta that does not fit is followed by the whole document`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, [cars])
+        let rights = PeerRights(read: ["cars": "level < 5"], write: [:])
+        try scene.connect(0, 1, rightsOfRight: rights)
+        try scene.run()
+        // A commit is told by its delta where the document is long enough.
+        let long = Value.string(String(repeating: "a long story ", count: 400))
+        try scene.execute(
+            0, "INSERT INTO cars DOCUMENTS (:car)",
+            ["car": ["_id": "a", "level": 1, "story": long] as Value])
+        try scene.run()
+        let before = try scene.rows(1, all)
+        #expect(before.count == 1)
+        try scene.execute(0, "UPDATE cars SET level = 9, note = 'hidden' WHERE _id = 'a'")
+        try scene.run()
+        #expect(try scene.rows(1, all) == before)
+        let asked = scene.nodes[1].sent.count { $0 == .subscribe }
+        try scene.execute(0, "UPDATE cars SET level = 2 WHERE _id = 'a'")
+        try scene.run()
+        #expect(scene.nodes[1].sent.count { $0 == .subscribe } == asked + 1)
+        let (here, there) = (try scene.rows(1, all), try scene.rows(0, all))
+        #expect(here == there)
+        let missing = scene.nodes[0].newestCommit - scene.nodes[0].synced(with: scene.nodes[1])
+        #expect(missing == 0)
+        // What comes then fits again.
+        try scene.execute(0, "UPDATE cars SET level = 3 WHERE _id = 'a'")
+        try scene.run()
+        let (after, source) = (try scene.rows(1, all), try scene.rows(0, all))
+        #expect(after == source)
+        #expect(scene.nodes[1].sent.count { $0 == .subscribe } == asked + 1)
+    }
+
+    @Test func `what came from a peer is not sent back to it`() throws {
+        let scene = try DocumentScene(2)
+        for number in 0..<2 { try scene.subscribe(number, [cars]) }
+        try scene.connect(0, 1)
+        try scene.run()
+        let before = scene.nodes[1].segmentLength
+        let notes = ["one of five", "another", "the third", "what is left", "the last of all"]
+        for number in Int64(0)..<5 {
+            try scene.execute(
+                0, "INSERT INTO cars DOCUMENTS (:car)",
+                ["car": ["_id": .integer(number), "note": .string(notes[Int(number)])] as Value])
+            try scene.run()
+        }
+        #expect(try scene.rows(1, all).count == 5)
+        // How far the log is, is said, and no document.
+        #expect(scene.nodes[1].segmentLength - before < 5 * 32)
+    }
+
+    /// A document was sent, and is taken away before the other side has written it.
+    @Test func `what a peer has sent and taken away comes back to it`() throws {
+        let scene = try DocumentScene(2)
+        for number in 0..<2 { try scene.subscribe(number, [cars]) }
+        try scene.connect(0, 1)
+        try scene.run()
+        scene.nodes[0].isBusy = true
+        try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': 1})")
+        try scene.run()
+        try scene.execute(1, "EVICT FROM cars")
+        // The two compare, and the other side has not written it yet.
+        try scene.run()
+        #expect(try scene.rows(1, all).isEmpty)
+        scene.nodes[0].isBusy = false
+        try scene.run()
+        #expect(try scene.rows(0, all).count == 1)
+        #expect(try scene.rows(1, all).count == 1)
+    }
+
+    /// One connection announces, since another one brings the same, and that one breaks.
+    @Test func `nothing is acknowledged behind what was announced and is not here`() throws {
+        let scene = try DocumentScene(3)
+        let (source, other, reader) = (0, 1, 2)
+        for number in [other, reader] { try scene.subscribe(number, [cars]) }
+        let announcedCar: Query = "SELECT * FROM cars WHERE _id = 'announced'"
+        let direct = try scene.connect(source, reader)
+        try scene.connect(source, other)
+        let detour = try scene.connect(other, reader)
+        try scene.run()
+        // The direct connection brings what the other one has brought before.
+        scene.hold(direct, to: reader)
+        try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'first'})")
+        try scene.run()
+        try scene.letGo(direct, to: reader)
+        #expect(scene.nodes[reader].sent.contains(.announceOnly))
+        scene.hold(detour, to: reader)
+        try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'announced'})")
+        let announced = scene.nodes[source].newestCommit
+        try scene.run()
+        #expect(scene.nodes[source].sent.contains(.announce))
+        // More than is announced at once is sent without a word.
+        let many = (0..<300).map { "({'_id': \($0)})" }.joined(separator: ", ")
+        try scene.execute(source, Query(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
+        try scene.run()
+        let early = try scene.rows(reader, announcedCar)
+        #expect(early.isEmpty)
+        let synced = scene.nodes[source].synced(with: scene.nodes[reader])
+        #expect(synced < announced)
+        // Both connections break, and the direct one comes again.
+        try scene.disconnect(detour)
+        try scene.disconnect(direct)
+        try scene.connect(source, reader)
+        try scene.run()
+        let late = try scene.rows(reader, announcedCar)
+        #expect(late.count == 1)
+        #expect(try scene.rows(reader, all).count == 302)
+    }
+
+    /// A document was deleted, and comes back in an older state to somebody who has forgotten that, and who
+    /// only announces what he has.
+    @Test func `what was announced and is known to be deleted is told to be deleted`() throws {
+        let scene = try DocumentScene(4)
+        let (source, reader, other, old) = (0, 1, 2, 3)
+        for number in 0..<4 { try scene.subscribe(number, [cars]) }
+        let early = try scene.connect(source, old)
+        try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        try scene.run()
+        try scene.disconnect(early)
+        let side = try scene.connect(source, other)
+        try scene.connect(other, reader)
+        try scene.run()
+        let direct = try scene.connect(source, reader)
+        try scene.run()
+        scene.hold(direct, to: reader)
+        try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'b'})")
+        try scene.run()
+        try scene.letGo(direct, to: reader)
+        #expect(scene.nodes[reader].sent.contains(.announceOnly))
+        try scene.execute(source, "DELETE FROM cars WHERE _id = 'a'")
+        try scene.run()
+        try scene.disconnect(side)
+        try scene.forget(source, "a")
+        try scene.run()
+        let announced = scene.nodes[source].sent.count { $0 == .announce }
+        try scene.connect(source, old)
+        try scene.run()
+        #expect(scene.nodes[source].sent.count { $0 == .announce } > announced)
+        for number in 0..<4 {
+            let rows = try scene.rows(number, all)
+            #expect(rows == [#"{"_id":"b"}"#], "peer \(number)")
+        }
+    }
+}

@@ -1,0 +1,211 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafSync
+import SheafTestSupport
+
+/// Hosts that exchange documents, message by message: a test says what arrives when, and when it is
+/// written.
+final class DocumentScene {
+    /// A peer without a thread.
+    final class Node {
+        let key: [UInt8]
+        let store: StoreEngine
+        let queries: QueryEngine
+        let host: SyncHost
+        /// Whether what came waits until somebody lets it be written.
+        var isBusy = false
+        fileprivate var jobs: [WriteJob] = []
+        /// The frames that it has sent, with documents in them or not.
+        fileprivate(set) var sent: [FrameType] = []
+        /// How long the frames with documents were.
+        fileprivate(set) var segmentLength = 0
+        /// Why it has ended connections.
+        fileprivate(set) var farewells: [Farewell] = []
+
+        fileprivate init(_ number: Int) throws {
+            key = Array(repeating: UInt8(number + 1), count: 32)
+            var options = LogStoreOptions()
+            options.isHousekeepingAutomatic = false
+            options.history = HistoryHorizon(commits: 1_000, bytes: .max)
+            store = try StoreEngine(
+                opening: SimulatedVolume(seed: UInt64(number)), options: options)
+            queries = try QueryEngine(opening: store)
+            let source = SeededSource(seed: UInt64(number))
+            host = SyncHost(
+                queries,
+                SyncHost.Identity(database: Hello.DatabaseID(low: 1, high: 2), peerKey: key),
+                random: { source.next() })
+        }
+
+        /// The commit of ours up to which another peer has everything, as far as we know.
+        func synced(with other: Node) -> UInt64 {
+            host.allStatuses[other.key]?.syncedUpTo ?? 0
+        }
+
+        var newestCommit: UInt64 { queries.documents.snapshot().log.commit }
+    }
+
+    private struct Direction: Hashable {
+        let wire: UInt64
+        let end: Int
+    }
+
+    private(set) var nodes: [Node] = []
+    private var wires: [UInt64: [Int]] = [:]
+    private var messages: [(to: Direction, bytes: [UInt8])] = []
+    private var held: Set<Direction> = []
+    private var wireCount: UInt64 = 0
+    private(set) var now: UInt64 = 1_000_000_000
+
+    init(_ count: Int) throws {
+        for number in 0..<count { nodes.append(try Node(number)) }
+    }
+
+    // MARK: Coming and going
+
+    /// Connects two peers; the one on the right may have rights on the left.
+    @discardableResult
+    func connect(_ left: Int, _ right: Int, rightsOfRight: PeerRights? = nil) throws -> UInt64 {
+        wireCount += 1
+        wires[wireCount] = [left, right]
+        nodes[left].host.connect(
+            wireCount, expecting: nodes[right].key, rights: rightsOfRight, at: now)
+        nodes[right].host.connect(
+            wireCount, expecting: nodes[left].key, own: rightsOfRight, at: now)
+        try perform(left)
+        try perform(right)
+        return wireCount
+    }
+
+    func disconnect(_ wire: UInt64) throws {
+        guard let ends = wires.removeValue(forKey: wire) else { return }
+        messages.removeAll { $0.to.wire == wire }
+        for end in ends {
+            nodes[end].host.disconnect(wire)
+            try perform(end)
+        }
+    }
+
+    /// Keeps what goes to one end until it is let go.
+    func hold(_ wire: UInt64, to end: Int) { held.insert(Direction(wire: wire, end: end)) }
+
+    func letGo(_ wire: UInt64, to end: Int) throws {
+        held.remove(Direction(wire: wire, end: end))
+        try run()
+    }
+
+    func isConnected(_ wire: UInt64) -> Bool { wires[wire] != nil }
+
+    // MARK: Documents
+
+    func subscribe(_ number: Int, _ texts: [String]) throws {
+        let node = nodes[number]
+        try node.host.subscribe(
+            texts.map { text in
+                try SubscriptionQuery(
+                    try node.queries.statement(Query(verbatim: text)), ArgumentValues(),
+                    node.queries)
+            })
+        try perform(number)
+    }
+
+    /// Runs a statement, and makes what it wrote durable.
+    func execute(_ number: Int, _ query: Query, _ arguments: QueryArguments = [:]) throws {
+        let store = nodes[number].store
+        let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
+        _ = try nodes[number].queries.execute(
+            query, arguments,
+            CommitSink(
+                append: { batch throws(StorageError) in try store.append(batch) }, flush: flush))
+        try flush()
+        nodes[number].host.notePublished()
+        try perform(number)
+    }
+
+    /// Takes away a car, or what is left of it.
+    func forget(_ number: Int, _ id: String) throws {
+        let node = nodes[number]
+        let change = DocumentChange("cars", .string(id), .evict)
+        _ = try node.queries.documents.commit([change]) { batch throws(StorageError) in
+            try node.store.append(batch)
+        }
+        while try node.store.flush() {}
+        node.host.notePublished()
+        try perform(number)
+    }
+
+    /// The rows of a query, as JSON.
+    func rows(_ number: Int, _ query: Query) throws -> [String] {
+        let queries = nodes[number].queries
+        let outcome = try queries.execute(queries.statement(query))
+        return try outcome.rows.items.map {
+            Value.object(try $0.object(outcome.reader.names)).json
+        }
+    }
+
+    // MARK: Time
+
+    /// Delivers what is not held, and writes what may be written, until there is nothing left.
+    func run() throws {
+        var steps = 0
+        while try step() {
+            steps += 1
+            guard steps < 100_000 else { throw Restless() }
+        }
+    }
+
+    struct Restless: Error {}
+
+    private func step() throws -> Bool {
+        if let index = messages.firstIndex(where: { !held.contains($0.to) }) {
+            let (to, bytes) = messages.remove(at: index)
+            bytes.withUnsafeBytes { nodes[to.end].host.receive($0, on: to.wire, at: now) }
+            try perform(to.end)
+            return true
+        }
+        for (number, node) in nodes.enumerated() where !node.isBusy && !node.jobs.isEmpty {
+            let job = node.jobs.removeFirst()
+            let outcome = job.run(node.queries) { batch throws(StorageError) in
+                try node.store.append(batch)
+            }
+            while try node.store.flush() {}
+            node.host.noteWritten(outcome)
+            node.host.notePublished()
+            try perform(number)
+            return true
+        }
+        return false
+    }
+
+    func advance(milliseconds: UInt64) throws {
+        now += milliseconds * 1_000_000
+        for number in nodes.indices {
+            nodes[number].host.tick(at: now)
+            try perform(number)
+        }
+        try run()
+    }
+
+    private func perform(_ number: Int) throws {
+        for effect in nodes[number].host.takeEffects() {
+            switch effect {
+            case .send(let wire, let bytes):
+                guard let ends = wires[wire] else { continue }
+                if let type = FrameType(rawValue: bytes[8]) { nodes[number].sent.append(type) }
+                if nodes[number].sent.last == .segment {
+                    nodes[number].segmentLength += bytes.count
+                }
+                let end = ends[0] == number ? ends[1] : ends[0]
+                messages.append((Direction(wire: wire, end: end), bytes))
+            case .close(let wire, let farewell):
+                nodes[number].farewells.append(farewell)
+                try disconnect(wire)
+            case .write(let job): nodes[number].jobs.append(job)
+            case .fetched, .statusChanged: break
+            }
+        }
+    }
+}
