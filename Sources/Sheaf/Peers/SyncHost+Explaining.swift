@@ -72,6 +72,7 @@ extension SyncHost {
     }
 
     private func isGiven(_ link: Link) -> Bool {
+        guard link.delayed == nil else { return false }
         // Who subscribes to nothing acknowledges nothing.
         guard let telling = link.telling, !telling.matcher.subscribed.isEmpty else { return true }
         return telling.isStreaming && telling.outgoing == nil && telling.whole.isEmpty

@@ -13,6 +13,7 @@ final class FileScene {
         let key: [UInt8]
         let store: StoreEngine
         let queries: QueryEngine
+        let clock = FakeClock()
         let files: MemoryVolume
         fileprivate(set) var attachments: AttachmentStore
         fileprivate(set) var host: SyncHost
@@ -29,6 +30,7 @@ final class FileScene {
             key = Array(repeating: UInt8(number + 1), count: 32)
             var options = LogStoreOptions()
             options.isHousekeepingAutomatic = false
+            options.clock = clock.clock
             store = try StoreEngine(
                 opening: SimulatedVolume(seed: UInt64(number)), options: options)
             queries = try QueryEngine(opening: store)
@@ -233,6 +235,7 @@ final class FileScene {
     func advance(seconds: UInt64) throws {
         now += seconds * 1_000_000_000
         for (number, node) in nodes.enumerated() {
+            node.clock.advance(milliseconds: seconds * 1_000)
             node.host.tick(at: now)
             try perform(number)
         }
@@ -295,12 +298,7 @@ final class LyingPeer {
 
     init(_ file: SampleFile, _ lie: Lie) {
         (self.file, self.lie) = (file, lie)
-        let database = Hello.DatabaseID(low: 1, high: 2)
-        session = SyncSession(
-            Hello(
-                database: database, peerKey: Array(repeating: 99, count: 32),
-                site: Site(rawValue: 99), log: database, nonce: 1, isServer: false, name: ""),
-            at: 0)
+        session = .stranger(99, at: 0)
     }
 
     func begin(at now: UInt64) -> [[UInt8]] { answers(at: now) }
@@ -341,5 +339,18 @@ final class LyingPeer {
             part.kind == .hashes ? file.list.hashes : file.chunk(part.number)
         if (part.kind == .hashes) == (lie == .hashes) { bytes[bytes.count / 2] ^= 1 }
         return bytes
+    }
+}
+
+extension SyncSession {
+    /// The session of somebody who is no host, with a number for a name.
+    static func stranger(_ number: UInt8, at now: UInt64) -> SyncSession {
+        let database = Hello.DatabaseID(low: 1, high: 2)
+        return SyncSession(
+            Hello(
+                database: database, peerKey: Array(repeating: number, count: 32),
+                site: Site(rawValue: UInt64(number)), log: database, nonce: 1, isServer: false,
+                name: ""),
+            at: now)
     }
 }

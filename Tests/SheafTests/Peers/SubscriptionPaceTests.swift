@@ -1,5 +1,4 @@
 import Sheaf
-import SheafBytes
 import SheafDocument
 import SheafSync
 import Testing
@@ -18,12 +17,7 @@ struct SubscriptionPaceTests {
 
         init(_ host: SyncHost, wire: UInt64, at now: UInt64) throws {
             (self.host, self.wire) = (host, wire)
-            let database = Hello.DatabaseID(low: 1, high: 2)
-            session = SyncSession(
-                Hello(
-                    database: database, peerKey: Array(repeating: 77, count: 32),
-                    site: Site(rawValue: 77), log: database, nonce: 1, isServer: false, name: ""),
-                at: now)
+            session = .stranger(77, at: now)
             host.connect(wire, at: now)
             exchange(at: now)
         }
