@@ -95,8 +95,10 @@ extension DocumentTransaction {
         }
     }
 
-    /// Whether a peer says that a document was deleted which it may not write: it says so where the document
-    /// is named by this side, and cannot know what it is here. So that is passed over, and not refused.
+    /// Whether a peer says that a document was deleted which it may not write.
+    ///
+    /// It says so where the document is named by this side, and cannot know what it is here. So that is passed
+    /// over, and not refused.
     private func isForbiddenDeletion(
         _ shipped: ShippedDocument, of position: Int, _ rule: SubscriptionMatcher
     ) throws(EngineError) -> Bool {
