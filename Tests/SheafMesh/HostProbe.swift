@@ -43,6 +43,7 @@ package final class HostProbe {
     private init(_ kind: UInt8) throws {
         var options = LogStoreOptions()
         options.isHousekeepingAutomatic = false
+        options.segmentLength = 16_000
         options.clock = FakeClock().clock
         let source = SeededSource(seed: UInt64(kind))
         options.random = { source.next() }

@@ -46,8 +46,10 @@ extension MeshSimulation {
         try commit([DocumentChange("secrets", id, action)], on: peer)
     }
 
-    /// A paper can be seen while its level is low. It has one writer alone, so there is nothing in it of a
-    /// write that somebody else has made at the same time.
+    /// A paper can be seen while its level is low.
+    ///
+    /// It has one writer alone, so there is nothing in it of a write that somebody else has made at the same
+    /// time.
     private func writePaper(_ peer: MeshPeer) throws {
         guard peer.rights == nil, !restored.contains(peer.number) else { return }
         let id = Value.string("p\(peer.number).\(random.below(3))")

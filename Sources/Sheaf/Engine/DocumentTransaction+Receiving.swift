@@ -60,6 +60,45 @@ extension DocumentTransaction {
         return isAll ? .taken(isNew: isNew) : .known(before: working[position].original)
     }
 
+    /// Joins what somebody has sent who spells all names.
+    mutating func join(_ bytes: [UInt8], at position: Int) throws(EngineError) -> Bool {
+        var named: [Value] = []
+        let (seen, isPartial, own) = try translating { () throws(EditError) in
+            try bytes.span.withUnsafeBytes { bytes throws(EditError) in
+                let document = try Self.document(bytes)
+                do throws(Malformed) {
+                    try document.validate(NameTable())
+                    if try document.hasTokens() {
+                        try document.forEachToken(NameTable()) { named.append($0) }
+                    }
+                    return (
+                        try document.header().latest, document.isPartial,
+                        (
+                            try document.renamed(from: NameTable(), to: directory.names),
+                            try document.header().time(of: clock.site)
+                        )
+                    )
+                } catch {
+                    throw .malformed(error)
+                }
+            }
+        } orRefusing: {
+            .received($0)
+        }
+        tokens += named
+        noteOwnWrites(own.1, of: position)
+        try observe(seen)
+        return try working[position].takeIfNew(
+            ChangedBytes(bytes: own.0), isPartial: isPartial, directory.names)
+    }
+
+    /// Takes in a time that somebody has written with.
+    mutating func observe(_ time: HybridTime) throws(EngineError) {
+        do throws(HybridClock.Refusal) { try clock.observe(time, at: now) } catch {
+            throw .clock(error)
+        }
+    }
+
     /// The key of what came; a collection begins with its first document.
     private mutating func key(of document: PreparedDocument) throws(EngineError) -> DocumentKey {
         let number: UInt16
@@ -80,8 +119,10 @@ extension DocumentTransaction {
         }
     }
 
-    /// Whether a peer says that a document was deleted which it may not write: it says so where the document
-    /// is named by this side, and cannot know what it is here. So that is passed over, and not refused.
+    /// Whether a peer says that a document was deleted which it may not write.
+    ///
+    /// It says so where the document is named by this side, and cannot know what it is here. So that is passed
+    /// over, and not refused.
     private func isForbiddenDeletion(
         _ document: PreparedDocument, of position: Int, _ rule: SubscriptionMatcher
     ) throws(EngineError) -> Bool {

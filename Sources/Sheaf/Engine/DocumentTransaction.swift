@@ -207,44 +207,6 @@ package struct DocumentTransaction: Sendable {
         }
     }
 
-    private mutating func join(_ bytes: [UInt8], at position: Int) throws(EngineError) -> Bool {
-        var named: [Value] = []
-        let (seen, isPartial, own) = try translating { () throws(EditError) in
-            try bytes.span.withUnsafeBytes { bytes throws(EditError) in
-                let document = try Self.document(bytes)
-                do throws(Malformed) {
-                    try document.validate(NameTable())
-                    if try document.hasTokens() {
-                        try document.forEachToken(NameTable()) { named.append($0) }
-                    }
-                    return (
-                        try document.header().latest, document.isPartial,
-                        (
-                            try document.renamed(from: NameTable(), to: directory.names),
-                            try document.header().time(of: clock.site)
-                        )
-                    )
-                } catch {
-                    throw .malformed(error)
-                }
-            }
-        } orRefusing: {
-            .received($0)
-        }
-        tokens += named
-        noteOwnWrites(own.1, of: position)
-        try observe(seen)
-        return try working[position].takeIfNew(
-            ChangedBytes(bytes: own.0), isPartial: isPartial, directory.names)
-    }
-
-    /// Takes in a time that somebody has written with.
-    mutating func observe(_ time: HybridTime) throws(EngineError) {
-        do throws(HybridClock.Refusal) { try clock.observe(time, at: now) } catch {
-            throw .clock(error)
-        }
-    }
-
     // MARK: Documents
 
     private mutating func key(of change: DocumentChange) throws(EngineError) -> DocumentKey? {
@@ -364,7 +326,7 @@ package struct DocumentTransaction: Sendable {
 
     // MARK: Errors
 
-    private static func document(
+    static func document(
         _ bytes: UnsafeRawBufferPointer
     ) throws(EditError) -> EncodedDocument {
         do throws(Malformed) { return try EncodedDocument(bytes) } catch {
@@ -372,7 +334,7 @@ package struct DocumentTransaction: Sendable {
         }
     }
 
-    private func translating<Result>(
+    func translating<Result>(
         _ body: () throws(EditError) -> Result,
         orRefusing refusal: (Malformed) -> EngineError = { .edit(.malformed($0)) }
     ) throws(EngineError) -> Result {

@@ -17,4 +17,21 @@ import Testing
             try MeshSimulation(seed: seed + UInt64(number), sharesFiles: true).run()
         }
     }
+
+    /// The fuzzer says more (`Tests/Fuzzing/run --sessions`).
+    @Test func `whatever is said to a peer, it goes on or says why not`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("conversations, seed \(seed)")
+        var random = SeededRandom(seed: seed, "conversations")
+        for _ in 0..<100 {
+            var input = [UInt8(random.below(8))]
+            for _ in 0..<1 + random.below(8) {
+                // Most bodies begin with a generation.
+                let body = [UInt8(random.below(3))] + random.bytes(random.below(12))
+                input += [UInt8(random.below(26)), UInt8(body.count), 0] + body
+            }
+            let wrong = try input.withUnsafeBytes { try HostProbe.read($0) }
+            #expect(wrong == nil, "\(input)")
+        }
+    }
 }
