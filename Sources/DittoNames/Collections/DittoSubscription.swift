@@ -26,7 +26,9 @@ public final class DittoSubscription: Sendable {
     /// Whether nothing more is wanted.
     public var isCancelled: Bool { subscription?.isCancelled ?? true }
 
-    /// Ends the subscription; what has come by then stays. Further calls do nothing.
+    /// Ends the subscription; what has come by then stays.
+    ///
+    /// Further calls do nothing.
     public func cancel() {
         subscription?.cancel()
     }

@@ -7,7 +7,9 @@ public struct DittoConfig: Hashable, Sendable {
     /// The database where nothing else is said.
     public static let defaultDatabaseID = "ditto"
 
-    /// What tells the database from all others: any text. Only peers of one database talk to each other.
+    /// What tells the database from all others: any text.
+    ///
+    /// Only peers of one database talk to each other.
     public var databaseID: String
     /// Who may connect.
     public var connect: DittoConfigConnect

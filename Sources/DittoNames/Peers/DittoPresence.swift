@@ -180,7 +180,9 @@ public final class DittoObserver: Sendable {
     /// Whether nothing more will be told.
     public var isStopped: Bool { state.withLock(\.isStopped) }
 
-    /// Stops it: no call begins after this has returned. Further calls do nothing.
+    /// Stops it: no call begins after this has returned.
+    ///
+    /// Further calls do nothing.
     public func stop() {
         let observer = state.withLock { state in
             state.isStopped = true

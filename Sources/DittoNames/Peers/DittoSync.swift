@@ -93,7 +93,9 @@ public final class DittoSyncSubscription: Sendable {
     /// Whether it was ended.
     public var isCancelled: Bool { subscription.isCancelled }
 
-    /// Ends the subscription; what has come by then stays. Further calls do nothing.
+    /// Ends the subscription; what has come by then stays.
+    ///
+    /// Further calls do nothing.
     public func cancel() {
         subscription.cancel()
         onCancel(self)

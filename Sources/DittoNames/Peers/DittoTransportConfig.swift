@@ -11,7 +11,7 @@ public import Foundation
 /// Nothing is found by itself. What is enabled of `peerToPeer` has no effect, and a warning says so when sync
 /// starts; what names a place that cannot be reached, or would keep peers apart, is an error then.
 public struct DittoTransportConfig: Hashable, Sendable {
-    /// Ways to find peers that are near. There are none of these here.
+    /// Ways to find peers that are near, of which there are none here.
     public var peerToPeer = PeerToPeer()
     /// Whom this peer connects with.
     public var connect = Connect()
@@ -71,9 +71,9 @@ public struct DittoTransportConfig: Hashable, Sendable {
     }
 
     public struct Global: Hashable, Sendable {
-        /// Peers of other groups do not sync. There are no groups here: sync does not start with any but 0.
+        /// Peers of other groups do not sync; there are no groups, and sync does not start but with 0.
         public var syncGroup: UInt32 = 0
-        /// Which peers the server brings together. It has no effect.
+        /// Which peers the server brings together, which has no effect.
         public var routingHint: UInt32 = 0
     }
 }

@@ -127,6 +127,8 @@ extension SyncHost {
 
     func listOwn(_ link: Link, _ generation: UInt64) {
         guard generation == link.asking.generation, let matcher = wishes.matcher else { return }
+        // Until it is done, what was known of the other side is not enough.
+        if let key = link.session.remote?.peerKey { wishes.cursors[key] = nil }
         do throws(EngineError) {
             let rankings = try beginRankCheck(link, matcher)
             link.session.compare(

@@ -27,6 +27,7 @@ extension SyncHost {
         link.session.endCommit(isContinued: !isDone)
         if isDone {
             link.telling?.sent = outgoing.snapshot.log.commit
+            noteSent(outgoing.whole, with: outgoing.snapshot.log.commit, on: link)
         } else {
             link.telling?.outgoing = rest
         }
@@ -134,7 +135,7 @@ extension SyncHost {
     private func spoken(
         _ document: EncodedDocument, on link: Link
     ) throws(Malformed) -> [UInt8] {
-        guard !document.isPartial, document.hasBase else {
+        guard document.hasBase, !document.isPartial else {
             return try renumbered(document, on: link)
         }
         let plain = try document.settingBase(nil)

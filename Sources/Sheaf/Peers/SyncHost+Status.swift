@@ -47,6 +47,7 @@ extension SyncHost {
         let commit = min(commit, news.snapshot.log.commit)
         let known = link.telling?.acknowledged ?? 0
         link.telling?.acknowledged = max(known, commit)
+        noteCorrected(through: commit, on: link)
         change(link) { $0.syncedUpTo = max($0.syncedUpTo ?? 0, commit) }
     }
 }

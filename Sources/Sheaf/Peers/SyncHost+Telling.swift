@@ -83,7 +83,7 @@ extension SyncHost {
         link.telling?.sent = cursor.commit
         link.telling?.isStreaming = true
         link.telling?.isBehind = true
-        link.telling?.whole = Set(request.whole)
+        link.telling?.whole = outstandingCorrections(of: link).union(request.whole)
         tell(link)
     }
 
@@ -128,19 +128,6 @@ extension SyncHost {
         link.telling?.outgoing = Outgoing(snapshot: snapshot, documents: wanted, since: nil)
         link.telling?.isStreaming = true
         tell(link)
-    }
-
-    /// Sends whole what the other side has sent an older state of, unless it matched before: then it was
-    /// sent, or will be.
-    func correct(_ known: [WriteJob.Known], on link: Link) {
-        guard let matcher = link.telling?.matcher else { return }
-        let snapshot = news.snapshot
-        for document in known where matcher.asks(for: document.address.collection) {
-            guard let key = snapshot.key(of: document.address) else { continue }
-            let hasMatched = try? matcher.matches(
-                document.before, key: key, in: document.address.collection, snapshot.names)
-            if hasMatched == false { link.telling?.whole.insert(document.address) }
-        }
     }
 
     // MARK: What is sent

@@ -64,6 +64,8 @@ package final class SyncHost {
     var news: News
     var paces = Paces()
     var files = Files()
+    /// By the keys of peers.
+    var corrections: [[UInt8]: Corrections] = [:]
     var statistics = SyncStatistics()
     /// What is known of the mesh.
     var mesh: MeshMap

@@ -38,10 +38,13 @@ enum DocumentWriter {
     fileprivate static func assemble(
         _ writer: inout EntryWriter, base: VersionVector?, deletion: Stamp?, isPartial: Bool
     ) -> [UInt8] {
-        // To have seen nothing is not worth saying.
-        let base = base.flatMap { $0.entries.isEmpty ? nil : $0 }
         let sites = writer.stamps.vector.entries
-        let bases = base.map { differences(from: $0, in: sites) } ?? []
+        var base = base
+        var bases = base.map { differences(from: $0, in: sites) } ?? []
+        // To have seen nothing of these sites is not worth saying.
+        if bases.count == sites.count, bases.allSatisfy({ $0.time == .initial }) {
+            (base, bases) = (nil, [])
+        }
         let older = writer.stamps.older
         let entriesLength =
             sites.count * EncodedHeader.siteLength

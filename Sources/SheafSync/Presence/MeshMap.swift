@@ -56,6 +56,10 @@ package struct MeshMap: Sendable {
     private var order: [[UInt8]]
     private var hasNewConnections = false
     private var hasChanged = false
+    /// Whether there may be something to do but for what time brings.
+    private var isBusy = true
+    /// When time matters next.
+    package private(set) var deadline: UInt64?
     private var overtaking = Overtaking()
 
     /// A record of this peer, newer than its own, that somebody has told.
@@ -133,17 +137,19 @@ package struct MeshMap: Sendable {
     /// A neighbor has taken what it was told last.
     package mutating func taken(on number: UInt64) {
         links[number]?.isTelling = false
+        isBusy = true
     }
 
     /// Notes that time goes by.
     package mutating func tick(at now: UInt64) {
+        guard let deadline, deadline <= now else { return }
         let gone = entries.filter { $0.value.isForgotten(at: now) }.map(\.key)
         for key in gone { forget(key) }
         settle(at: now)
     }
 
-    /// When time matters next.
-    package var deadline: UInt64? {
+    /// When time matters next; looked for when something has changed, and not each time somebody asks.
+    private var nextDeadline: UInt64? {
         var deadlines: [UInt64] = overtaking.version == nil ? [] : [overtaking.from]
         for link in links.values where link.owes { deadlines.append(link.mayTakeAt) }
         for entry in entries.values where entry.distance == nil {
@@ -154,6 +160,8 @@ package struct MeshMap: Sendable {
 
     /// What to do now, in this order; each is told once.
     package mutating func takeActions(at now: UInt64) -> [Action] {
+        guard isBusy else { return [] }
+        isBusy = false
         var actions: [Action] = []
         for number in links.keys.sorted() {
             if let link = links[number], link.owes, link.mayTakeAt <= now {
@@ -167,6 +175,7 @@ package struct MeshMap: Sendable {
         }
         if hasChanged { actions.append(.changed) }
         hasChanged = false
+        deadline = nextDeadline
         return actions
     }
 
@@ -264,6 +273,7 @@ package struct MeshMap: Sendable {
         if hasNewConnections { walk(at: now) }
         hasNewConnections = false
         dropFarthest()
+        (isBusy, deadline) = (true, nextDeadline)
     }
 
     /// Makes its own record the newest again, where somebody tells of a newer one: a clock was put back, two
