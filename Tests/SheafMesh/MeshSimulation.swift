@@ -184,7 +184,7 @@ package final class MeshSimulation {
         default: tell("\(now / 1_000_000) ms: \(kind)".prefix(160).description)
         }
         for peer in peers {
-            let seen = try peer.description(ofCar: watched)
+            let seen = try peer.description(of: watched)
             guard seen != lastSeen[peer.number] else { continue }
             lastSeen[peer.number] = seen
             tell("\(now / 1_000_000) ms, peer \(peer.number): \(seen), wants \(peer.subscriptions)")

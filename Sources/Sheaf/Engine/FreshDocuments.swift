@@ -8,9 +8,8 @@ import SheafStorage
 struct FreshDocuments: Sendable {
     private(set) var keys: [DocumentKey] = []
     private(set) var states: [[UInt8]] = []
-    /// The first key in the store behind the last of these, or the end of the collection: what comes before
-    /// it is not in the store.
-    private var absentUntil: [UInt8] = []
+    /// What is not in the store: from one key up to the next one that is, or to the end of the collection.
+    private var absent = KeyRange(from: [], to: [])
     private(set) var length = 0
 
     var count: Int { keys.count }
@@ -30,7 +29,7 @@ struct FreshDocuments: Sendable {
 
     /// Whether a key, behind all others, is in no snapshot.
     mutating func isAbsent(_ key: DocumentKey, in snapshot: LogSnapshot) -> Bool {
-        if !keys.isEmpty, Self.precedes(key.bytes, absentUntil) { return true }
+        if absent.contains(key.bytes) { return true }
         guard
             let number = key.bytes.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) })
         else { return false }
@@ -40,7 +39,7 @@ struct FreshDocuments: Sendable {
             next = Array(found)
             return false
         }
-        absentUntil = next
+        absent = KeyRange(from: key.bytes, to: next)
         return next != key.bytes
     }
 
