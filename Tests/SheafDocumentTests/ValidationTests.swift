@@ -85,9 +85,18 @@ import Testing
                 ]
                 object[name[random.below(name.count)]] = plainValue(&random, depth: 1)
             }
-            let bytes = try Insertion.document(
-                object, without: "_id", at: stamp(UInt64(1 + random.below(9))), NameTable()
+            let names =
+                random.chance(1, in: 2)
+                ? NameTable() : try #require(NameTable(["a", "n7", "n200", "f0", "f1", "", "b"]))
+            var bytes = try Insertion.document(
+                object, without: "_id", at: stamp(UInt64(1 + random.below(9))), names
             ).bytes
+            for edit in 0..<random.below(4) {
+                let path = [["a"], ["n7"], ["n200", "f1"], ["b"]][random.below(4)]
+                let value = plainValue(&random, depth: 2)
+                let time = stamp(UInt64(20 + edit), UInt64(1 + random.below(3)))
+                bytes = try edited(bytes, .set(path: path, to: value), at: time, names)
+            }
             for round in 0..<8 {
                 var bytes = bytes
                 for _ in 0..<round {
@@ -95,8 +104,8 @@ import Testing
                 }
                 let (short, long) = bytes.withUnsafeBytes { bytes in
                     (
-                        (try? EncodedDocument(bytes).validate(NameTable())) != nil,
-                        (try? EncodedDocument(bytes).validateThoroughly(NameTable())) != nil
+                        (try? EncodedDocument(bytes).validate(names)) != nil,
+                        (try? EncodedDocument(bytes).validateThoroughly(names)) != nil
                     )
                 }
                 #expect(short == long, "\(bytes)")
@@ -104,6 +113,22 @@ import Testing
             }
         }
         #expect(valid > 2_000)
+    }
+
+    /// A state with one more field, or another value for it.
+    private func edited(
+        _ bytes: [UInt8], _ edit: Edit, at stamp: Stamp, _ names: NameTable
+    ) throws -> [UInt8] {
+        let joined = try bytes.withUnsafeBytes { bytes -> [UInt8]? in
+            let document = try EncodedDocument(bytes)
+            let delta = try DocumentEditor.delta(of: [edit], in: document, at: stamp, names)
+            return try delta?.bytes.withUnsafeBytes { delta in
+                try Join.join(document, try EncodedDocument(delta), names)
+            }
+        }
+        return try (joined ?? bytes).withUnsafeBytes {
+            try EncodedDocument($0).settingBase(nil)
+        }
     }
 
     private func plainValue(_ random: inout SeededRandom, depth: Int) -> Value {

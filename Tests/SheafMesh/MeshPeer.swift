@@ -56,10 +56,13 @@ final class MeshPeer {
         clock.advance(milliseconds: UInt64(Self.start + skew))
         volume = SimulatedVolume(seed: seed)
         store = try StoreEngine(opening: volume, options: Self.options(clock, source))
-        queries = try QueryEngine(opening: store)
+        queries = try QueryEngine(opening: store, mostTold: Self.mostTold(number))
         attachments = AttachmentStore(in: files)
         host = Self.makeHost(queries, key, attachments, source)
     }
+
+    /// Some tell small steps as others tell very long ones.
+    private static func mostTold(_ number: Int) -> Int { number % 2 == 0 ? 2 : 4_096 }
 
     private static func options(_ clock: FakeClock, _ source: SeededSource) -> LogStoreOptions {
         var options = LogStoreOptions()
@@ -92,7 +95,7 @@ final class MeshPeer {
         isFlushing = false
         self.volume = volume
         store = try StoreEngine(opening: volume, options: Self.options(clock, source))
-        queries = try QueryEngine(opening: store)
+        queries = try QueryEngine(opening: store, mostTold: Self.mostTold(number))
         attachments = AttachmentStore(in: files)
         host = Self.makeHost(queries, key, attachments, source)
         durableCommit = documents.snapshot().log.commit

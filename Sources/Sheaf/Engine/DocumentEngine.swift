@@ -39,7 +39,7 @@ package final class DocumentEngine: Sendable {
     ///
     /// A store has one engine at a time: two would give the same numbers to different names.
     /// A commit of more documents from elsewhere than `mostTold` is not told one by one.
-    package init(_ store: StoreEngine, mostTold: Int = 4_096) throws(EngineError) {
+    package init(_ store: StoreEngine, mostTold: Int = .max) throws(EngineError) {
         guard store.beginInterpretation() else { throw .inUse }
         peerFeed = CommitFeed(most: mostTold)
         var isComplete = false

@@ -54,7 +54,8 @@ struct FreshDocuments: Sendable {
         var (low, high) = (0, keys.count)
         while low < high {
             let middle = (low + high) / 2
-            if Self.precedes(keys[middle].bytes, key.bytes) { low = middle + 1 } else { high = middle }
+            let isBefore = Self.precedes(keys[middle].bytes, key.bytes)
+            (low, high) = isBefore ? (middle + 1, high) : (low, middle)
         }
         guard low < keys.count, keys[low] == key else { return nil }
         return document(low)

@@ -46,11 +46,13 @@ package final class QueryEngine: Sendable {
     }
 
     /// Reads what the log of a store knows of names, and makes its indexes right.
+    ///
+    /// A commit of more new documents from elsewhere than `mostTold` is not told to peers one by one.
     package convenience init(
-        opening store: StoreEngine, log: StoreLog? = nil
+        opening store: StoreEngine, log: StoreLog? = nil, mostTold: Int = 4_096
     ) throws(QueryError) {
         do throws(EngineError) {
-            self.init(try DocumentEngine(store), log: log)
+            self.init(try DocumentEngine(store, mostTold: mostTold), log: log)
         } catch {
             throw QueryError(error)
         }

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafSync
+import SheafTestSupport
 import Testing
 
 /// Documents between peers, message by message: what happens rarely, and has to be right each time.
@@ -67,6 +68,84 @@ import Testing
         let (after, source) = (try scene.rows(1, all), try scene.rows(0, all))
         #expect(after == source)
         #expect(scene.nodes[1].sent.count { $0 == .subscribe } == asked + 1)
+    }
+
+    /// A new document, one that is there and one that was deleted come in one step, the last of them not in the
+    /// order of keys.
+    @Test func `documents come in any order`() throws {
+        let scene = try DocumentScene(3)
+        for number in 0..<3 { try scene.subscribe(number, [cars]) }
+        let wire = try scene.connect(0, 1)
+        try scene.connect(1, 2)
+        try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'b'}), ({'_id': 'c'})")
+        try scene.run()
+        try scene.disconnect(wire)
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        try scene.execute(0, "UPDATE cars SET n = 1 WHERE _id = 'c'")
+        try scene.execute(0, "DELETE FROM cars WHERE _id = 'b'")
+        try scene.connect(0, 1)
+        try scene.run()
+        let expected = [#"{"_id":"a"}"#, #"{"_id":"c","n":1}"#]
+        for number in 0..<3 {
+            let rows = try scene.rows(number, all)
+            #expect(rows == expected, "peer \(number)")
+        }
+    }
+
+    /// What was paid for and is not written any more is given back: otherwise the two would come to a
+    /// standstill.
+    @Test func `who subscribes anew in the middle of long steps gets everything in the end`() throws {
+        let scene = try DocumentScene(2)
+        var random = SeededRandom(seed: 7, "long steps")
+        for number in Int64(0)..<60 {
+            try scene.execute(
+                0, "INSERT INTO cars DOCUMENTS (:car)",
+                [
+                    "car": [
+                        "_id": .integer(number), "n": 0, "noise": .bytes(random.bytes(100_000)),
+                    ] as Value
+                ])
+        }
+        try scene.subscribe(1, [cars])
+        try scene.connect(0, 1)
+        for round in 1...8 {
+            try scene.run(steps: 60)
+            let got = try scene.rows(1, "SELECT COUNT(*) AS n FROM cars")
+            #expect(got == [#"{"n":0}"#], "the step is not over")
+            try scene.subscribe(1, ["\(cars) WHERE n >= -\(round)"])
+        }
+        try scene.run()
+        let got = try scene.rows(1, "SELECT COUNT(*) AS n FROM cars")
+        #expect(got == [#"{"n":60}"#])
+    }
+
+    /// Documents that the other side has sent in an older state, and has not asked for as they are, are sent
+    /// again where the connection breaks before they have come.
+    @Test func `corrections are kept over connections that break`() throws {
+        let scene = try DocumentScene(3)
+        let red = "\(cars) WHERE color = 'red'"
+        try scene.subscribe(0, [cars])
+        try scene.subscribe(1, [red])
+        try scene.subscribe(2, [cars])
+        let early = try scene.connect(0, 2)
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'red'})")
+        try scene.run()
+        try scene.disconnect(early)
+        // Peer 0 changes it before peer 1 knows of it, who gets the older state from peer 2.
+        try scene.execute(0, "UPDATE cars SET color = 'blue' WHERE _id = 'a'")
+        let wire = try scene.connect(0, 1)
+        try scene.run()
+        scene.hold(wire, to: 1)
+        try scene.connect(1, 2)
+        try scene.run()
+        let older = try scene.rows(1, all)
+        #expect(older == [#"{"_id":"a","color":"red"}"#])
+        // What peer 0 says of it is lost.
+        try scene.disconnect(wire)
+        try scene.connect(0, 1)
+        try scene.run()
+        let newer = try scene.rows(1, all)
+        #expect(newer == [#"{"_id":"a","color":"blue"}"#])
     }
 
     @Test func `what came from a peer is not sent back to it`() throws {

@@ -157,6 +157,13 @@ final class DocumentScene {
         }
     }
 
+    /// The same, and no more than so many steps of it.
+    func run(steps: Int) throws {
+        for _ in 0..<steps {
+            guard try step() else { return }
+        }
+    }
+
     struct Restless: Error {}
 
     private func step() throws -> Bool {
@@ -174,6 +181,13 @@ final class DocumentScene {
             while try node.store.flush() {}
             node.host.noteWritten(outcome)
             node.host.notePublished()
+            try perform(number)
+            return true
+        }
+        // Who has more to say at once says so.
+        for (number, node) in nodes.enumerated() {
+            guard let deadline = node.host.deadline, deadline <= now else { continue }
+            node.host.tick(at: now)
             try perform(number)
             return true
         }
