@@ -177,7 +177,9 @@ extension SyncHost {
     private func fail(_ link: Link, _ error: EngineError) {
         switch error {
         case .received, .id, .invalidCollection: fail(link, .protocolBroken, "\(error)")
-        case .clock, .forbidden: fail(link, .refused, "\(error)")
+        case .clock: fail(link, .refused, "\(error)")
+        // Whoever is told of it may not know which documents there are.
+        case .forbidden: fail(link, .refused, "a document is none that the peer may write")
         case .limit: fail(link, .limit, "\(error)")
         default: fail(link, .failed, "the store cannot write")
         }

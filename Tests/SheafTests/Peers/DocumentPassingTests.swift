@@ -179,4 +179,49 @@ import Testing
             #expect(rows == [#"{"_id":"b"}"#], "peer \(number)")
         }
     }
+
+    /// A device evicts what it has written, gets an older state of it back, and goes on with that.
+    @Test
+    func `what a device writes to what it had forgotten is not taken for what it wrote before`()
+        throws
+    {
+        let scene = try DocumentScene(3)
+        let (device, old, new) = (0, 1, 2)
+        for number in 0..<3 { try scene.subscribe(number, [cars]) }
+        let first = try scene.connect(device, old)
+        let second = try scene.connect(device, new)
+        try scene.execute(device, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': 1})")
+        try scene.run()
+        try scene.disconnect(first)
+        try scene.execute(device, "UPDATE cars SET notes = 'late' WHERE _id = 'a'")
+        try scene.run()
+        try scene.disconnect(second)
+        try scene.subscribe(device, [])
+        try scene.execute(device, "EVICT FROM cars")
+        try scene.subscribe(device, [cars])
+        try scene.connect(device, old)
+        try scene.run()
+        try scene.execute(device, "UPDATE cars SET n = 2 WHERE _id = 'a'")
+        try scene.connect(device, new)
+        try scene.run()
+        for number in 0..<3 {
+            let rows = try scene.rows(number, all)
+            #expect(rows == [#"{"_id":"a","n":2,"notes":"late"}"#], "peer \(number)")
+        }
+    }
+
+    @Test func `who is refused is not told which document it was`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(0, [cars])
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'secret', 'owner': 'me'})")
+        let rights = PeerRights(read: [:], write: ["cars": "owner = 'you'"])
+        // It does not know what it may write.
+        try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'secret', 'owner': 'you'})")
+        try scene.connect(0, 1, rightsOfRight: rights)
+        try scene.run()
+        #expect(scene.nodes[0].farewells.map(\.code) == [.refused])
+        #expect(scene.nodes[0].farewells.first?.text.contains("secret") == false)
+        let rows = try scene.rows(0, all)
+        #expect(rows == [#"{"_id":"secret","owner":"me"}"#])
+    }
 }
