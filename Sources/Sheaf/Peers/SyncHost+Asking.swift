@@ -33,6 +33,8 @@ extension SyncHost {
         /// Whether the other side has told, since it was asked, all that it had then.
         var hasCaughtUp = false
         var announced = Announced()
+        /// What is needed whole before anything else of the other side can be written.
+        var missing: [DocumentAddress] = []
     }
 
     /// Subscribes to something else from now on.
@@ -150,6 +152,7 @@ extension SyncHost {
                 noteWrittenBehindAnnounced(applied.commit, here: applied.here, on: link)
             }
             link.asking.hasCaughtUp = true
+            link.asking.missing = []
             if outcome.isNew {
                 change(link) { $0.updates += 1 }
             } else if outcome.hasDocuments {
@@ -158,7 +161,11 @@ extension SyncHost {
         }
         if let error = outcome.error { return fail(link, error) }
         if outcome.generation == link.asking.generation, !outcome.gaps.isEmpty {
-            return ask(link, whole: outcome.gaps)
+            // What was sent whole before would be a delta again, and not fit.
+            for address in outcome.gaps where !link.asking.missing.contains(address) {
+                link.asking.missing.append(address)
+            }
+            return ask(link, whole: link.asking.missing)
         }
         write(link)
         acknowledge(link)

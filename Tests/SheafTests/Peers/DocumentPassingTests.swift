@@ -69,6 +69,33 @@ import Testing
         #expect(scene.nodes[1].sent.count { $0 == .subscribe } == asked + 1)
     }
 
+    /// Each of two documents stands on what was never told, and the second one comes behind the first.
+    @Test func `deltas of several documents that do not fit are followed by all of them`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, [cars])
+        let rights = PeerRights(read: ["cars": "level < 5"], write: [:])
+        try scene.connect(0, 1, rightsOfRight: rights)
+        let long = Value.string(String(repeating: "a long story ", count: 400))
+        for id in ["a", "b"] {
+            try scene.execute(
+                0, "INSERT INTO cars DOCUMENTS (:car)",
+                ["car": ["_id": .string(id), "level": 1, "story": long] as Value])
+        }
+        try scene.run()
+        try scene.execute(0, "UPDATE cars SET level = 9")
+        try scene.run()
+        scene.nodes[1].isBusy = true
+        for id in ["a", "b"] {
+            try scene.execute(
+                0, "UPDATE cars SET level = 2 WHERE _id = :id", ["id": Value.string(id)])
+            try scene.run()
+        }
+        scene.nodes[1].isBusy = false
+        try scene.run()
+        let (here, there) = (try scene.rows(1, all), try scene.rows(0, all))
+        #expect(here == there)
+    }
+
     @Test func `what came from a peer is not sent back to it`() throws {
         let scene = try DocumentScene(2)
         for number in 0..<2 { try scene.subscribe(number, [cars]) }
