@@ -22,6 +22,8 @@ package final class HostProbe {
     private let writesLate: Bool
     private var now: UInt64 = 1_000_000_000
     private var wrong: String?
+    /// Whether the last frame was a farewell, whose reason is nobody's but the other side's.
+    private var hasEnded = false
 
     /// Reads an input; returns what is wrong with what the peer did, if something is.
     ///
@@ -110,6 +112,7 @@ package final class HostProbe {
         guard let type = FrameType(rawValue: head & 0x7F) else {
             return try hear([head] + body)
         }
+        hasEnded = type == .close
         guard type == .segment, head < 0x80 else {
             return try hear(frames.bytes(of: Frame(type, body)))
         }
@@ -147,7 +150,7 @@ package final class HostProbe {
                 wrong = "a document is told that is for \(mark)"
             }
         case .close(_, let farewell):
-            if farewell.code == .failed { wrong = "a peer has failed: \(farewell.text)" }
+            if farewell.code == .failed, !hasEnded { wrong = "a peer has failed: \(farewell.text)" }
         case .write(let job): jobs.append(job)
         case .fetched, .statusChanged, .presenceChanged: break
         }

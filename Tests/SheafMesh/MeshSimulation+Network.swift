@@ -86,7 +86,8 @@ extension MeshSimulation {
             case .protocolBroken: wire.isSpoiled || !isAmongHonest
             case .refused: isUnderstood(farewell, from: peer, on: wire) || !isAmongHonest
             case .limit, .version, .database: !isAmongHonest
-            case .failed: false
+            // Who is not to be trusted may say that his store has failed.
+            case .failed: !isAmongHonest && !farewell.text.contains("store")
             }
         // The other side has said why it ends the connection, and so this one ends it, too.
         guard isRight || wire.farewell == farewell else {

@@ -42,6 +42,8 @@ extension SyncHost {
         var due: Due?
         /// How many times as many documents are compared as queries with LIMIT have.
         var rankFactor = 1
+        /// What is needed whole before anything else of the other side can be written.
+        var missing: [DocumentAddress] = []
     }
 
     /// Subscribes to something else from now on.
@@ -193,6 +195,7 @@ extension SyncHost {
                 noteWrittenBehindAnnounced(applied.commit, here: applied.here, on: link)
             }
             link.asking.hasCaughtUp = true
+            link.asking.missing = []
             if outcome.isNew {
                 change(link) { $0.updates += 1 }
             } else if outcome.documentCount > 0 {
@@ -201,7 +204,11 @@ extension SyncHost {
         }
         if let error = outcome.error { return fail(link, error) }
         if outcome.generation == link.asking.generation, !outcome.gaps.isEmpty {
-            return ask(link, whole: outcome.gaps)
+            // What was sent whole before would be a delta again, and not fit.
+            for address in outcome.gaps where !link.asking.missing.contains(address) {
+                link.asking.missing.append(address)
+            }
+            return ask(link, whole: link.asking.missing)
         }
         write(link)
         acknowledge(link)
@@ -220,7 +227,9 @@ extension SyncHost {
     private func fail(_ link: Link, _ error: EngineError) {
         switch error {
         case .received, .id, .invalidCollection: fail(link, .protocolBroken, "\(error)")
-        case .clock, .forbidden: fail(link, .refused, "\(error)")
+        case .clock: fail(link, .refused, "\(error)")
+        // Whoever is told of it may not know which documents there are.
+        case .forbidden: fail(link, .refused, "a document is none that the peer may write")
         case .limit: fail(link, .limit, "\(error)")
         default: fail(link, .failed, "the store cannot write")
         }

@@ -148,6 +148,33 @@ import Testing
         #expect(newer == [#"{"_id":"a","color":"blue"}"#])
     }
 
+    /// Each of two documents stands on what was never told, and the second one comes behind the first.
+    @Test func `deltas of several documents that do not fit are followed by all of them`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, [cars])
+        let rights = PeerRights(read: ["cars": "level < 5"], write: [:])
+        try scene.connect(0, 1, rightsOfRight: rights)
+        let long = Value.string(String(repeating: "a long story ", count: 400))
+        for id in ["a", "b"] {
+            try scene.execute(
+                0, "INSERT INTO cars DOCUMENTS (:car)",
+                ["car": ["_id": .string(id), "level": 1, "story": long] as Value])
+        }
+        try scene.run()
+        try scene.execute(0, "UPDATE cars SET level = 9")
+        try scene.run()
+        scene.nodes[1].isBusy = true
+        for id in ["a", "b"] {
+            try scene.execute(
+                0, "UPDATE cars SET level = 2 WHERE _id = :id", ["id": Value.string(id)])
+            try scene.run()
+        }
+        scene.nodes[1].isBusy = false
+        try scene.run()
+        let (here, there) = (try scene.rows(1, all), try scene.rows(0, all))
+        #expect(here == there)
+    }
+
     @Test func `what came from a peer is not sent back to it`() throws {
         let scene = try DocumentScene(2)
         for number in 0..<2 { try scene.subscribe(number, [cars]) }
@@ -257,5 +284,50 @@ import Testing
             let rows = try scene.rows(number, all)
             #expect(rows == [#"{"_id":"b"}"#], "peer \(number)")
         }
+    }
+
+    /// A device evicts what it has written, gets an older state of it back, and goes on with that.
+    @Test
+    func `what a device writes to what it had forgotten is not taken for what it wrote before`()
+        throws
+    {
+        let scene = try DocumentScene(3)
+        let (device, old, new) = (0, 1, 2)
+        for number in 0..<3 { try scene.subscribe(number, [cars]) }
+        let first = try scene.connect(device, old)
+        let second = try scene.connect(device, new)
+        try scene.execute(device, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': 1})")
+        try scene.run()
+        try scene.disconnect(first)
+        try scene.execute(device, "UPDATE cars SET notes = 'late' WHERE _id = 'a'")
+        try scene.run()
+        try scene.disconnect(second)
+        try scene.subscribe(device, [])
+        try scene.execute(device, "EVICT FROM cars")
+        try scene.subscribe(device, [cars])
+        try scene.connect(device, old)
+        try scene.run()
+        try scene.execute(device, "UPDATE cars SET n = 2 WHERE _id = 'a'")
+        try scene.connect(device, new)
+        try scene.run()
+        for number in 0..<3 {
+            let rows = try scene.rows(number, all)
+            #expect(rows == [#"{"_id":"a","n":2,"notes":"late"}"#], "peer \(number)")
+        }
+    }
+
+    @Test func `who is refused is not told which document it was`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(0, [cars])
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'secret', 'owner': 'me'})")
+        let rights = PeerRights(read: [:], write: ["cars": "owner = 'you'"])
+        // It does not know what it may write.
+        try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'secret', 'owner': 'you'})")
+        try scene.connect(0, 1, rightsOfRight: rights)
+        try scene.run()
+        #expect(scene.nodes[0].farewells.map(\.code) == [.refused])
+        #expect(scene.nodes[0].farewells.first?.text.contains("secret") == false)
+        let rows = try scene.rows(0, all)
+        #expect(rows == [#"{"_id":"secret","owner":"me"}"#])
     }
 }

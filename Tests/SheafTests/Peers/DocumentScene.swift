@@ -153,7 +153,7 @@ final class DocumentScene {
         var steps = 0
         while try step() {
             steps += 1
-            guard steps < 100_000 else { throw Restless() }
+            guard steps < 3_000 else { throw Restless() }
         }
     }
 
