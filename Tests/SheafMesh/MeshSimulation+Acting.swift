@@ -181,13 +181,15 @@ extension MeshPeer {
     }
 
     /// What a durable document is, and what it has seen, for people.
+    ///
     /// A document as it is there: a car by its id, any other one by `collection/id`.
     func description(of watched: String) throws -> String {
         let snapshot = documents.snapshot()
         let parts = watched.split(separator: "/", maxSplits: 1).map(String.init)
         guard
             let key = try snapshot.key(
-                collection: parts.count > 1 ? parts[0] : "cars", id: .string(parts[parts.count - 1])),
+                collection: parts.count > 1 ? parts[0] : "cars", id: .string(parts[parts.count - 1])
+            ),
             let document = try snapshot.document(key)
         else { return "nothing" }
         return document.read { bytes in

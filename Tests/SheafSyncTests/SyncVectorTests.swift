@@ -188,9 +188,10 @@ struct SyncVectorTests {
         var names = NameTable()
         let commits = try read(bytes, &names)
         #expect(commits == expected)
-        #expect(commits[1].documents.map { Array($0.collection.utf8) } == [
-            [0xC3, 0xA9], [0x65, 0xCC, 0x81],
-        ])
+        #expect(
+            commits[1].documents.map { Array($0.collection.utf8) } == [
+                [0xC3, 0xA9], [0x65, 0xCC, 0x81],
+            ])
         #expect(names == NameTable(["color", "größe"]))
         var writer = CommitWriter()
         for commit in expected { commit.write(into: &writer) }

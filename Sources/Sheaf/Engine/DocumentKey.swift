@@ -18,8 +18,9 @@ struct DocumentKey: Hashable, Sendable {
         hasher.combine(hash)
     }
 
-    /// What a dictionary asks for: to hash a good hash again takes longer than all else that it does. It
-    /// depends on the dictionary, or to copy one into another would take quadratic time.
+    /// What a dictionary asks for: to hash a good hash again takes longer than all else that it does.
+    ///
+    /// It depends on the dictionary, or to copy one into another would take quadratic time.
     func _rawHashValue(seed: Int) -> Int {
         var mixed = (hash ^ UInt64(truncatingIfNeeded: seed)) &* 0x9E37_79B9_7F4A_7C15
         mixed ^= mixed >> 32

@@ -113,8 +113,7 @@ extension SyncHost {
                 && !other.asking.announced.isAnnouncing
         }
         guard hasOthers, !link.asking.announced.isAnnouncing else { return }
-        link.asking.announced.isAnnouncing = true
-        link.session.announceOnly()
+        link.asking.announced.isAnnouncing = link.session.announceOnly()
     }
 
     // MARK: What is announced

@@ -196,11 +196,8 @@ extension SyncHost {
             }
             link.asking.hasCaughtUp = true
             link.asking.missing = []
-            if outcome.isNew {
-                change(link) { $0.updates += 1 }
-            } else if outcome.documentCount > 0 {
-                noteRepetition(on: link)
-            }
+            if outcome.isNew { change(link) { $0.updates += 1 } }
+            if outcome.hasRepetition { noteRepetition(on: link) }
         }
         if let error = outcome.error { return fail(link, error) }
         if outcome.generation == link.asking.generation, !outcome.gaps.isEmpty {

@@ -28,6 +28,8 @@ package struct WriteJob: Sendable {
         fileprivate(set) var documentCount = 0
         fileprivate(set) var takenCount = 0
         fileprivate(set) var isNew = false
+        /// Whether a step has brought documents, and nothing new.
+        fileprivate(set) var hasRepetition = false
     }
 
     /// A document of which more is known here than the peer has.
@@ -57,6 +59,7 @@ package struct WriteJob: Sendable {
                 outcome.documentCount += step.documents.count
                 outcome.takenCount += reception.takenCount
                 outcome.isNew = outcome.isNew || reception.isNew
+                if !reception.isNew, !step.documents.isEmpty { outcome.hasRepetition = true }
             } catch {
                 outcome.error = error
                 return outcome

@@ -40,7 +40,8 @@ final class Board: Sendable {
                 case .elsewhere(let key): .elsewhere(key: key)
                 }
             return NetworkLink(
-                address: entry.address, isOutgoing: entry.isOutgoing, state: state, traffic: traffic)
+                address: entry.address, isOutgoing: entry.isOutgoing, state: state, traffic: traffic
+            )
         }
     }
 }

@@ -77,11 +77,15 @@ extension SyncSession {
         send(.acknowledge, Acknowledge(generation: generation, commit: commit).bytes)
     }
 
-    /// Has the other side announce what it has, since it comes from others as well; with the next
-    /// subscription it sends again.
-    package mutating func announceOnly() {
-        guard isOpen, case .streaming = asking.phase else { return }
+    /// Has the other side announce what it has, since it comes from others as well; false while the two
+    /// compare.
+    ///
+    /// With the next subscription it sends again.
+    @discardableResult
+    package mutating func announceOnly() -> Bool {
+        guard isOpen, case .streaming = asking.phase else { return false }
         send(.announceOnly, LoneNumber.bytes(askedGeneration))
+        return true
     }
 
     /// Lets the other side send as much again as was used up.

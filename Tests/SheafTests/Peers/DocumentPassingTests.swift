@@ -94,7 +94,8 @@ import Testing
 
     /// What was paid for and is not written any more is given back: otherwise the two would come to a
     /// standstill.
-    @Test func `who subscribes anew in the middle of long steps gets everything in the end`() throws {
+    @Test func `who subscribes anew in the middle of long steps gets everything in the end`() throws
+    {
         let scene = try DocumentScene(2)
         var random = SeededRandom(seed: 7, "long steps")
         for number in Int64(0)..<60 {

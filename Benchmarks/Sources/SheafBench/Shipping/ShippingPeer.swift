@@ -148,7 +148,8 @@ final class ShippingPeer: Sendable {
         try peer.sync.registerSubscription("SELECT * FROM cars")
         let (stream, end) = AsyncStream.makeStream(of: UInt64.self)
         let last = Cars.id(0)
-        try peer.store.observe("SELECT _id FROM cars WHERE _id = :id", QueryArguments(["id": .string(last)])
+        try peer.store.observe(
+            "SELECT _id FROM cars WHERE _id = :id", QueryArguments(["id": .string(last)])
         ) {
             if !$0.items.isEmpty { end.yield(now()) }
         }

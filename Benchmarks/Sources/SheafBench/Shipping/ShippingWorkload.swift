@@ -30,7 +30,8 @@ enum ShippingWorkload {
                     "difference-bytes", "where 1,000 documents differ, by their own bytes",
                     unit: "times", .lower, systems: [sheaf(ShippingTrial.differenceBytes)]),
                 Case(
-                    "mesh-redundancy", "documents that come, by those that are new, in a full mesh of 8",
+                    "mesh-redundancy",
+                    "documents that come, by those that are new, in a full mesh of 8",
                     unit: "times", .lower,
                     systems: [System("sheaf") { try await ShippingTrial.redundancy($0) }]),
                 Case(
