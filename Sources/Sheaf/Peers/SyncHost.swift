@@ -66,7 +66,7 @@ package final class SyncHost {
     var files = Files()
     /// By the keys of peers.
     var corrections: [[UInt8]: Corrections] = [:]
-    var statistics = SyncStatistics()
+    package internal(set) var statistics = SyncStatistics()
     /// What is known of the mesh.
     var mesh: MeshMap
 

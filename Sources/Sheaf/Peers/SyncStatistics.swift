@@ -1,11 +1,11 @@
 /// What a peer has told others, and heard from them, since it was opened.
 public struct SyncStatistics: Hashable, Sendable {
     /// Documents that went out, as often as they did.
-    public internal(set) var documentsSent: UInt64 = 0
+    public package(set) var documentsSent: UInt64 = 0
     /// Documents that came in and were written, or found to be here.
-    public internal(set) var documentsReceived: UInt64 = 0
+    public package(set) var documentsReceived: UInt64 = 0
     /// Those of them that said something new.
-    public internal(set) var documentsTaken: UInt64 = 0
+    public package(set) var documentsTaken: UInt64 = 0
 }
 
 extension PeerSync {

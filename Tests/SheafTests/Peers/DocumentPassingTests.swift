@@ -176,6 +176,39 @@ import Testing
         #expect(here == there)
     }
 
+    /// Whoever is told the same from several sides has all but one announce it, so that what all write flows
+    /// through a tree.
+    @Test func `in a full mesh documents come once, whoever writes them`() throws {
+        let scene = try DocumentScene(6)
+        for number in 0..<6 { try scene.subscribe(number, [cars]) }
+        for right in 0..<6 {
+            for left in 0..<right { try scene.connect(left, right) }
+        }
+        try scene.run()
+        func counts() -> (received: UInt64, taken: UInt64) {
+            scene.nodes.reduce((0, 0)) { sum, node in
+                let known = node.host.statistics
+                return (sum.0 + known.documentsReceived, sum.1 + known.documentsTaken)
+            }
+        }
+        var id: Int64 = 0
+        func write(_ count: Int) throws -> Double {
+            let before = counts()
+            for _ in 0..<count {
+                id += 1
+                try scene.execute(
+                    Int(id) % 6, "INSERT INTO cars DOCUMENTS ({'_id': :id})", ["id": Value.integer(id)])
+                try scene.run()
+            }
+            let after = counts()
+            #expect(after.taken - before.taken == UInt64(count) * 5)
+            return Double(after.received - before.received) / Double(count * 5)
+        }
+        _ = try write(12)
+        let redundancy = try write(60)
+        #expect(redundancy <= 1.3, "\(redundancy)")
+    }
+
     @Test func `what came from a peer is not sent back to it`() throws {
         let scene = try DocumentScene(2)
         for number in 0..<2 { try scene.subscribe(number, [cars]) }
