@@ -93,6 +93,13 @@ extension SyncHost {
         guard let deadline = link.asking.announced.deadline, deadline <= now,
             !link.asking.isWriting
         else { return }
+        // One side at a time: what comes from it may be all that is missing, and if all were asked, all would
+        // bring everything twice from then on.
+        for other in links.values where other.asking.announced.deadline != nil {
+            other.asking.announced.deadline = now + Self.patience
+        }
+        // Connections of the tree go both ways.
+        link.telling?.isAnnouncing = false
         // With a new generation, so that nothing of the old one is taken for what was asked for.
         ask(link)
     }

@@ -64,6 +64,8 @@ extension SyncHost {
                 queries.append(try SubscriptionQuery(query, self.queries))
             }
             try SubscriptionQuery.check(queries)
+            // Who asks again is missing something: from then on both sides send.
+            link.asking.announced.isAnnouncing = false
             link.telling = Telling(
                 generation: request.generation,
                 matcher: SubscriptionMatcher(queries, self.queries),
