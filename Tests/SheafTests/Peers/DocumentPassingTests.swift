@@ -197,7 +197,8 @@ import Testing
             for _ in 0..<count {
                 id += 1
                 try scene.execute(
-                    Int(id) % 6, "INSERT INTO cars DOCUMENTS ({'_id': :id})", ["id": Value.integer(id)])
+                    Int(id) % 6, "INSERT INTO cars DOCUMENTS ({'_id': :id})",
+                    ["id": Value.integer(id)])
                 try scene.run()
             }
             let after = counts()
