@@ -233,8 +233,3 @@ extension WriteJob {
         steps.reduce(0) { $0 + $1.documents.count }
     }
 }
-
-extension WriteJob.Outcome {
-    /// The commit here that has all of it.
-    var lastCommit: CommitID? { applied?.here }
-}

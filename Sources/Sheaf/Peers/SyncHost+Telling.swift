@@ -42,6 +42,8 @@ extension SyncHost {
         var whole: Set<DocumentAddress> = []
         /// What queries with LIMIT have behind the step, and had before.
         var rankings: SubscriptionRankings?
+        /// How many bytes of documents the step has by now.
+        var length = 0
 
         enum Documents {
             /// These, from one on.

@@ -18,6 +18,8 @@ package struct WriteJob: Sendable {
         let length: Int
         /// The last commit of the peer that was applied, and the commit here that answers for it.
         fileprivate(set) var applied: (commit: UInt64, here: CommitID)?
+        /// The commit here that has all that was written.
+        fileprivate(set) var lastCommit: CommitID?
         /// What is needed whole, since something is missing here that it stands on; the step with it, and
         /// those behind it, were not applied.
         fileprivate(set) var gaps: [DocumentAddress] = []
@@ -55,7 +57,9 @@ package struct WriteJob: Sendable {
                     return outcome
                 }
                 outcome.known += reception.known
-                outcome.applied = (step.commit, commit)
+                outcome.lastCommit = commit
+                // What is cut says nothing of how far the peer has told.
+                if !step.isCut { outcome.applied = (step.commit, commit) }
                 outcome.documentCount += step.documents.count
                 outcome.takenCount += reception.takenCount
                 outcome.isNew = outcome.isNew || reception.isNew
@@ -92,10 +96,7 @@ extension DocumentEngine {
         do throws(WriteError) {
             let (commit, _) = try write(from: origin, append: append) {
                 (transaction) throws(WriteError) in
-                transaction.fresh.reserve(step.documents.count)
-                for document in step.documents {
-                    try Self.receive(document, rule, in: &transaction, &reception)
-                }
+                try Self.receive(step.documents, rule, in: &transaction, &reception)
                 if !reception.gaps.isEmpty { throw Self.takeBack }
                 if let rule { try Self.check(transaction, rule) }
                 reception.isNew = transaction.hasChanges
@@ -118,17 +119,25 @@ extension DocumentEngine {
     }
 
     private static func receive(
-        _ document: PreparedDocument, _ rule: SubscriptionMatcher?,
-        in transaction: inout DocumentTransaction,
-        _ reception: inout Reception
+        _ documents: DocumentPile, _ rule: SubscriptionMatcher?,
+        in transaction: inout DocumentTransaction, _ reception: inout Reception
     ) throws(WriteError) {
+        transaction.fresh.reserve(documents.count)
+        var collection: UInt16 = 0
         do throws(EngineError) {
-            switch try transaction.receive(document, rule) {
-            case .gap: reception.gaps.append(document.address)
-            case .taken(let isNew):
-                if isNew { reception.takenCount += 1 }
-            case .known(let before):
-                reception.known.append(WriteJob.Known(address: document.address, before: before))
+            try documents.forEach { (document) throws(EngineError) in
+                if document.beginsCollection {
+                    collection = try transaction.number(ofCollection: document.collection)
+                }
+                let key = DocumentKey(StoreKey.document(collection, id: document.id))
+                switch try transaction.receive(document, key, rule) {
+                case .gap: reception.gaps.append(document.address)
+                case .taken(let isNew):
+                    if isNew { reception.takenCount += 1 }
+                case .known(let before):
+                    reception.known.append(
+                        WriteJob.Known(address: document.address, before: before))
+                }
             }
         } catch {
             throw .engine(error)

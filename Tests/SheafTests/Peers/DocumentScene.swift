@@ -25,19 +25,21 @@ final class DocumentScene {
         /// Why it has ended connections.
         fileprivate(set) var farewells: [Farewell] = []
 
-        fileprivate init(_ number: Int) throws {
+        let volume: SimulatedVolume
+
+        fileprivate init(_ number: Int, _ lengths: SyncHost.Lengths) throws {
             key = Array(repeating: UInt8(number + 1), count: 32)
             var options = LogStoreOptions()
             options.isHousekeepingAutomatic = false
             options.history = HistoryHorizon(commits: 1_000, bytes: .max)
-            store = try StoreEngine(
-                opening: SimulatedVolume(seed: UInt64(number)), options: options)
+            volume = SimulatedVolume(seed: UInt64(number))
+            store = try StoreEngine(opening: volume, options: options)
             queries = try QueryEngine(opening: store)
             let source = SeededSource(seed: UInt64(number))
             host = SyncHost(
                 queries,
                 SyncHost.Identity(database: Hello.DatabaseID(low: 1, high: 2), peerKey: key),
-                random: { source.next() })
+                lengths: lengths, random: { source.next() })
         }
 
         /// The commit of ours up to which another peer has everything, as far as we know.
@@ -60,8 +62,8 @@ final class DocumentScene {
     private var wireCount: UInt64 = 0
     private(set) var now: UInt64 = 1_000_000_000
 
-    init(_ count: Int) throws {
-        for number in 0..<count { nodes.append(try Node(number)) }
+    init(_ count: Int, _ lengths: SyncHost.Lengths = SyncHost.Lengths()) throws {
+        for number in 0..<count { nodes.append(try Node(number, lengths)) }
     }
 
     // MARK: Coming and going
