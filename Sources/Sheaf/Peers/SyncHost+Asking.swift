@@ -155,6 +155,11 @@ extension SyncHost {
             return fail(link, error)
         }
         guard !step.isContinued else { return }
+        if link.asking.staged.isEmpty, link.asking.waiting.isEmpty, !link.asking.isWriting {
+            // What says nothing but how far the other side is needs nobody to write it.
+            return noteWritten(
+                .nothing(step, on: link.number, behind: link.asking.written.last?.here ?? 0))
+        }
         link.asking.waiting.append(
             PreparedStep(
                 generation: step.generation, documents: link.asking.staged, commit: step.commit,

@@ -33,6 +33,7 @@ extension SyncHost {
             link.telling?.outgoing = rest
         } else if isDone {
             link.telling?.sent = outgoing.snapshot.log.commit
+            link.telling?.echoDue = nil
             noteSent(outgoing.whole, with: outgoing.snapshot.log.commit, on: link)
         } else {
             link.telling?.outgoing = rest

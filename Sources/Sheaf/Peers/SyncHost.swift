@@ -184,6 +184,7 @@ package final class SyncHost {
             checkPatience(link)
             pace(link)
             if link.telling?.goesOn == true { tell(link) }
+            sayHowFarIfDue(link)
             handle(link)
         }
         tickFiles()
@@ -196,7 +197,7 @@ package final class SyncHost {
         let deadlines = links.values.compactMap { link in
             [
                 link.session.deadline, link.asking.announced.deadline, link.asking.due?.turn,
-                link.delayed?.turn,
+                link.delayed?.turn, link.telling?.echoDue,
             ].compactMap { $0 }.min()
         }
         return (deadlines + [filesDeadline, mesh.deadline].compactMap { $0 }).min()

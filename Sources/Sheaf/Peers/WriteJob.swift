@@ -32,6 +32,15 @@ package struct WriteJob: Sendable {
         fileprivate(set) var isNew = false
         /// Whether a step has brought documents, and nothing new.
         fileprivate(set) var hasRepetition = false
+
+        /// A step without documents was written: everything is here when a commit here is durable.
+        static func nothing(
+            _ step: ShippedStep, on link: UInt64, behind here: CommitID
+        ) -> Outcome {
+            var outcome = Outcome(link: link, generation: step.generation, length: step.length)
+            if !step.isCut { outcome.applied = (step.commit, here) }
+            return outcome
+        }
     }
 
     /// A document of which more is known here than the peer has.

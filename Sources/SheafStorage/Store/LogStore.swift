@@ -106,7 +106,8 @@ package final class LogStore: Sendable {
             return
         }
         engine.whenDurable(commit, body)
-        flusher.flushNow()
+        // Nobody is woken for what is there.
+        if engine.durableCommit < commit { flusher.flushNow() }
     }
 
     /// Has a commit that has its place made durable: at once and on this thread, if that is faster than to wake
