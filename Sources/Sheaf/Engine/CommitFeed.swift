@@ -50,6 +50,7 @@ final class CommitFeed: Sendable {
                         key: document.key, before: document.original, commit: commit,
                         origin: origin, stamp: stamp))
             }
+            if changes.isEmpty { changes.reserveCapacity(transaction.fresh.count) }
             for key in transaction.fresh.keys {
                 changes.append(
                     Change(key: key, before: nil, commit: commit, origin: origin, stamp: stamp))

@@ -7,7 +7,8 @@ import SheafStorage
 /// A first sync brings very many of them: nothing is to be joined, so nothing else is kept of them.
 struct FreshDocuments: Sendable {
     private(set) var keys: [DocumentKey] = []
-    private(set) var states: [[UInt8]] = []
+    /// Parts of what came, and not copies.
+    private(set) var states: [ArraySlice<UInt8>] = []
     /// What is not in the store: from one key up to the next one that is, or to the end of the collection.
     private var absent = KeyRange(from: [], to: [])
     private(set) var length = 0
@@ -43,7 +44,7 @@ struct FreshDocuments: Sendable {
         return next != key.bytes
     }
 
-    mutating func append(_ key: DocumentKey, _ state: [UInt8]) {
+    mutating func append(_ key: DocumentKey, _ state: ArraySlice<UInt8>) {
         keys.append(key)
         states.append(state)
         length += state.count
@@ -64,7 +65,8 @@ struct FreshDocuments: Sendable {
     /// One of them as the log has it.
     func document(_ index: Int) -> StoredDocument {
         StoredDocument(
-            states[index], stateLength: states[index].count + 1, deltaLength: 0, deltaCount: 0)
+            Array(states[index]), stateLength: states[index].count + 1, deltaLength: 0,
+            deltaCount: 0)
     }
 
     private static func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
@@ -92,7 +94,7 @@ extension DocumentTransaction {
         try observe(latest)
         try noteTokens(of: document, key)
         try countLength(document.bytes.count)
-        fresh.append(key, Array(document.bytes))
+        fresh.append(key, document.contents)
         return true
     }
 
@@ -112,7 +114,10 @@ extension DocumentTransaction {
                     }
                 }
             }
-            let made = try links.keys(of: fresh.document(index), key)
+            let made = try state.span.withUnsafeBytes { (state) throws(EngineError) in
+                try links.keys(ofState: state, key)
+            }
+            guard !made.isEmpty else { continue }
             try onStorage { () throws(StorageError) in
                 for link in made { try batch.link(link) }
             }

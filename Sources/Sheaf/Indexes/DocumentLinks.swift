@@ -28,26 +28,32 @@ struct DocumentLinks {
         of document: StoredDocument?, _ key: [UInt8]
     ) throws(EngineError) -> [[UInt8]] {
         guard let document else { return [] }
+        return try document.read { (bytes) throws(EngineError) in
+            try keys(ofState: bytes, key)
+        }
+    }
+
+    /// The same for the bytes of a document.
+    mutating func keys(
+        ofState bytes: UnsafeRawBufferPointer, _ key: [UInt8]
+    ) throws(EngineError) -> [[UInt8]] {
         let makers = makers(ofDocument: key)
         guard linksTombstones || !makers.isEmpty else { return [] }
         let (names, linksTombstones) = (names, linksTombstones)
         return try onDocument(key) { () throws(Malformed) in
-            try document.read { bytes throws(Malformed) in
-                let document = try EncodedDocument(bytes)
-                guard try document.exists() else {
-                    return linksTombstones ? [TombstoneLink.key(toDocument: key)] : []
+            let document = try EncodedDocument(bytes)
+            guard try document.exists() else {
+                return linksTombstones ? [TombstoneLink.key(toDocument: key)] : []
+            }
+            guard !makers.isEmpty else { return [] }
+            return try key.span.withUnsafeBytes { key throws(Malformed) in
+                let id = UnsafeRawBufferPointer(rebasing: key[StoreKey.documentPrefixLength...])
+                var keys: [[UInt8]] = []
+                keys.reserveCapacity(makers.count)
+                for maker in makers {
+                    keys.append(try maker.key(of: document, id: id, names))
                 }
-                guard !makers.isEmpty else { return [] }
-                return try key.span.withUnsafeBytes { key throws(Malformed) in
-                    let id = UnsafeRawBufferPointer(
-                        rebasing: key[StoreKey.documentPrefixLength...])
-                    var keys: [[UInt8]] = []
-                    keys.reserveCapacity(makers.count)
-                    for maker in makers {
-                        keys.append(try maker.key(of: document, id: id, names))
-                    }
-                    return keys
-                }
+                return keys
             }
         }
     }

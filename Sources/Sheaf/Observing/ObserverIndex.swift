@@ -5,16 +5,21 @@ import SheafQuery
 /// Finds those whose results a changed document may concern, without asking each of them.
 struct ObserverIndex {
     /// Those who watch one collection.
-    private struct Watchers {
+    struct Watchers {
         /// By the id that they ask for.
-        var byID: [[UInt8]: [LiveResult]] = [:]
+        fileprivate var byID: [[UInt8]: [LiveResult]] = [:]
         /// By the value of a field that they ask for.
-        var byField: [[[UInt8]]: ByValue] = [:]
+        fileprivate var byField: [[[UInt8]]: ByValue] = [:]
         /// All others.
-        var others: [LiveResult] = []
+        fileprivate var others: [LiveResult] = []
+
+        /// Whether a document may concern somebody, as far as its id tells.
+        func mayCare(for id: ArraySlice<UInt8>) -> Bool {
+            !others.isEmpty || !byField.isEmpty || byID[Array(id)] != nil
+        }
     }
 
-    private struct ByValue {
+    fileprivate struct ByValue {
         let path: [String]
         var lives: [[UInt8]: [LiveResult]] = [:]
     }
@@ -22,8 +27,8 @@ struct ObserverIndex {
     /// By the bytes of their names: texts are equal that are spelled differently.
     private var collections: [[UInt8]: Watchers] = [:]
 
-    /// Whether nobody watches a collection.
-    func isEmpty(_ collection: String) -> Bool { collections[Array(collection.utf8)] == nil }
+    /// Those who watch a collection; none where nobody does.
+    func watchers(of collection: String) -> Watchers? { collections[Array(collection.utf8)] }
 
     mutating func add(_ live: LiveResult) {
         forEachPlace(of: live) { $0.append(live) }
@@ -69,19 +74,20 @@ struct ObserverIndex {
             body(&watchers.others)
         }
     }
+}
 
+extension ObserverIndex.Watchers {
     /// Shows those to `body` whom a document may concern; somebody can be shown twice.
     ///
     /// Where a field is damaged by which some are found, nobody knows whom it concerns.
     func forEachCandidate(
-        _ collection: String, _ images: DocumentImages, id: ArraySlice<UInt8>, _ names: NameTable,
+        _ images: DocumentImages, id: ArraySlice<UInt8>, _ names: NameTable,
         _ body: (LiveResult) -> Void
     ) throws(Malformed) {
-        guard let watchers = collections[Array(collection.utf8)] else { return }
-        if !watchers.byID.isEmpty, let found = watchers.byID[Array(id)] {
+        if !byID.isEmpty, let found = byID[Array(id)] {
             for live in found { body(live) }
         }
-        for byValue in watchers.byField.values {
+        for byValue in byField.values {
             let field = FieldPath(byValue.path, in: names)
             let before = try Self.identity(field, images.before, names)
             let after = try Self.identity(field, images.after, names)
@@ -89,7 +95,7 @@ struct ObserverIndex {
             guard let after, after != before, let found = byValue.lives[after] else { continue }
             for live in found { body(live) }
         }
-        for live in watchers.others { body(live) }
+        for live in others { body(live) }
     }
 
     /// What a field is looked up by; none where it is missing.

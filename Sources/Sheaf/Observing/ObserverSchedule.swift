@@ -135,7 +135,20 @@ package struct ObserverSchedule {
             live.isListed = true
             concerned.append(live)
         }
-        for change in changes { take(change, reader, list) }
+        // Most changes of a commit are in one collection.
+        var (collection, watchers): (UInt16?, ObserverIndex.Watchers?)
+        for change in changes {
+            let number = change.key.bytes.span.withUnsafeBytes {
+                StoreKey.collection(ofDocument: $0)
+            }
+            if number != collection {
+                collection = number
+                watchers = number.flatMap(reader.snapshot.directory.collectionName)
+                    .flatMap(index.watchers)
+            }
+            guard let watchers else { continue }
+            take(change, watchers, reader, list)
+        }
         let commit = reader.snapshot.log.commit
         for live in late where live.missedThrough <= commit {
             live.isStale = true
@@ -150,20 +163,15 @@ package struct ObserverSchedule {
     }
 
     private func take(
-        _ change: CommitFeed.Change, _ reader: SnapshotReader, _ list: (LiveResult) -> Void
+        _ change: CommitFeed.Change, _ watchers: ObserverIndex.Watchers, _ reader: SnapshotReader,
+        _ list: (LiveResult) -> Void
     ) {
-        let directory = reader.snapshot.directory
-        guard
-            let number = change.key.bytes.span.withUnsafeBytes({
-                StoreKey.collection(ofDocument: $0)
-            }),
-            let collection = directory.collectionName(number), !index.isEmpty(collection)
-        else { return }
         let id = change.key.bytes[StoreKey.documentPrefixLength...]
+        guard watchers.mayCare(for: id) else { return }
         // Not the whole schedule: a closure would copy it for each of those concerned.
         let (queries, parameters) = (queries, parameters)
         let isReadable = reader.withImages(of: change) { (images) throws(Malformed) in
-            try index.forEachCandidate(collection, images, id: id, reader.names) { live in
+            try watchers.forEachCandidate(images, id: id, reader.names) { live in
                 live.knownNames = reader.names.count
                 let isConcerned = live.take(images) { live in
                     queries.run(live.statement, live.arguments, parameters, on: reader)

@@ -12,6 +12,8 @@ struct PiledDocument {
     let id: UnsafeRawBufferPointer
     let marks: DocumentPile.Marks
     let bytes: UnsafeRawBufferPointer
+    /// The same for who keeps them.
+    let contents: ArraySlice<UInt8>
 
     var address: DocumentAddress { DocumentAddress(collection: collection, id: Array(id)) }
 }
@@ -117,7 +119,7 @@ struct DocumentPile: Sendable {
             while reader.remaining > 0 {
                 let document: PiledDocument
                 do throws(Malformed) {
-                    document = try PiledDocument(from: &reader, after: collection)
+                    document = try PiledDocument(from: &reader, in: block, after: collection)
                 } catch {
                     throw .received(error)
                 }
@@ -130,7 +132,7 @@ struct DocumentPile: Sendable {
 
 extension PiledDocument {
     fileprivate init(
-        from reader: inout ByteReader, after collection: String?
+        from reader: inout ByteReader, in block: [UInt8], after collection: String?
     ) throws(Malformed) {
         let start = reader.offset
         marks = DocumentPile.Marks(rawValue: try reader.readUInt8())
@@ -145,5 +147,6 @@ extension PiledDocument {
         id = try reader.readLengthPrefixed(limit: SyncLimits.idLength)
         // What has spelled names is longer here than it was on the way.
         bytes = try reader.readLengthPrefixed(limit: .max)
+        contents = block[reader.offset - bytes.count..<reader.offset]
     }
 }

@@ -86,10 +86,10 @@ package struct NameTranslation: Sendable {
     private func patch(_ document: EncodedDocument) throws(Malformed) -> Copy {
         var verdict = Patch.Verdict.done
         var failure: Malformed?
-        let bytes = [UInt8](unsafeUninitializedCapacity: document.bytes.count) { copy, count in
-            count = document.bytes.count
-            let copy = UnsafeMutableRawBufferPointer(copy)
-            copy.copyMemory(from: document.bytes)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(document.bytes.count)
+        bytes.append(contentsOf: document.bytes)
+        bytes.withUnsafeMutableBytes { copy in
             do throws(Malformed) {
                 verdict = try numbers.withUnsafeBufferPointer { (numbers) throws(Malformed) in
                     try Patch(copy: copy, numbers: numbers).patch(document.root, depth: 0)
