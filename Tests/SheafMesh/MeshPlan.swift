@@ -1,4 +1,5 @@
 import Sheaf
+import SheafSync
 import SheafTestSupport
 
 /// What a mesh is made of: most faults are on in some meshes only, so that each is met with and without
@@ -20,6 +21,8 @@ struct MeshPlan {
     let hasWrongClocks: Bool
     /// Now and then only one of two directions stands still.
     let partsOneWay: Bool
+    /// How many documents that differ are asked for at once.
+    let wanted: Int
     /// Long steps are cut, so that transactions may show in parts.
     let cutsSteps: Bool
 
@@ -28,6 +31,7 @@ struct MeshPlan {
         hasWrongClocks = random.chance(1, in: 4)
         partsOneWay = random.chance(1, in: 2)
         cutsSteps = random.chance(1, in: 6)
+        wanted = random.chance(1, in: 4) ? 1 + random.below(8) : SyncLimits.wantedDocuments
         let count = 2 + random.below(random.chance(1, in: 3) ? 8 : 3)
         for _ in 0..<count { addMember(&random) }
         drawPairs(count, &random)
@@ -52,6 +56,7 @@ struct MeshPlan {
         var lengths = SyncHost.Lengths()
         lengths.part = 300
         lengths.inMemory = 1_000
+        lengths.wanted = wanted
         if cutsSteps { lengths.step = 900 }
         return lengths
     }

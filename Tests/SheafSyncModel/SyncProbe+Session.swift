@@ -73,6 +73,7 @@ private struct SessionHost {
                 session.announceOnly()
             }
         case .announceOnly: session.announce([], of: 8)
+        case .comparedInPart: break
         case .listOwn: session.compare(with: Self.list)
         case .apply(let step):
             steps += 1

@@ -14,6 +14,8 @@ extension SyncHost {
         var messages: [Announce] = []
         /// When it is asked for.
         var deadline: UInt64?
+        /// About how much memory they take, since the first of them came.
+        var length = 0
         /// The commit here that has what was sent behind the first of them.
         var here: CommitID = 0
         /// Whether the other side announces.
@@ -22,6 +24,8 @@ extension SyncHost {
 
     /// So long others may take to bring what was announced.
     static let patience: UInt64 = 300_000_000
+    /// More bytes of what was announced are not kept.
+    private static let mostKept = 8 << 20
     /// More documents are sent without a word before.
     private static let mostAnnounced = 256
 
@@ -33,6 +37,9 @@ extension SyncHost {
         if link.asking.announced.deadline == nil {
             link.asking.announced.deadline = now + Self.patience
         }
+        link.asking.announced.length += message.entries.reduce(64) { $0 + $1.length }
+        // Whoever is announced so much asks for it at once, and keeps none of it.
+        guard link.asking.announced.length < Self.mostKept else { return ask(link) }
         correct(known(in: message), on: link)
         checkAnnounced(link)
         tell(link)
@@ -63,6 +70,7 @@ extension SyncHost {
         guard count > 0 else { return }
         let commit = link.asking.announced.messages[count - 1].commit
         link.asking.announced.messages.removeFirst(count)
+        if link.asking.announced.messages.isEmpty { link.asking.announced.length = 0 }
         link.asking.announced.deadline =
             link.asking.announced.messages.isEmpty ? nil : now + Self.patience
         noteReached(commit, on: link)

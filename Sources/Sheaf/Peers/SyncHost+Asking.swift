@@ -36,6 +36,9 @@ extension SyncHost {
         /// Whether the other side has told, since it was asked, all that it had then.
         var hasCaughtUp = false
         var announced = Announced()
+        /// Whether more differs than was asked for; and of what only this side has, how far it was asked.
+        var isComparedInPart = false
+        var ownFrom: [UInt8]?
         /// What is to be looked at again when a comparison is done.
         var rankCheck: RankCheck?
         /// When it is the turn of what is to be asked.
@@ -88,7 +91,7 @@ extension SyncHost {
     }
 
     /// Asks for what this peer subscribes to: now, or when it is its turn.
-    func ask(_ link: Link, whole: [DocumentAddress] = []) {
+    func ask(_ link: Link, whole: [DocumentAddress] = [], ownFrom: [UInt8]? = nil) {
         guard link.session.isOpen else { return }
         // Who wants nothing, and wanted nothing, need not say so.
         guard !wishes.queries.isEmpty || link.asking.generation > 0 else { return }
@@ -100,6 +103,7 @@ extension SyncHost {
         link.asking.waiting = []
         (link.asking.staged, link.asking.stagedStamp) = (DocumentPile(), nil)
         link.asking.announced = Announced()
+        (link.asking.isComparedInPart, link.asking.ownFrom) = (false, ownFrom)
         link.asking.rankCheck = nil
         link.asking.hasCaughtUp = false
         subscribe(link, whole: whole)
@@ -134,7 +138,8 @@ extension SyncHost {
         do throws(EngineError) {
             let rankings = try beginRankCheck(link, matcher)
             link.session.compare(
-                with: try versions(matching: matcher, rankings, isOwn: true, on: link))
+                with: try versions(matching: matcher, rankings, isOwn: true, on: link),
+                most: lengths.wanted, ownFrom: link.asking.ownFrom)
         } catch {
             fail(link, .failed, "\(error)")
         }
@@ -199,7 +204,9 @@ extension SyncHost {
         statistics.documentsReceived += UInt64(outcome.documentCount)
         statistics.documentsTaken += UInt64(outcome.takenCount)
         correct(outcome.known, on: link)
-        if outcome.generation == link.asking.generation, let applied = outcome.applied {
+        let isCurrent = outcome.generation == link.asking.generation
+        let isPart = isCurrent && link.asking.isComparedInPart && outcome.applied != nil
+        if isCurrent, !isPart, let applied = outcome.applied {
             if link.asking.announced.messages.isEmpty {
                 link.asking.written.append((applied.commit, applied.here))
                 noteReached(applied.commit, on: link)
@@ -212,13 +219,15 @@ extension SyncHost {
             if outcome.hasRepetition { noteRepetition(on: link) }
         }
         if let error = outcome.error { return fail(link, error) }
-        if outcome.generation == link.asking.generation, !outcome.gaps.isEmpty {
+        if isCurrent, !outcome.gaps.isEmpty {
             // What was sent whole before would be a delta again, and not fit.
             for address in outcome.gaps where !link.asking.missing.contains(address) {
                 link.asking.missing.append(address)
             }
             return ask(link, whole: link.asking.missing)
         }
+        // What came was some of what differs.
+        if isPart { return ask(link, ownFrom: link.asking.ownFrom) }
         write(link)
         acknowledge(link)
         checkAnnounced(link)

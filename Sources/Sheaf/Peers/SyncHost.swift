@@ -38,6 +38,9 @@ package final class SyncHost {
         /// A step that has more bytes is cut: nobody should need so much memory to write it at once.
         package var step = 256 << 20
 
+        /// How many documents that differ are asked for at once.
+        package var wanted = SyncLimits.wantedDocuments
+
         package init() {}
     }
 
@@ -246,6 +249,9 @@ package final class SyncHost {
             disconnect(link.number)
         case .greeted(let hello): greet(link, hello)
         case .listOwn(let generation): listOwn(link, generation)
+        case .comparedInPart(let address):
+            link.asking.isComparedInPart = true
+            link.asking.ownFrom = address
         case .apply(let step): apply(step, from: link)
         case .announced(let message): announced(message, on: link)
         case .announceOnly: announceFromNowOn(on: link)

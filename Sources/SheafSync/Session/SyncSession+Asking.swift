@@ -26,6 +26,9 @@ extension SyncSession {
         var unpaidLength = 0
         /// Whether nothing is paid for before it is written.
         var isHolding = false
+        /// How many documents are asked for at once, and of its own ones those behind which address.
+        var mostWanted = SyncLimits.wantedDocuments
+        var ownFrom: [UInt8]?
         /// How long it is when it is expanded.
         var stagedLength = 0
         /// How many bytes the other side may still send.
@@ -56,8 +59,15 @@ extension SyncSession {
     }
 
     /// Compares what this side has with what the other one has; both match what was subscribed to.
-    package mutating func compare(with list: VersionList) {
+    ///
+    /// - Parameters:
+    ///   - most: How many documents are asked for at once.
+    ///   - ownFrom: Of those that only this side has, the ones behind this address are asked for.
+    package mutating func compare(
+        with list: VersionList, most: Int = SyncLimits.wantedDocuments, ownFrom: [UInt8]? = nil
+    ) {
         guard case .listing = asking.phase else { return }
+        (asking.mostWanted, asking.ownFrom) = (most, ownFrom)
         guard !list.documents.isEmpty else {
             // There is nothing to compare: all of it is wanted.
             send(.want, Want(generation: askedGeneration, .all).bytes)
@@ -150,10 +160,24 @@ extension SyncSession {
         }
     }
 
+    /// What can be asked for at once.
+    private mutating func someOf(_ difference: RangeAsker.Difference) -> [[UInt8]] {
+        let wanted = difference.wanted.prefix(asking.mostWanted)
+        let ownFrom = asking.ownFrom
+        let allOwn = difference.own.filter { address in
+            ownFrom.map { $0.lexicographicallyPrecedes(address) } ?? true
+        }
+        let own = allOwn.prefix(asking.mostWanted - wanted.count)
+        if wanted.count < difference.wanted.count || own.count < allOwn.count {
+            emit(.comparedInPart(ownThrough: own.last ?? ownFrom))
+        }
+        return Array(wanted + own)
+    }
+
     /// Asks for what differs, also where only this side has it: on the other side it may match no more.
     private mutating func want(_ difference: RangeAsker.Difference) throws(WireError) {
         var addresses: [DocumentAddress] = []
-        for bytes in difference.wanted + difference.own {
+        for bytes in someOf(difference) {
             do throws(Malformed) {
                 addresses.append(try DocumentAddress(decoding: bytes))
             } catch {

@@ -18,6 +18,9 @@ package struct SyncSession: Sendable {
 
         /// To call `compare(with:)` with the list of what this side has.
         case listOwn(generation: UInt64)
+        /// To compare once more when the next step is applied: more differs than can be asked for at once. Of
+        /// what only this side has, it has been asked up to an address.
+        case comparedInPart(ownThrough: [UInt8]?)
         /// To apply some commits of the other side, all of them at once; or to keep them until the rest is
         /// there.
         case apply(ShippedStep)

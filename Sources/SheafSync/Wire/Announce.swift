@@ -12,6 +12,11 @@ package struct Announce: Equatable, Sendable {
             self.address = address
             self.vector = vector
         }
+
+        /// About how much memory it takes.
+        package var length: Int {
+            128 + address.id.count + address.collection.utf8.count + vector.entries.count * 16
+        }
     }
 
     package let generation: UInt64

@@ -30,8 +30,8 @@ package enum SyncLimits {
     package static let argumentsLength = 64 << 10
     /// How many bytes of segments may be sent before any credit came, and more than was used up.
     package static let credit = 4 << 20
-    /// How many documents may be wanted at once.
-    package static let wantedDocuments = 1 << 22
+    /// How many documents may be wanted at once; who wants more compares anew behind them.
+    package static let wantedDocuments = 1 << 18
     /// How many bytes of one step may wait for its end, expanded.
     package static let stagedLength = 1 << 30
     /// How long the id of an attachment is, and how long an attachment may be.

@@ -103,6 +103,48 @@ import Testing
         #expect(try scene.rows(1, all) == scene.rows(0, all))
     }
 
+    /// Documents that have changed there, some of which match no more, and others that only this side has.
+    @Test func `what differs more than can be asked for at once is compared again`() throws {
+        var lengths = SyncHost.Lengths()
+        lengths.wanted = 7
+        let scene = try DocumentScene(2, lengths)
+        for id in 10..<50 {
+            try scene.execute(
+                0, "INSERT INTO cars DOCUMENTS ({'_id': :id, 'level': 1})",
+                ["id": Value.integer(Int64(id))])
+        }
+        let low = "SELECT * FROM cars WHERE level < 5"
+        try scene.subscribe(1, [low])
+        let wire = try scene.connect(0, 1)
+        try scene.run()
+        try scene.disconnect(wire)
+        try scene.execute(0, "UPDATE cars SET level = 9 WHERE _id < 30")
+        try scene.execute(0, "UPDATE cars SET level = 2 WHERE _id >= 30")
+        for id in 50..<75 {
+            try scene.execute(
+                1, "INSERT INTO cars DOCUMENTS ({'_id': :id, 'level': 1})",
+                ["id": Value.integer(Int64(id))])
+        }
+        // A wider subscription has no cursor.
+        try scene.subscribe(1, [low, "SELECT * FROM boats"])
+        let asked = scene.nodes[1].sent.count { $0 == .subscribe }
+        try scene.connect(0, 1)
+        for _ in 0..<40 {
+            try scene.run()
+            try scene.advance(milliseconds: 1_000)
+        }
+        let levels = try scene.rows(1, "SELECT level, COUNT(*) AS n FROM cars GROUP BY level")
+        #expect(
+            Set(levels) == [
+                #"{"level":1,"n":25}"#, #"{"level":2,"n":20}"#, #"{"level":9,"n":20}"#,
+            ])
+        // 40 that differ, and 25 of its own, seven at a time.
+        let rounds = scene.nodes[1].sent.count { $0 == .subscribe } - asked
+        #expect((10...14).contains(rounds))
+        #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
+        #expect(scene.nodes[1].farewells.isEmpty && scene.nodes[0].farewells.isEmpty)
+    }
+
     @Test func `a segment has no more documents than there may be`() throws {
         var writer = CommitWriter()
         writer.begin(1, stamp: nil)
