@@ -31,7 +31,7 @@ struct MeshPlan {
         hasWrongClocks = random.chance(1, in: 4)
         partsOneWay = random.chance(1, in: 2)
         cutsSteps = random.chance(1, in: 6)
-        wanted = random.chance(1, in: 4) ? 1 + random.below(8) : SyncLimits.wantedDocuments
+        wanted = random.chance(1, in: 6) ? 1 + random.below(8) : SyncLimits.wantedDocuments
         let count = 2 + random.below(random.chance(1, in: 3) ? 8 : 3)
         for _ in 0..<count { addMember(&random) }
         drawPairs(count, &random)
@@ -50,6 +50,9 @@ struct MeshPlan {
         }
         members.append(member)
     }
+
+    /// Whether transactions show all at once, which is not so where they are told in parts.
+    var keepsGroups: Bool { !cutsSteps && wanted == SyncLimits.wantedDocuments }
 
     /// Most steps go through several parts, and what came of them through files.
     var lengths: SyncHost.Lengths {

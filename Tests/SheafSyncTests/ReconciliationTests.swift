@@ -44,6 +44,11 @@ struct ReconciliationTests {
         return pair
     }
 
+    private struct TooLong: Error {
+        let question: Int
+        let answer: Int
+    }
+
     /// Reconciles through bytes; returns what was found, how many bytes went and how many questions.
     private func reconcile(
         _ pair: Pair
@@ -56,6 +61,10 @@ struct ReconciliationTests {
             let answer = try teller.answer(
                 asked.span.withUnsafeBytes { bytes throws in try RangeQuestion(decoding: bytes) })
             let told = answer.bytes
+            // Each goes in one frame.
+            guard max(asked.count, told.count) < SyncLimits.frameLength - 64 else {
+                throw TooLong(question: asked.count, answer: told.count)
+            }
             bytes += asked.count + told.count
             questions += 1
             let read = try told.span.withUnsafeBytes { bytes throws in
@@ -100,6 +109,21 @@ struct ReconciliationTests {
         // Documents of 250 bytes: what it takes to find them is not more than they are.
         #expect(found.bytes < pair.changed * 250 * 2)
         print("\(pair.changed) documents of 100,000 were found with \(found.bytes) bytes")
+    }
+
+    @Test(arguments: [0, 1, 150_000])
+    func `very much that differs is found in many answers`(_ ownCount: Int) throws {
+        var random = SeededRandom(seed: 7, "much")
+        var pair = Pair()
+        let ids = Set((0..<150_000).map { id($0) }).sorted { $0.lexicographicallyPrecedes($1) }
+        pair.other = ids.map { DocumentVersion(id: $0, version: random.next()) }
+        pair.own = ids.suffix(ownCount).map { DocumentVersion(id: $0, version: random.next()) }
+        let found = try reconcile(pair)
+        #expect(found.difference.wanted.count == ids.count)
+        #expect(Set(found.difference.wanted) == Set(ids))
+        #expect(found.difference.own.isEmpty)
+        #expect(found.bytes < ids.count * 40)
+        print("\(ids.count) documents took \(found.questions) questions, \(found.bytes) bytes")
     }
 
     @Test func `lists that have nothing in common are found to be so`() throws {

@@ -5,13 +5,19 @@ import SheafStorage
 /// `sheaf-mesh`: peers that write, crash, part and meet again, for as long as there is time.
 enum MeshCommand {
     private static let usage =
-        "usage: sheaf-mesh [--seed S] [--meshes N] [--hours H] [--watch DOCUMENT]\n"
+        "usage: sheaf-mesh [--seed S] [--meshes N] [--hours H] [--watch DOCUMENT] | --flood KIND DIRECTORY\n"
 
     static func run(_ arguments: [String]) -> Int32 {
         var (seed, meshes, hours) = (OperatingSystem.randomInteger() % 1_000_000_000, 0, 0)
         var watched: String?
         var rest = arguments[...]
         while let option = rest.popFirst() {
+            if option == "--flood" {
+                guard let flood = rest.popFirst().flatMap(StrangerMemory.Flood.init),
+                    let directory = rest.popFirst()
+                else { return complain("--flood takes a kind and a directory") }
+                return FloodMeasure.run(flood, in: directory, say)
+            }
             if option == "--watch" {
                 watched = rest.popFirst()
                 continue

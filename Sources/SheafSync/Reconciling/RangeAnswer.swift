@@ -16,7 +16,7 @@ package struct RangeAnswer: Equatable, Sendable {
         case documents([DocumentVersion])
     }
 
-    /// In the order in which they were asked for.
+    /// In the order in which they were asked for; what is told of no more has to be asked for again.
     package let parts: [Part]
 
     package init(_ parts: [Part]) {
@@ -85,7 +85,8 @@ package struct RangeAnswer: Equatable, Sendable {
     }
 }
 
-/// The ranges that a receiver wants to know more of: numbers of the parts that the last answer had.
+/// The ranges that a receiver wants to know more of: numbers of the parts that the last answer had, and behind
+/// them of those that it should have had.
 package struct RangeQuestion: Equatable, Sendable {
     /// In ascending order; the first question has none, and is about all documents.
     package let ranges: [Int]
@@ -164,5 +165,15 @@ extension ByteReader {
         }
         room -= Int(count)
         return Int(count)
+    }
+}
+
+extension RangeAnswer.Part {
+    /// About how many bytes it takes.
+    var length: Int {
+        switch self {
+        case .children(let children): children.reduce(2) { $0 + 12 + ($1.upper?.count ?? 0) }
+        case .documents(let documents): documents.reduce(2) { $0 + 12 + $1.id.count }
+        }
     }
 }

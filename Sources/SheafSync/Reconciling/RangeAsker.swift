@@ -28,7 +28,8 @@ package struct RangeAsker: Sendable {
     /// The ranges of the last question, in its order.
     private var asked: [Open] = []
     private var isFirst = true
-    private var difference = Difference()
+    /// What was found out by now.
+    package private(set) var difference = Difference()
 
     package init(_ list: VersionList) {
         self.list = list
@@ -40,7 +41,7 @@ package struct RangeAsker: Sendable {
 
     /// Compares an answer; returns what comes next.
     package mutating func take(_ answer: RangeAnswer) throws(WireError) -> Step {
-        guard answer.parts.count == asked.count else {
+        guard !answer.parts.isEmpty, answer.parts.count <= asked.count else {
             throw .outOfOrder("an answer of \(answer.parts.count) for \(asked.count) ranges")
         }
         var next: [Open] = []
@@ -72,7 +73,16 @@ package struct RangeAsker: Sendable {
                 }
             }
         }
+        // What there was no room for is asked for again.
+        for open in asked.dropFirst(answer.parts.count) {
+            next.append(open)
+            question.append(number)
+            number += 1
+        }
         isFirst = false
+        guard number <= SyncLimits.answeredRanges else {
+            throw .outOfOrder("\(number) ranges that could be asked for")
+        }
         asked = next
         return next.isEmpty ? .done(difference) : .ask(RangeQuestion(question))
     }

@@ -8,9 +8,14 @@ package struct RangeTeller: Sendable {
     static let fanout = 8
     /// A range with no more than these is told document by document.
     static let leafCount = 6
+    /// An answer with more bytes ends, and so does one behind which more ranges could be asked for: an answer
+    /// is one frame.
+    private static let answerLength = SyncLimits.frameLength / 2
+    private static let openRanges = SyncLimits.answeredRanges / 4
 
     private let list: VersionList
-    /// The parts of the last answer, as places in the list; none before the first question.
+    /// What can be asked for, as places in the list: the parts of the last answer, and what it was asked for
+    /// and did not tell; none before the first question.
     private var told: [Range<Int>]?
 
     package init(_ list: VersionList) {
@@ -31,26 +36,32 @@ package struct RangeTeller: Sendable {
                 ])
             ])
         }
+        if let wrong = question.ranges.first(where: { !told.indices.contains($0) }) {
+            throw .outOfOrder("a question for the range \(wrong) of \(told.count)")
+        }
         var parts: [RangeAnswer.Part] = []
         var next: [Range<Int>] = []
+        var length = 0
         for number in question.ranges {
-            guard told.indices.contains(number) else {
-                throw .outOfOrder("a question for the range \(number) of \(told.count)")
-            }
+            let rest = question.ranges.count - parts.count
+            guard parts.isEmpty || length < Self.answerLength && next.count + rest < Self.openRanges
+            else { break }
             let range = told[number]
-            guard range.count > Self.leafCount else {
-                parts.append(.documents(Array(list.documents[range])))
-                continue
-            }
-            let children = children(of: range)
-            next += children.map(\.range)
-            parts.append(
-                .children(
+            let part: RangeAnswer.Part
+            if range.count > Self.leafCount {
+                let children = children(of: range)
+                next += children.map(\.range)
+                part = .children(
                     children.map {
                         RangeAnswer.Child(upper: $0.upper, fingerprint: list.fingerprint($0.range))
-                    }))
+                    })
+            } else {
+                part = .documents(Array(list.documents[range]))
+            }
+            length += part.length
+            parts.append(part)
         }
-        self.told = next
+        self.told = next + question.ranges.dropFirst(parts.count).map { told[$0] }
         return RangeAnswer(parts)
     }
 

@@ -151,6 +151,10 @@ extension SyncSession {
             throw .outOfOrder("an answer without a question")
         }
         switch try asker.take(answer) {
+        case .ask where asker.difference.wanted.count > asking.mostWanted:
+            // Nobody finds out more than he can ask for.
+            asking.phase = .streaming
+            try want(asker.difference)
         case .ask(let question):
             ask(question)
             asking.phase = .comparing(asker)
@@ -164,9 +168,10 @@ extension SyncSession {
     private mutating func someOf(_ difference: RangeAsker.Difference) -> [[UInt8]] {
         let wanted = difference.wanted.prefix(asking.mostWanted)
         let ownFrom = asking.ownFrom
-        let allOwn = difference.own.filter { address in
+        var allOwn = difference.own.filter { address in
             ownFrom.map { $0.lexicographicallyPrecedes(address) } ?? true
         }
+        allOwn.sort { $0.lexicographicallyPrecedes($1) }
         let own = allOwn.prefix(asking.mostWanted - wanted.count)
         if wanted.count < difference.wanted.count || own.count < allOwn.count {
             emit(.comparedInPart(ownThrough: own.last ?? ownFrom))

@@ -1,0 +1,174 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafQuery
+package import SheafStorage
+import SheafSync
+
+/// What somebody can make a peer keep who says as much as he may, and never what would let it go.
+package enum StrangerMemory {
+    /// Ways to say much.
+    package enum Flood: String, CaseIterable, Sendable {
+        case manyDocuments, longDocuments, wishes, announcements, ranges, subscriptions, files
+    }
+
+    /// Lets a stranger say so many frames to a peer on a disk; returns why the peer has ended it.
+    package static func run(_ flood: Flood, in volume: any Volume, frames: Int) throws -> String? {
+        let scene = try FloodScene(flood, volume)
+        var number = 0
+        while number < frames, scene.farewell == nil {
+            try scene.say(number)
+            number += 1
+        }
+        return scene.farewell?.text
+    }
+}
+
+/// A peer without a thread, and somebody who never ends.
+private final class FloodScene {
+    private let flood: StrangerMemory.Flood
+    private let queries: QueryEngine
+    private let host: SyncHost
+    private var frames = FrameWriter()
+    /// Of each kind one frame: what is built must not be counted.
+    private var segment: [UInt8] = []
+    private var reader = FrameReader(limit: SyncLimits.frameLength)
+    private var questions: [RangeQuestion] = []
+    private var now: UInt64 = 1_000_000_000
+    private(set) var farewell: Farewell?
+    private var teller: RangeTeller
+
+    init(_ flood: StrangerMemory.Flood, _ volume: any Volume) throws {
+        self.flood = flood
+        var options = LogStoreOptions()
+        options.isHousekeepingAutomatic = false
+        let store = try StoreEngine(opening: volume, options: options)
+        queries = try QueryEngine(opening: store)
+        var count: UInt64 = 0
+        host = SyncHost(
+            queries,
+            SyncHost.Identity(
+                database: MeshPeer.database, peerKey: Array(repeating: 1, count: 32)),
+            attachments: AttachmentStore(in: MemoryVolume())
+        ) {
+            count += 1
+            return count
+        }
+        if flood == .manyDocuments || flood == .longDocuments { segment = try Self.segment(flood) }
+        let told = flood == .ranges ? 1_000_000 : 0
+        teller = RangeTeller(
+            VersionList(
+                sorted: (0..<told).map { index in
+                    DocumentVersion(id: Self.address(index).bytes, version: 7)
+                }))
+        if flood == .ranges {
+            let car = DocumentChange("cars", .string("own"), .insert(["n": 1], onConflict: .merge))
+            _ = try queries.documents.commit([car]) { batch throws(StorageError) in
+                try store.append(batch)
+            }
+            while try store.flush() {}
+        }
+        host.notePublished()
+        let query = Query(verbatim: "SELECT * FROM cars")
+        try host.subscribe([
+            try SubscriptionQuery(try queries.statement(query), ArgumentValues(), queries)
+        ])
+        host.connect(1, at: now)
+        let hello = Hello(
+            database: MeshPeer.database, peerKey: Array(repeating: 2, count: 32),
+            site: Site(rawValue: 2), log: .init(low: 3, high: 4), nonce: 1, isServer: false,
+            name: "")
+        try hear(.hello, hello.bytes)
+    }
+
+    private static func address(_ number: Int) -> DocumentAddress {
+        let digits = String(number)
+        let padded = String(repeating: "0", count: 8 - digits.count) + digits
+        return DocumentAddress(
+            collection: "cars", id: [0x40] + Array(padded.utf8) + [0])
+    }
+
+    func say(_ number: Int) throws {
+        switch flood {
+        case .manyDocuments, .longDocuments: try hear(.segment, segment)
+        case .wishes:
+            if number == 0 { try subscribe(1) }
+            let some = (0..<40_000).map { Self.address(number * 40_000 + $0) }
+            try hear(.want, Want(generation: 1, .some(some, isContinued: true)).bytes)
+        case .announcements:
+            let entries = (0..<40_000).map {
+                Announce.Entry(address: Self.address($0), vector: VersionVector())
+            }
+            try hear(
+                .announce, Announce(generation: 1, commit: UInt64(number + 9), entries).bytes)
+        case .ranges:
+            guard !questions.isEmpty else { return }
+            let answer = try teller.answer(questions.removeFirst())
+            try hear(.answer, [1] + answer.bytes)
+        case .subscriptions: try subscribe(UInt64(number + 1))
+        case .files:
+            for index in 0..<100 {
+                let id = Array(String(100_000 + number * 100 + index).utf8)
+                let padded = id + [UInt8](repeating: 7, count: 32 - id.count)
+                try hear(.seek, Seek(id: padded, hops: 8).bytes)
+                try hear(.offer, Offer(id: padded, length: 1 << 30).bytes)
+            }
+        }
+    }
+
+    /// Documents of a step that does not end; what they are called does not matter before that.
+    private static func segment(_ flood: StrangerMemory.Flood) throws -> [UInt8] {
+        let isLong = flood == .longDocuments
+        let document = try Insertion.initial(
+            ["a": .string(String(repeating: "a", count: isLong ? 14 << 20 : 1))], NameTable())
+        var writer = CommitWriter()
+        writer.begin(9, stamp: nil)
+        for index in 0..<(isLong ? 1 : 60_000) {
+            address(index).id.withUnsafeBytes { id in
+                document.withUnsafeBytes { writer.add("cars", id: id, .state, $0) }
+            }
+        }
+        writer.end(isContinued: true)
+        var segments = SegmentWriter()
+        return [1, 0] + segments.bytes(of: [0] + writer.bytes)
+    }
+
+    private func subscribe(_ generation: UInt64) throws {
+        let text =
+            "SELECT * FROM cars WHERE n = :n OR '" + String(repeating: "a", count: 3_000) + "' = s"
+        let arguments = try Insertion.initial(["n": 1], NameTable())
+        let queries = (0..<200).map { number in
+            SubscribedQuery(text: text + " OR n = \(number)", arguments: arguments)
+        }
+        try hear(.subscribe, Subscribe(generation: generation, queries, at: 0).bytes)
+    }
+
+    private func hear(_ type: FrameType, _ body: [UInt8]) throws {
+        now += 1_000_000
+        let bytes = frames.bytes(of: Frame(type, body))
+        bytes.withUnsafeBytes { host.receive($0, on: 1, at: now) }
+        while true {
+            let effects = host.takeEffects()
+            if effects.isEmpty { break }
+            for effect in effects {
+                switch effect {
+                case .send(_, let bytes): try note(bytes)
+                case .close(_, let farewell): self.farewell = farewell
+                case .write, .fetched, .statusChanged, .presenceChanged: break
+                }
+            }
+        }
+        host.tick(at: now)
+    }
+
+    private func note(_ bytes: [UInt8]) throws {
+        bytes.withUnsafeBytes { reader.append($0) }
+        while let frame = try reader.next() {
+            guard frame.type == .ask, flood == .ranges else { continue }
+            try frame.body.withUnsafeBytes { bytes in
+                let rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
+                questions.append(try RangeQuestion(decoding: rest))
+            }
+        }
+    }
+}
