@@ -31,7 +31,7 @@ struct MeshPlan {
         hasWrongClocks = random.chance(1, in: 4)
         partsOneWay = random.chance(1, in: 2)
         cutsSteps = random.chance(1, in: 6)
-        wanted = random.chance(1, in: 6) ? 1 + random.below(8) : SyncLimits.wantedDocuments
+        wanted = random.chance(1, in: 6) ? 10 + random.below(8) : SyncLimits.wantedDocuments
         let count = 2 + random.below(random.chance(1, in: 3) ? 8 : 3)
         for _ in 0..<count { addMember(&random) }
         drawPairs(count, &random)
