@@ -270,7 +270,8 @@ extension SyncHost {
         // The other side should know that it has everything, also where the last commits changed nothing
         // that it wants.
         if let sent = link.telling?.sent, sent < newest {
-            link.session.ship(ShippedCommit(commit: newest, stamp: nil, []))
+            link.session.beginCommit(newest, stamp: nil)
+            link.session.endCommit()
             link.telling?.sent = newest
         }
         return true
