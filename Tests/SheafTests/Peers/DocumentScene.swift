@@ -14,6 +14,8 @@ final class DocumentScene {
         let host: SyncHost
         /// Whether what came waits until somebody lets it be written.
         var isBusy = false
+        /// Whether what came is written, and waits until somebody makes it durable.
+        var flushesLate = false
         fileprivate var jobs: [WriteJob] = []
         /// The frames that it has sent, with documents in them or not.
         fileprivate(set) var sent: [FrameType] = []
@@ -149,7 +151,7 @@ final class DocumentScene {
         for (number, node) in nodes.enumerated() where !node.isBusy && !node.jobs.isEmpty {
             let job = node.jobs.removeFirst()
             let outcome = node.store.write(job)
-            try node.store.flush()
+            if !node.flushesLate { try node.store.flush() }
             node.host.noteWritten(outcome)
             node.host.notePublished()
             try perform(number)
