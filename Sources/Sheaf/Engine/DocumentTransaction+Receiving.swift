@@ -14,6 +14,8 @@ extension DocumentTransaction {
     }
 
     /// Joins what a peer has sent of a document, who may write what a rule says.
+    ///
+    /// A step has each document once: so what was done before comes from other documents.
     mutating func receive(
         _ document: PreparedDocument, _ rule: SubscriptionMatcher?
     ) throws(EngineError) -> Reception {
@@ -21,7 +23,7 @@ extension DocumentTransaction {
         if let known = document.key { key = known } else { key = try self.key(of: document) }
         // Where there is a rule, what comes of it is looked at behind the last of them.
         if rule == nil, try receiveFresh(document, key) { return .taken(isNew: true) }
-        guard fresh[key] == nil else {
+        guard positions[key] == nil, fresh[key] == nil else {
             throw .received(.invalid("a document that comes twice in a step", at: 0))
         }
         let position = try open(key)

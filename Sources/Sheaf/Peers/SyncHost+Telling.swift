@@ -122,7 +122,10 @@ extension SyncHost {
                 wanted = .keys(keys, next: 0)
             case .all: wanted = .all(collections: telling.matcher.collections[...], from: nil)
             case .some(let addresses, _):
-                wanted = .keys(addresses.compactMap { snapshot.key(of: $0) }, next: 0)
+                // Whoever names a document twice gets it once: a step has each of them once.
+                var named: Set<[UInt8]> = []
+                let keys = addresses.compactMap { snapshot.key(of: $0) }
+                wanted = .keys(keys.filter { named.insert($0).inserted }, next: 0)
             }
         } catch {
             return fail(link, .failed, "the store cannot be read")
