@@ -76,6 +76,7 @@ extension SyncHost {
         guard let cursor = request.cursor else { return }
         guard cursor.log == log, cursor.commit <= news.snapshot.log.commit,
             cursor.commit >= news.reapedThrough,
+            corrections.forgottenThrough.map({ cursor.commit > $0 }) ?? true,
             // What was among the first then is not known any more.
             link.telling?.matcher.isRanked == false
         else {

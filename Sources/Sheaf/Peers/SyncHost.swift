@@ -64,8 +64,7 @@ package final class SyncHost {
     var news: News
     var paces = Paces()
     var files = Files()
-    /// By the keys of peers.
-    var corrections: [[UInt8]: Corrections] = [:]
+    var corrections: CorrectionTable
     package internal(set) var statistics = SyncStatistics()
     /// What is known of the mesh.
     var mesh: MeshMap
@@ -107,11 +106,13 @@ package final class SyncHost {
 
     package init(
         _ queries: QueryEngine, _ identity: Identity, attachments: AttachmentStore? = nil,
-        partLength: Int = SyncSession.segmentTarget, random: @escaping () -> UInt64
+        partLength: Int = SyncSession.segmentTarget, mostCorrections: Int = CorrectionTable.most,
+        random: @escaping () -> UInt64
     ) {
         self.partLength = partLength
         self.attachments = attachments
         self.queries = queries
+        corrections = CorrectionTable(most: mostCorrections)
         self.identity = identity
         self.random = random
         log = XXH3.Hash128(low: random(), high: random())

@@ -24,7 +24,7 @@ final class DocumentScene {
         /// Why it has ended connections.
         fileprivate(set) var farewells: [Farewell] = []
 
-        fileprivate init(_ number: Int) throws {
+        fileprivate init(_ number: Int, mostCorrections: Int) throws {
             key = Array(repeating: UInt8(number + 1), count: 32)
             var options = LogStoreOptions()
             options.history = HistoryHorizon(commits: 1_000, bytes: .max)
@@ -33,7 +33,8 @@ final class DocumentScene {
             let identity = SyncHost.Identity(
                 database: Hello.DatabaseID(low: 1, high: 2), peerKey: key)
             host = SyncHost(
-                store.queries, identity, random: { source.next() })
+                store.queries, identity, mostCorrections: mostCorrections,
+                random: { source.next() })
         }
 
         /// The commit of ours up to which another peer has everything, as far as we know.
@@ -56,8 +57,10 @@ final class DocumentScene {
     private var wireCount: UInt64 = 0
     private(set) var now: UInt64 = 1_000_000_000
 
-    init(_ count: Int) throws {
-        for number in 0..<count { nodes.append(try Node(number)) }
+    init(_ count: Int, mostCorrections: Int = 1_000) throws {
+        for number in 0..<count {
+            nodes.append(try Node(number, mostCorrections: mostCorrections))
+        }
     }
 
     // MARK: Coming and going
