@@ -186,6 +186,7 @@ extension SyncHost {
         link.session.grant(outcome.length)
         statistics.documentsReceived += UInt64(outcome.documentCount)
         statistics.documentsTaken += UInt64(outcome.takenCount)
+        noteRefused(outcome.refused, from: link)
         correct(outcome.known, on: link)
         if outcome.generation == link.asking.generation, let applied = outcome.applied {
             if link.asking.announced.messages.isEmpty {

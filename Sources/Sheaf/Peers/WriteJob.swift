@@ -23,6 +23,8 @@ package struct WriteJob: Sendable {
         fileprivate(set) var gaps: [DocumentAddress] = []
         /// Documents of which more is known here than the peer has, and how they were before.
         fileprivate(set) var known: [Known] = []
+        /// Documents that the peer may not write as they are here, which it could not know.
+        fileprivate(set) var refused: [DocumentAddress] = []
         fileprivate(set) var error: EngineError?
         /// How many documents came, and how many of them said something new.
         fileprivate(set) var documentCount = 0
@@ -55,11 +57,14 @@ package struct WriteJob: Sendable {
                     return outcome
                 }
                 outcome.known += reception.known
+                outcome.refused += reception.refused
                 outcome.applied = (step.commit, commit)
                 outcome.documentCount += step.documents.count
                 outcome.takenCount += reception.takenCount
                 outcome.isNew = outcome.isNew || reception.isNew
-                if !reception.isNew, !step.documents.isEmpty { outcome.hasRepetition = true }
+                if !reception.isNew, !step.documents.isEmpty, reception.refused.isEmpty {
+                    outcome.hasRepetition = true
+                }
             } catch {
                 outcome.error = error
                 return outcome
@@ -73,6 +78,7 @@ extension DocumentEngine {
     struct Reception {
         var gaps: [DocumentAddress] = []
         var known: [WriteJob.Known] = []
+        var refused: [DocumentAddress] = []
         var takenCount = 0
         var isNew = false
     }
@@ -97,7 +103,6 @@ extension DocumentEngine {
                     try Self.receive(document, rule, in: &transaction, &reception)
                 }
                 if !reception.gaps.isEmpty { throw Self.takeBack }
-                if let rule { try Self.check(transaction, rule) }
                 reception.isNew = transaction.hasChanges
             }
             return (commit, reception)
@@ -108,13 +113,6 @@ extension DocumentEngine {
             case .query: preconditionFailure("What peers send asks no questions.")
             }
         }
-    }
-
-    /// Refuses a step that changes documents which the peer may not write, as they were or as they are.
-    private static func check(
-        _ transaction: DocumentTransaction, _ rule: SubscriptionMatcher
-    ) throws(WriteError) {
-        do throws(EngineError) { try transaction.check(rule) } catch { throw .engine(error) }
     }
 
     private static func receive(
@@ -128,6 +126,10 @@ extension DocumentEngine {
             case .taken(let isNew):
                 if isNew { reception.takenCount += 1 }
             case .known(let before):
+                reception.known.append(WriteJob.Known(address: document.address, before: before))
+            case .refused(let before):
+                reception.refused.append(document.address)
+                // The peer is told how it is here, as far as it may see that.
                 reception.known.append(WriteJob.Known(address: document.address, before: before))
             }
         } catch {

@@ -65,15 +65,17 @@ final class DocumentScene {
 
     // MARK: Coming and going
 
-    /// Connects two peers; the one on the right may have rights on the left.
+    /// Connects two peers; the one on the right may have rights on the left, and be told of them.
     @discardableResult
-    func connect(_ left: Int, _ right: Int, rightsOfRight: PeerRights? = nil) throws -> UInt64 {
+    func connect(
+        _ left: Int, _ right: Int, rightsOfRight: PeerRights? = nil, isTold: Bool = true
+    ) throws -> UInt64 {
         wireCount += 1
         wires[wireCount] = [left, right]
         nodes[left].host.connect(
             wireCount, expecting: nodes[right].key, rights: rightsOfRight, at: now)
         nodes[right].host.connect(
-            wireCount, expecting: nodes[left].key, own: rightsOfRight, at: now)
+            wireCount, expecting: nodes[left].key, own: isTold ? rightsOfRight : nil, at: now)
         try perform(left)
         try perform(right)
         return wireCount
