@@ -138,6 +138,25 @@ import Testing
         }
     }
 
+    /// A store was copied together with its key; both are connected, with peers that know each other.
+    @Test func `a peer says that another one has its key, and where`() throws {
+        let scene = PeerScene()
+        let key = try scene.key("ben.key")
+        try FileManager.default.copyItem(
+            atPath: scene.path("ben.key"), toPath: scene.path("copy.key"))
+        let ann = try scene.serve("ann", "--listen", "127.0.0.1:0")
+        let bob = try scene.serve(
+            "bob", "--listen", "127.0.0.1:0", "--connect", try ann.address())
+        let ben = try scene.connect("ben", "--connect", try ann.address())
+        let copy = try scene.connect("copy", "--connect", try bob.address(), "--json")
+        let text = try ben.line("conflict: ")
+        #expect(text.contains("another peer with this key, \(key), is connected from \"copy\""))
+        #expect(text.contains("to \(try bob.status().key)") && text.contains("'sheaf keygen'"))
+        let line = try copy.line("{\"event\":\"conflict\"")
+        #expect(line.contains(key) && line.contains("connected from \\\"ben\\\""), "\(line)")
+        for peer in [ben, copy, bob, ann] { #expect(try peer.stop() == 0) }
+    }
+
     @Test func `grants say what goes to whom`() throws {
         let scene = PeerScene()
         let authority = try scene.key("authority.key")

@@ -39,6 +39,8 @@ package final class SyncHost {
         case statusChanged
         /// Something changed that `reachablePeers` tells.
         case presenceChanged
+        /// Another peer has the key of this one, and says this of itself.
+        case keyContested(PeerRecord)
     }
 
     let queries: QueryEngine
@@ -110,9 +112,9 @@ package final class SyncHost {
         random: @escaping () -> UInt64
     ) {
         self.partLength = partLength
+        corrections = CorrectionTable(most: mostCorrections)
         self.attachments = attachments
         self.queries = queries
-        corrections = CorrectionTable(most: mostCorrections)
         self.identity = identity
         self.random = random
         log = XXH3.Hash128(low: random(), high: random())

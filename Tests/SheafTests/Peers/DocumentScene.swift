@@ -196,7 +196,7 @@ final class DocumentScene {
                 nodes[number].farewells.append(farewell)
                 try disconnect(wire)
             case .write(let job): nodes[number].jobs.append(job)
-            case .fetched, .statusChanged, .presenceChanged: break
+            case .fetched, .statusChanged, .presenceChanged, .keyContested: break
             }
         }
     }
