@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafSync
 
 /// Another peer that has the key of this one, as it describes itself.
@@ -25,7 +26,8 @@ public struct PeerKeyConflict: Sendable, Hashable {
 
 extension PeerKeyConflict: CustomStringConvertible {
     public var description: String {
-        var place = deviceName.isEmpty ? "a device without a name" : "\"\(deviceName)\""
+        // As JSON: whoever is called something chooses the letters.
+        var place = deviceName.isEmpty ? "a device without a name" : Value.string(deviceName).json
         if let operatingSystem { place += " (\(operatingSystem))" }
         if let neighbor = neighbors.first {
             place += ", to \(neighbor)"
