@@ -122,11 +122,14 @@ def commits(output):
               + bytes([2]) + text("e\u0301".encode()) + text(b"\x40a\0") + text(b"two")
               + bytes([0]))
     third = bytes([0]) + varint(302) + bytes([1])
-    output.begin("commits", "names, two commits with two documents each, and a part of one without any")
-    output.bytes("commits.commits", names + first + second + third)
+    fourth = bytes([2]) + varint(302) + bytes([0])
+    output.begin("commits", "names, two commits with two documents each, a part of one without any, and its end, "
+                 "where it is cut")
+    output.bytes("commits.commits", names + first + second + third + fourth)
     head = varint(0) + bytes([0]) + varint(1)
     wrong = [
         ("flags", "flags that there are not", varint(0) + bytes([4]) + varint(1) + bytes([0])),
+        ("cut", "a step that goes on and is cut", varint(0) + bytes([2]) + varint(1) + bytes([1])),
         ("kind", "a document of another kind",
          head + bytes([6]) + text(b"c") + text(b"a") + text(b"") + bytes([0])),
         ("collection", "a first document without its collection",

@@ -149,19 +149,22 @@ enum FalseFrames {
 enum FalseCommits {
     static func falsified(_ commit: ShippedCommit, _ random: inout SeededRandom) -> ShippedCommit {
         var (number, stamp, isContinued) = (commit.commit, commit.stamp, commit.isContinued)
+        var isCut = commit.isCut
         var documents = commit.documents
-        switch random.below(8) {
+        switch random.below(9) {
         case 0: number = [0, number &+ 1, .max][random.below(3)]
         case 1: isContinued.toggle()
         case 2:
             stamp = Stamp(HybridTime(rawValue: random.next()), Site(rawValue: random.next() | 1))
         case 3: documents += documents
+        case 4: isCut.toggle()
         default:
             for index in documents.indices {
                 documents[index] = falsified(documents[index], &random)
             }
         }
-        return ShippedCommit(commit: number, stamp: stamp, documents, isContinued: isContinued)
+        return ShippedCommit(
+            commit: number, stamp: stamp, documents, isContinued: isContinued, isCut: isCut)
     }
 
     private static func falsified(

@@ -52,11 +52,13 @@ package final class HostProbe {
         store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
         queries = try QueryEngine(opening: store)
         let attachments = AttachmentStore(in: MemoryVolume())
+        var lengths = SyncHost.Lengths()
+        (lengths.part, lengths.inMemory) = (300, 1_000)
         host = SyncHost(
             queries,
             SyncHost.Identity(
                 database: MeshPeer.database, peerKey: Array(repeating: 1, count: 32)),
-            attachments: attachments, partLength: 300, random: { source.next() })
+            attachments: attachments, lengths: lengths, random: { source.next() })
         let hasRights = kind & 1 != 0
         writesLate = kind & 2 != 0
         scanner = MarkScanner(allowing: hasRights ? [] : nil, hearsItself: true)

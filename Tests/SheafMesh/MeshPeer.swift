@@ -33,6 +33,7 @@ final class MeshPeer {
     /// What it says of itself.
     var metadata = Array("{}".utf8)
     private let source: SeededSource
+    private let lengths: SyncHost.Lengths
     /// What it may read and write at the others; nil: everything.
     let rights: PeerRights?
     /// Whether what it says is not what it should say.
@@ -46,7 +47,10 @@ final class MeshPeer {
 
     static let database = Hello.DatabaseID(low: 1, high: 2)
 
-    init(_ number: Int, seed: UInt64, _ member: MeshPlan.Member) throws {
+    init(
+        _ number: Int, seed: UInt64, _ member: MeshPlan.Member, _ lengths: SyncHost.Lengths
+    ) throws {
+        self.lengths = lengths
         self.number = number
         (rights, isStranger) = (member.rights, member.isStranger)
         source = SeededSource(seed: seed)
@@ -58,7 +62,7 @@ final class MeshPeer {
         store = try StoreEngine(opening: volume, options: Self.options(clock, source))
         queries = try QueryEngine(opening: store, mostTold: Self.mostTold(number))
         attachments = AttachmentStore(in: files)
-        host = Self.makeHost(queries, key, attachments, source)
+        host = Self.makeHost(queries, key, attachments, lengths, source)
     }
 
     /// Some tell small steps as others tell very long ones.
@@ -76,13 +80,11 @@ final class MeshPeer {
 
     private static func makeHost(
         _ queries: QueryEngine, _ key: [UInt8], _ attachments: AttachmentStore,
-        _ source: SeededSource
+        _ lengths: SyncHost.Lengths, _ source: SeededSource
     ) -> SyncHost {
         SyncHost(
             queries, SyncHost.Identity(database: database, peerKey: key),
-            attachments: attachments,
-            // Most steps go through several parts.
-            partLength: 300, random: { source.next() })
+            attachments: attachments, lengths: lengths, random: { source.next() })
     }
 
     var documents: DocumentEngine { queries.documents }
@@ -97,7 +99,7 @@ final class MeshPeer {
         store = try StoreEngine(opening: volume, options: Self.options(clock, source))
         queries = try QueryEngine(opening: store, mostTold: Self.mostTold(number))
         attachments = AttachmentStore(in: files)
-        host = Self.makeHost(queries, key, attachments, source)
+        host = Self.makeHost(queries, key, attachments, lengths, source)
         durableCommit = documents.snapshot().log.commit
         appendedCommit = durableCommit
         try subscribe(subscriptions)

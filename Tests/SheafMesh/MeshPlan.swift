@@ -20,11 +20,14 @@ struct MeshPlan {
     let hasWrongClocks: Bool
     /// Now and then only one of two directions stands still.
     let partsOneWay: Bool
+    /// Long steps are cut, so that transactions may show in parts.
+    let cutsSteps: Bool
 
     init(seed: UInt64, sharesFiles: Bool) {
         var random = SeededRandom(seed: seed, "plan")
         hasWrongClocks = random.chance(1, in: 4)
         partsOneWay = random.chance(1, in: 2)
+        cutsSteps = random.chance(1, in: 6)
         let count = 2 + random.below(random.chance(1, in: 3) ? 8 : 3)
         for _ in 0..<count { addMember(&random) }
         drawPairs(count, &random)
@@ -42,6 +45,15 @@ struct MeshPlan {
             member.skewMilliseconds = random.below(7_200_000) - 3_600_000
         }
         members.append(member)
+    }
+
+    /// Most steps go through several parts, and what came of them through files.
+    var lengths: SyncHost.Lengths {
+        var lengths = SyncHost.Lengths()
+        lengths.part = 300
+        lengths.inMemory = 1_000
+        if cutsSteps { lengths.step = 900 }
+        return lengths
     }
 
     /// A tree, so that everybody can be reached, and some more.

@@ -79,7 +79,8 @@ package final class MeshSimulation {
         random = SeededRandom(seed: seed, "mesh")
         network = SeededRandom(seed: seed, "network")
         for (number, member) in plan.members.enumerated() {
-            let peer = try MeshPeer(number, seed: seed &* 31 &+ UInt64(number), member)
+            let peer = try MeshPeer(
+                number, seed: seed &* 31 &+ UInt64(number), member, plan.lengths)
             peers.append(peer)
         }
     }

@@ -21,9 +21,10 @@ struct TalkingTests {
         there.connection.send(Array("good day".utf8))
         let cameHere = here.wait { $0.received == Array("good day".utf8) }
         #expect(cameHere)
+        #expect(here.connection.queuedLength == 0)
+        here.connection.send([UInt8](repeating: 7, count: 1 << 20))
         let drained = here.wait { $0.drained > 0 }
         #expect(drained)
-        #expect(here.connection.queuedLength == 0)
         there.connection.close()
         let isOver = here.wait { $0.closed == 1 } && there.wait { $0.closed == 1 }
         #expect(isOver)

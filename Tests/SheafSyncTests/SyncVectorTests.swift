@@ -183,6 +183,7 @@ struct SyncVectorTests {
                         Array(["one", "two"][number].utf8))
                 }),
             ShippedCommit(commit: 302, stamp: nil, [], isContinued: true),
+            ShippedCommit(commit: 302, stamp: nil, [], isCut: true),
         ]
         let bytes = try vectors.bytes("commits.commits")
         var names = NameTable()

@@ -19,10 +19,8 @@ extension DocumentTransaction {
     ///
     /// A step has each document once: so what was done before comes from other documents.
     mutating func receive(
-        _ document: PreparedDocument, _ rule: SubscriptionMatcher?
+        _ document: PiledDocument, _ key: DocumentKey, _ rule: SubscriptionMatcher?
     ) throws(EngineError) -> Reception {
-        let key: DocumentKey
-        if let known = document.key { key = known } else { key = try self.key(of: document) }
         // Where there is a rule, what comes of it has to be looked at.
         if rule == nil, try receiveFresh(document, key) { return .taken(isNew: true) }
         guard positions[key] == nil, fresh[key] == nil else {
@@ -30,19 +28,18 @@ extension DocumentTransaction {
         }
         let position = try open(key)
         let before = working[position].state == nil ? nil : try vector(at: position)
-        guard before != nil || !document.isPartial else { return .gap }
+        let isPartial = document.marks.contains(.isPartial)
+        guard before != nil || !isPartial else { return .gap }
         if let rule, try isForbiddenDeletion(document, of: position, rule) {
             return .taken(isNew: false)
         }
         let (latest, own, isAll) = try onDocument(key.bytes) { () throws(Malformed) in
-            try document.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
-                let document = try EncodedDocument(bytes)
-                let seen = try document.header()
-                let isAll = try before.map { (before) throws(Malformed) in
-                    try document.vector().covers(before)
-                }
-                return (seen.latest, seen.time(of: clock.site), isAll ?? true)
+            let document = try EncodedDocument(document.bytes)
+            let seen = try document.header()
+            let isAll = try before.map { (before) throws(Malformed) in
+                try document.vector().covers(before)
             }
+            return (seen.latest, seen.time(of: clock.site), isAll ?? true)
         }
         noteOwnWrites(own, of: position)
         try observe(latest)
@@ -51,8 +48,10 @@ extension DocumentTransaction {
         let isNew: Bool
         do throws(EngineError) {
             isNew = try working[position].takeIfNew(
-                ChangedBytes(bytes: document.bytes, spellsNames: document.maySpellNames),
-                isPartial: document.isPartial, directory.names)
+                ChangedBytes(
+                    bytes: Array(document.bytes),
+                    spellsNames: document.marks.contains(.maySpellNames)),
+                isPartial: isPartial, directory.names)
         } catch {
             switch error {
             case .gap:
@@ -70,7 +69,7 @@ extension DocumentTransaction {
             working[position] = untouched
             return .refused(before: untouched.original)
         }
-        tokens += document.tokens
+        try noteTokens(of: document, key)
         try countLength(working[position].changedLength - length)
         return isAll ? .taken(isNew: isNew) : .known(before: working[position].original)
     }
@@ -114,15 +113,20 @@ extension DocumentTransaction {
         }
     }
 
-    /// The key of what came; a collection begins with its first document.
-    private mutating func key(of document: PreparedDocument) throws(EngineError) -> DocumentKey {
-        let number: UInt16
-        if let known = directory.number(ofCollection: document.collection) {
-            number = known
-        } else {
-            number = try directory.add(collection: document.collection)
+    /// The number of a collection, which begins with its first document.
+    mutating func number(ofCollection name: String) throws(EngineError) -> UInt16 {
+        if let known = directory.number(ofCollection: name) { return known }
+        return try directory.add(collection: name)
+    }
+
+    /// Takes in the tokens of attachments in a document that came.
+    mutating func noteTokens(
+        of document: PiledDocument, _ key: DocumentKey
+    ) throws(EngineError) {
+        guard document.marks.contains(.hasTokens) else { return }
+        try onDocument(key.bytes) { () throws(Malformed) in
+            try EncodedDocument(document.bytes).forEachToken(directory.names) { tokens.append($0) }
         }
-        return DocumentKey(StoreKey.document(collection: number, id: document.id).bytes)
     }
 
     private func vector(at position: Int) throws(EngineError) -> VersionVector {
@@ -139,13 +143,13 @@ extension DocumentTransaction {
     /// It says so where the document is named by this side, and cannot know what it is here. So that is passed
     /// over, and not refused.
     private func isForbiddenDeletion(
-        _ document: PreparedDocument, of position: Int, _ rule: SubscriptionMatcher
+        _ document: PiledDocument, of position: Int, _ rule: SubscriptionMatcher
     ) throws(EngineError) -> Bool {
-        guard !document.isPartial, let original = working[position].original,
+        guard !document.marks.contains(.isPartial), let original = working[position].original,
             !original.isTombstone, !original.isRemnant
         else { return false }
         let state = StoredDocument(
-            document.bytes, stateLength: document.bytes.count, deltaLength: 0, deltaCount: 0)
+            Array(document.bytes), stateLength: document.bytes.count, deltaLength: 0, deltaCount: 0)
         guard state.isTombstone else { return false }
         return try !rule.matches(
             original, key: working[position].key.bytes, in: document.collection, directory.names,

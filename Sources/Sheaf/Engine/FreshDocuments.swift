@@ -78,23 +78,21 @@ extension DocumentTransaction {
     /// Takes in a document that a peer has sent, if nothing is known of it and it comes in order; false where
     /// it is to be joined.
     mutating func receiveFresh(
-        _ document: PreparedDocument, _ key: DocumentKey
+        _ document: PiledDocument, _ key: DocumentKey
     ) throws(EngineError) -> Bool {
-        guard !document.isPartial, !document.maySpellNames, fresh.isBehind(key),
+        guard document.marks.isDisjoint(with: [.isPartial, .maySpellNames]), fresh.isBehind(key),
             positions.isEmpty || positions[key] == nil, pending[key] == nil,
             fresh.isAbsent(key, in: snapshot)
         else { return false }
         let (latest, own) = try onDocument(key.bytes) { () throws(Malformed) in
-            try document.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
-                let seen = try EncodedDocument(bytes).header()
-                return (seen.latest, seen.time(of: clock.site))
-            }
+            let seen = try EncodedDocument(document.bytes).header()
+            return (seen.latest, seen.time(of: clock.site))
         }
         if own > clock.latest { metOwnFuture = true }
         try observe(latest)
-        tokens += document.tokens
+        try noteTokens(of: document, key)
         try countLength(document.bytes.count)
-        fresh.append(key, document.bytes)
+        fresh.append(key, Array(document.bytes))
         return true
     }
 

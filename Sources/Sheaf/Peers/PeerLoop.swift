@@ -33,7 +33,12 @@ final class PeerLoop: Sendable {
         /// Nobody looks into it any more.
         var isOver = false
 
-        var isEmpty: Bool { events.isEmpty && !hasPublished && !isStopping }
+        var isEmpty: Bool { isEmptyBut(0) }
+
+        /// Whether there is nothing to be done but so many events.
+        func isEmptyBut(_ count: Int) -> Bool {
+            events.count <= count && !hasPublished && !isStopping
+        }
     }
 
     private let inbox = Monitor(Inbox())
@@ -219,18 +224,31 @@ final class PeerLoop: Sendable {
     }
 
     private func write(_ job: WriteJob) {
-        serve(job)
+        let commit = run(job)
         store.leave()
+        guard let commit, let log = try? store.log else { return }
+        // Where nobody waits for this thread, it may wait for the disk.
+        if inbox.withLock({ $0.isEmptyBut(1) }) {
+            log.makeDurable(commit)
+        } else {
+            log.whenDurable(commit) { _ in }
+        }
     }
 
+    /// Writes on the thread of whoever wrote before.
     private func serve(_ job: WriteJob) {
-        guard let log = try? store.log else { return }
+        guard let commit = run(job), let log = try? store.log else { return }
+        log.whenDurable(commit) { _ in }
+    }
+
+    /// Says what was written; somebody has to make it durable, and when that is done, it is published.
+    private func run(_ job: WriteJob) -> CommitID? {
+        guard let log = try? store.log else { return nil }
         let outcome = job.run(store.queries) { batch throws(StorageError) in
             try log.append(batch)
         }
-        // Somebody has to make it durable; when that is done, it is published.
-        if let commit = outcome.lastCommit { log.whenDurable(commit) { _ in } }
         post(.written(outcome))
+        return outcome.lastCommit
     }
 }
 
@@ -238,9 +256,4 @@ extension WriteJob {
     var documentCount: Int {
         steps.reduce(0) { $0 + $1.documents.count }
     }
-}
-
-extension WriteJob.Outcome {
-    /// The commit here that has all of it.
-    var lastCommit: CommitID? { applied?.here }
 }

@@ -145,9 +145,16 @@ extension SyncHost {
         }
         let sorted = entries.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
         let newest = news.snapshot.log.commit
+        link.telling?.sent = newest
+        if sorted.isEmpty, commits.last?.number == newest,
+            commits.allSatisfy({ isTheirs($0, link) })
+        {
+            sayHowFarLater(link)
+            return true
+        }
+        link.telling?.echoDue = nil
         link.session.announce(
             sorted.map { Announce.Entry(address: $0.key, vector: $0.value) }, of: newest)
-        link.telling?.sent = newest
         return true
     }
 }

@@ -24,7 +24,7 @@ extension SyncHost {
         var generation: UInt64 = 0
         var epoch: UInt64 = 0
         /// What came of a step whose rest is still to come.
-        var staged: [PreparedDocument] = []
+        var staged = DocumentPile()
         var stagedStamp: Stamp?
         /// Steps that wait until those before them are written.
         var waiting: [PreparedStep] = []
@@ -98,7 +98,7 @@ extension SyncHost {
         // What is not written any more has been paid for all the same.
         link.session.grant(link.asking.waiting.reduce(0) { $0 + $1.length })
         link.asking.waiting = []
-        (link.asking.staged, link.asking.stagedStamp) = ([], nil)
+        (link.asking.staged, link.asking.stagedStamp) = (DocumentPile(), nil)
         link.asking.announced = Announced()
         link.asking.rankCheck = nil
         link.asking.hasCaughtUp = false
@@ -147,30 +147,41 @@ extension SyncHost {
             return
         }
         noteCompared(step, on: link)
+        if link.asking.staged.isEmpty { link.asking.stagedStamp = step.commits.first?.stamp }
         do throws(EngineError) {
-            let documents = try prepare(step, on: link)
-            if link.asking.staged.isEmpty {
-                link.asking.stagedStamp = step.commits.first?.stamp
-                link.asking.staged = documents
-            } else {
-                link.asking.staged += documents
-            }
+            try prepare(step, on: link, onto: &link.asking.staged)
+            try makeRoom(on: link)
         } catch {
             return fail(link, error)
         }
         guard !step.isContinued else { return }
+        if link.asking.staged.isEmpty, link.asking.waiting.isEmpty, !link.asking.isWriting {
+            // What says nothing but how far the other side is needs nobody to write it.
+            return noteWritten(
+                .nothing(step, on: link.number, behind: link.asking.written.last?.here ?? 0))
+        }
         link.asking.waiting.append(
             PreparedStep(
                 generation: step.generation, documents: link.asking.staged, commit: step.commit,
-                stamp: link.asking.stagedStamp, length: step.length))
-        (link.asking.staged, link.asking.stagedStamp) = ([], nil)
+                stamp: link.asking.stagedStamp, isCut: step.isCut, length: step.length))
+        (link.asking.staged, link.asking.stagedStamp) = (DocumentPile(), nil)
         write(link)
+    }
+
+    /// Moves what came to the disk where it takes too much memory.
+    private func makeRoom(on link: Link) throws(EngineError) {
+        let waiting = link.asking.waiting.reduce(0) { $0 + $1.documents.lengthInMemory }
+        guard waiting + link.asking.staged.lengthInMemory > lengths.inMemory else { return }
+        try onStorage { () throws(StorageError) in
+            try link.asking.staged.moveToDisk(queries.documents.store)
+        }
     }
 
     private func write(_ link: Link) {
         guard !link.asking.isWriting, !link.asking.waiting.isEmpty, let hello = link.session.remote
         else { return }
         link.asking.isWriting = true
+        link.session.holdSteps(true)
         emit(
             .write(
                 WriteJob(
@@ -184,6 +195,7 @@ extension SyncHost {
         guard let link = links[outcome.link] else { return }
         link.asking.isWriting = false
         link.session.grant(outcome.length)
+        link.session.holdSteps(false)
         statistics.documentsReceived += UInt64(outcome.documentCount)
         statistics.documentsTaken += UInt64(outcome.takenCount)
         noteRefused(outcome.refused, from: link)

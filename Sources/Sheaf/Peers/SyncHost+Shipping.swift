@@ -11,22 +11,29 @@ extension SyncHost {
         guard let outgoing = link.telling?.outgoing else { return }
         // It is changed where it is.
         link.telling?.outgoing = nil
-        link.session.beginCommit(outgoing.snapshot.log.commit, stamp: nil)
         var rest = outgoing
         let isDone: Bool
+        // What was told until then is a step by itself, if there is more.
+        let isCut = outgoing.length > lengths.step
+        link.session.beginCommit(outgoing.snapshot.log.commit, stamp: nil, isCut: isCut)
         switch outgoing.documents {
         case .keys(let keys, let next):
-            let end = try send(keys, from: next, of: outgoing, on: link)
+            let end = try send(keys, from: next, of: outgoing, on: link, &rest.length)
             rest.documents = .keys(keys, next: end)
             isDone = end == keys.count
         case .all(var collections, var key):
-            try sendMatches(&collections, from: &key, of: outgoing.snapshot, on: link)
+            try sendMatches(
+                &collections, from: &key, of: outgoing.snapshot, on: link, &rest.length)
             rest.documents = .all(collections: collections, from: key)
             isDone = collections.isEmpty
         }
-        link.session.endCommit(isContinued: !isDone)
-        if isDone {
+        link.session.endCommit(isContinued: !isDone && !isCut)
+        if isCut {
+            rest.length = 0
+            link.telling?.outgoing = rest
+        } else if isDone {
             link.telling?.sent = outgoing.snapshot.log.commit
+            link.telling?.echoDue = nil
             noteSent(outgoing.whole, with: outgoing.snapshot.log.commit, on: link)
         } else {
             link.telling?.outgoing = rest
@@ -35,12 +42,14 @@ extension SyncHost {
 
     /// Sends documents until there are enough for a part; returns the place of the next one.
     private func send(
-        _ keys: [[UInt8]], from first: Int, of outgoing: Outgoing, on link: Link
+        _ keys: [[UInt8]], from first: Int, of outgoing: Outgoing, on link: Link,
+        _ total: inout Int
     ) throws(EngineError) -> Int {
         guard let telling = link.telling else { return keys.count }
         var next = first
         var length = 0
-        while next < keys.count, length < partLength {
+        defer { total += length }
+        while next < keys.count, length < lengths.part {
             defer { next += 1 }
             guard let document = try shipped(keys[next], outgoing, telling, link) else { continue }
             length += document.bytes.count + document.id.count
@@ -52,13 +61,14 @@ extension SyncHost {
     /// The same with all documents that match.
     private func sendMatches(
         _ collections: inout ArraySlice<String>, from first: inout [UInt8]?,
-        of snapshot: DocumentSnapshot, on link: Link
+        of snapshot: DocumentSnapshot, on link: Link, _ total: inout Int
     ) throws(EngineError) {
         guard let matcher = link.telling?.matcher else { return }
         let isFree = link.readable == nil && link.sendable == nil
         prepareNames(snapshot.names, on: link)
         let rankings = try matcher.rankings(in: snapshot)
         var length = 0
+        defer { total += length }
         while let collection = collections.first {
             guard isShared(collection, on: link) else {
                 collections.removeFirst()
@@ -67,7 +77,7 @@ extension SyncHost {
             var next: [UInt8]?
             try snapshot.forEachMatch(matcher, rankings, in: collection, from: first ?? []) {
                 (key, document) throws(EngineError) in
-                guard length < partLength else {
+                guard length < lengths.part else {
                     next = key
                     return false
                 }

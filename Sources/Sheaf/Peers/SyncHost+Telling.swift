@@ -29,6 +29,8 @@ extension SyncHost {
         var rankings: SubscriptionRankings?
         /// A step of which some is sent.
         var outgoing: Outgoing?
+        /// When the other side is told how far the log is, if nothing else is said before.
+        var echoDue: UInt64?
         /// Whether there is room for more of it at once.
         var goesOn = false
     }
@@ -42,6 +44,8 @@ extension SyncHost {
         var whole: Set<DocumentAddress> = []
         /// What queries with LIMIT have behind the step, and had before.
         var rankings: SubscriptionRankings?
+        /// How many bytes of documents the step has by now.
+        var length = 0
 
         enum Documents {
             /// These, from one on.
@@ -264,21 +268,62 @@ extension SyncHost {
         _ commits: ArraySlice<News.Commit>, on link: Link
     ) throws(EngineError) -> Bool {
         let newest = news.snapshot.log.commit
+        var isEcho = !commits.isEmpty
         for commit in commits {
             guard link.session.hasRoom() else { return true }
             guard let documents = try shipped(commit, on: link) else { return false }
+            if documents.isEmpty {
+                isEcho = isEcho && isTheirs(commit, link)
+                continue
+            }
             try ship(
                 documents, of: commit.number, stamp: commit.changes.first?.stamp, on: link)
             link.telling?.sent = commit.number
+            link.telling?.echoDue = nil
+            isEcho = true
         }
         // The other side should know that it has everything, also where the last commits changed nothing
-        // that it wants.
+        // that it wants; what came from it, it knows itself, and so that can wait for something to say.
         if let sent = link.telling?.sent, sent < newest {
-            link.session.beginCommit(newest, stamp: nil)
-            link.session.endCommit()
             link.telling?.sent = newest
+            if isEcho, commits.last?.number == newest {
+                sayHowFarLater(link)
+            } else {
+                sayHowFar(link)
+            }
         }
         return true
+    }
+
+    /// So long a peer may not know that what it wrote itself is all that there is.
+    private static let echoNanoseconds: UInt64 = 100_000_000
+
+    /// Says to which commit the other side has everything.
+    private func sayHowFar(_ link: Link) {
+        guard let telling = link.telling else { return }
+        link.telling?.echoDue = nil
+        if telling.isAnnouncing {
+            link.session.announce([], of: telling.sent)
+        } else {
+            link.session.beginCommit(telling.sent, stamp: nil)
+            link.session.endCommit()
+        }
+    }
+
+    /// Has it said when it is due, unless something else says it before.
+    func sayHowFarLater(_ link: Link) {
+        guard link.telling?.echoDue == nil else { return }
+        link.telling?.echoDue = now + Self.echoNanoseconds
+    }
+
+    /// Says it where it is due.
+    func sayHowFarIfDue(_ link: Link) {
+        guard let telling = link.telling, let due = telling.echoDue, due <= now else { return }
+        link.telling?.echoDue = nil
+        // The end of a step says it, too.
+        guard telling.isStreaming, telling.outgoing == nil, link.session.isOpen else { return }
+        sayHowFar(link)
+        link.session.sendSegment()
     }
 
     private func shipped(

@@ -27,6 +27,20 @@ package final class SyncHost {
         }
     }
 
+    /// How much of a step there is at a time.
+    package struct Lengths: Sendable {
+        /// A part of a long step has about so many bytes.
+        package var part = SyncSession.segmentTarget
+        /// What came of steps that are not written yet, from one peer, takes about so many bytes of memory;
+        /// the rest is on the disk.
+        package var inMemory = 20 << 20
+
+        /// A step that has more bytes is cut: nobody should need so much memory to write it at once.
+        package var step = 256 << 20
+
+        package init() {}
+    }
+
     /// What somebody else has to do.
     package enum Effect: Sendable {
         case send(link: UInt64, [UInt8])
@@ -50,8 +64,7 @@ package final class SyncHost {
     /// What tells this opening of the log from all others.
     let log: XXH3.Hash128
     private let random: () -> UInt64
-    /// A part of a long step has about so many bytes.
-    let partLength: Int
+    let lengths: Lengths
     var links: [UInt64: Link] = [:]
     var statuses: [[UInt8]: Status] = [:]
     private var effects: [Effect] = []
@@ -108,10 +121,10 @@ package final class SyncHost {
 
     package init(
         _ queries: QueryEngine, _ identity: Identity, attachments: AttachmentStore? = nil,
-        partLength: Int = SyncSession.segmentTarget, mostCorrections: Int = CorrectionTable.most,
+        lengths: Lengths = Lengths(), mostCorrections: Int = CorrectionTable.most,
         random: @escaping () -> UInt64
     ) {
-        self.partLength = partLength
+        self.lengths = lengths
         corrections = CorrectionTable(most: mostCorrections)
         self.attachments = attachments
         self.queries = queries
@@ -174,6 +187,7 @@ package final class SyncHost {
             checkPatience(link)
             pace(link)
             if link.telling?.goesOn == true { tell(link) }
+            sayHowFarIfDue(link)
             handle(link)
         }
         tickFiles()
@@ -186,7 +200,7 @@ package final class SyncHost {
         let deadlines = links.values.compactMap { link in
             [
                 link.session.deadline, link.asking.announced.deadline, link.asking.due?.turn,
-                link.delayed?.turn,
+                link.delayed?.turn, link.telling?.echoDue,
             ].compactMap { $0 }.min()
         }
         return (deadlines + [filesDeadline, mesh.deadline].compactMap { $0 }).min()

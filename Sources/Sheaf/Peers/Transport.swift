@@ -60,7 +60,7 @@ extension PeerConnectionKind: CustomStringConvertible {
 /// Who hears of one connection; called by one thread at a time, and must not wait.
 public protocol PeerLink: AnyObject, Sendable {
     func received(_ bytes: UnsafeRawBufferPointer)
-    /// The queue of what was sent is empty again.
+    /// The queue of what was sent is empty again, after `send` had left something in it.
     func drained()
     /// It is over; the last call.
     func closed(_ reason: String?)

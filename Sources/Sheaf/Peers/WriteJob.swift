@@ -18,6 +18,8 @@ package struct WriteJob: Sendable {
         let length: Int
         /// The last commit of the peer that was applied, and the commit here that answers for it.
         fileprivate(set) var applied: (commit: UInt64, here: CommitID)?
+        /// The commit here that has all that was written.
+        fileprivate(set) var lastCommit: CommitID?
         /// What is needed whole, since something is missing here that it stands on; the step with it, and
         /// those behind it, were not applied.
         fileprivate(set) var gaps: [DocumentAddress] = []
@@ -32,6 +34,15 @@ package struct WriteJob: Sendable {
         fileprivate(set) var isNew = false
         /// Whether a step has brought documents, and nothing new.
         fileprivate(set) var hasRepetition = false
+
+        /// A step without documents was written: everything is here when a commit here is durable.
+        static func nothing(
+            _ step: ShippedStep, on link: UInt64, behind here: CommitID
+        ) -> Outcome {
+            var outcome = Outcome(link: link, generation: step.generation, length: step.length)
+            if !step.isCut { outcome.applied = (step.commit, here) }
+            return outcome
+        }
     }
 
     /// A document of which more is known here than the peer has.
@@ -58,7 +69,9 @@ package struct WriteJob: Sendable {
                 }
                 outcome.known += reception.known
                 outcome.refused += reception.refused
-                outcome.applied = (step.commit, commit)
+                outcome.lastCommit = commit
+                // What is cut says nothing of how far the peer has told.
+                if !step.isCut { outcome.applied = (step.commit, commit) }
                 outcome.documentCount += step.documents.count
                 outcome.takenCount += reception.takenCount
                 outcome.isNew = outcome.isNew || reception.isNew
@@ -98,10 +111,7 @@ extension DocumentEngine {
         do throws(WriteError) {
             let (commit, _) = try write(from: origin, append: append) {
                 (transaction) throws(WriteError) in
-                transaction.fresh.reserve(step.documents.count)
-                for document in step.documents {
-                    try Self.receive(document, rule, in: &transaction, &reception)
-                }
+                try Self.receive(step.documents, rule, in: &transaction, &reception)
                 if !reception.gaps.isEmpty { throw Self.takeBack }
                 reception.isNew = transaction.hasChanges
             }
@@ -116,21 +126,30 @@ extension DocumentEngine {
     }
 
     private static func receive(
-        _ document: PreparedDocument, _ rule: SubscriptionMatcher?,
-        in transaction: inout DocumentTransaction,
-        _ reception: inout Reception
+        _ documents: DocumentPile, _ rule: SubscriptionMatcher?,
+        in transaction: inout DocumentTransaction, _ reception: inout Reception
     ) throws(WriteError) {
+        transaction.fresh.reserve(documents.count)
+        var collection: UInt16 = 0
         do throws(EngineError) {
-            switch try transaction.receive(document, rule) {
-            case .gap: reception.gaps.append(document.address)
-            case .taken(let isNew):
-                if isNew { reception.takenCount += 1 }
-            case .known(let before):
-                reception.known.append(WriteJob.Known(address: document.address, before: before))
-            case .refused(let before):
-                reception.refused.append(document.address)
-                // The peer is told how it is here, as far as it may see that.
-                reception.known.append(WriteJob.Known(address: document.address, before: before))
+            try documents.forEach { (document) throws(EngineError) in
+                if document.beginsCollection {
+                    collection = try transaction.number(ofCollection: document.collection)
+                }
+                let key = DocumentKey(StoreKey.document(collection, id: document.id))
+                switch try transaction.receive(document, key, rule) {
+                case .gap: reception.gaps.append(document.address)
+                case .taken(let isNew):
+                    if isNew { reception.takenCount += 1 }
+                case .known(let before):
+                    reception.known.append(
+                        WriteJob.Known(address: document.address, before: before))
+                case .refused(let before):
+                    reception.refused.append(document.address)
+                    // The peer is told how it is here, as far as it may see that.
+                    reception.known.append(
+                        WriteJob.Known(address: document.address, before: before))
+                }
             }
         } catch {
             throw .engine(error)

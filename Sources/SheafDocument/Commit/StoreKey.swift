@@ -51,6 +51,19 @@ package enum StoreKey: Hashable, Sendable {
         return SortKey.write(identityOf: id, to: rest).map { documentPrefixLength + $0 }
     }
 
+    /// The key of a document whose id has a key.
+    package static func document(_ collection: UInt16, id: UnsafeRawBufferPointer) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: documentPrefixLength + id.count) { key, count in
+            let key = UnsafeMutableRawBufferPointer(key)
+            key[0] = First.document
+            key[1] = UInt8(collection >> 8)
+            key[2] = UInt8(collection & 0xFF)
+            UnsafeMutableRawBufferPointer(rebasing: key[documentPrefixLength...])
+                .copyMemory(from: id)
+            count = documentPrefixLength + id.count
+        }
+    }
+
     /// How many bytes stand before the id in the key of a document.
     package static let documentPrefixLength = 3
 

@@ -23,6 +23,7 @@ final class Channel {
     let dialer: UInt64?
     let queue: OutgoingQueue
     let traffic = TrafficMeter()
+    let outlet: Outlet
     let beganNanoseconds: UInt64
     var stage: Stage
     /// When the stage has to be over; monotonic.
@@ -31,8 +32,6 @@ final class Channel {
     var endMilliseconds: UInt64?
     /// What the last call of TLS needs to go on.
     var wantsToWrite = false
-    /// How many bytes have to be written again, as the library has begun with them.
-    var unfinishedWrite: Int?
     /// Whether there is something to do that the socket does not tell of.
     var isUnfinished = false
     var connectedNanoseconds: UInt64?
@@ -52,6 +51,7 @@ final class Channel {
         self.dialer = dialer
         self.stage = stage
         queue = OutgoingQueue(limit: limits.queuedBytes)
+        outlet = Outlet(queue, traffic)
         beganNanoseconds = now
         deadlineNanoseconds = now + UInt64(limits.handshakeMilliseconds) * 1_000_000
     }

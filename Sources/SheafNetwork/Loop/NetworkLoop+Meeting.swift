@@ -124,7 +124,7 @@ extension NetworkLoop {
         if channel.role == .listener { _ = channel.queue.append(introduction.words) }
         let remote = PeerIdentity(key: key, address: channel.address, rights: outcome.rights)
         let connection = TCPConnection(
-            remote, own: setup.credentials.grant?.rights, channel.identifier, channel.queue,
+            remote, own: setup.credentials.grant?.rights, channel.identifier, channel.outlet,
             share.mailbox)
         guard let link = tell({ $0.connected(connection) }) ?? nil else {
             // Whatever was sent meanwhile is for nobody.
@@ -144,6 +144,7 @@ extension NetworkLoop {
             dialers[dialer]?.lastFailure = nil
         }
         isBoardOld = true
+        channel.outlet.open(session)
         flush(channel)
     }
 

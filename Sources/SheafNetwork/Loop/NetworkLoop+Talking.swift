@@ -50,36 +50,21 @@ extension NetworkLoop {
             return
         }
         channel.wantsToWrite = false
-        var hasEmptied = false
-        defer {
-            setClosingDeadline(channel)
-            channel.traffic.note(session.traffic)
+        defer { setClosingDeadline(channel) }
+        let waiting = channel.queue.length
+        let outcome = channel.outlet.send(over: session, records: Self.recordsAtOnce)
+        // As long as something is taken, the end is waited for.
+        if channel.queue.isClosing, channel.queue.length < waiting {
+            channel.deadlineNanoseconds = nil
         }
-        for _ in 0..<Self.recordsAtOnce {
-            let length = channel.unfinishedWrite ?? outgoing.count
-            let count = channel.queue.copyNext(
-                into: UnsafeMutableRawBufferPointer(rebasing: outgoing[..<length]))
-            guard count > 0 else { break }
-            switch session.write(UnsafeRawBufferPointer(rebasing: outgoing[..<count])) {
-            case .done(let written):
-                channel.unfinishedWrite = nil
-                hasEmptied = channel.queue.advance(by: written)
-                // As long as something is taken, the end is waited for.
-                if channel.queue.isClosing { channel.deadlineNanoseconds = nil }
-            case .wantsToWrite, .wantsToRead:
-                channel.unfinishedWrite = count
-                channel.wantsToWrite = true
-                return
-            case .ended:
-                end(channel, nil)
-                return
-            case .failed(let error):
-                broke(channel, session, error)
-                return
-            }
+        switch outcome {
+        case .sent(let hasEmptied):
+            if channel.queue.length > 0 { channel.isUnfinished = true }
+            wrote(channel, session, hasEmptied: hasEmptied)
+        case .blocked: channel.wantsToWrite = true
+        case .ended: end(channel, nil)
+        case .failed(let error): broke(channel, session, error)
         }
-        if channel.queue.length > 0 { channel.isUnfinished = true }
-        wrote(channel, session, hasEmptied: hasEmptied)
     }
 
     /// Nothing can be sent any more; what came before that is still there, and heard.
@@ -114,7 +99,7 @@ extension NetworkLoop {
     /// Sends what is queued, which says why, and ends.
     func sayFarewell(_ channel: Channel, _ session: TLSSession) {
         channel.stage = .farewell(session)
-        channel.unfinishedWrite = nil
+        channel.outlet.beginAnew()
         channel.deadlineNanoseconds = nil
         dialerLost(channel, NetworkError(.host, "the host did not want the connection"))
         flush(channel)
@@ -163,6 +148,7 @@ extension NetworkLoop {
         _ channel: Channel, _ link: any PeerLink, _ key: [UInt8], _ error: NetworkError?
     ) {
         channel.queue.die()
+        channel.outlet.close()
         if talking[key] == channel.identifier { talking[key] = nil }
         isBoardOld = true
         link.closed(error?.description)

@@ -49,10 +49,8 @@ final class NetworkLoop {
     /// Until when nobody is taken in, as there is no room for more descriptors.
     var pauseNanoseconds: UInt64?
     private var poller = Poller()
-    /// What is read and what is written goes through here, one record at a time.
+    /// What is read goes through here, one record at a time.
     let incoming = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: TLSSession.recordLength, alignment: 16)
-    let outgoing = UnsafeMutableRawBufferPointer.allocate(
         byteCount: TLSSession.recordLength, alignment: 16)
 
     /// Nobody waits longer, so that a wall clock that is set is noticed.
@@ -67,7 +65,6 @@ final class NetworkLoop {
 
     deinit {
         incoming.deallocate()
-        outgoing.deallocate()
     }
 
     var limits: NetworkLimits { setup.limits }

@@ -123,6 +123,7 @@ final class OutgoingQueue: Sendable {
     /// Forgets bytes that were sent; true if none are left.
     func advance(by count: Int) -> Bool {
         state.withLock { state in
+            guard !state.isDead else { return false }
             state.length -= count
             state.sent += count
             while state.first < state.chunks.count,

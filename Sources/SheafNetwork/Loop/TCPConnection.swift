@@ -5,28 +5,29 @@ final class TCPConnection: PeerConnection {
     let remote: PeerIdentity
     let ownRights: PeerRights?
     private let identifier: UInt64
-    private let queue: OutgoingQueue
+    private let outlet: Outlet
     private let mailbox: Mailbox
 
     init(
         _ remote: PeerIdentity, own ownRights: PeerRights?, _ channel: UInt64,
-        _ queue: OutgoingQueue, _ mailbox: Mailbox
+        _ outlet: Outlet, _ mailbox: Mailbox
     ) {
         self.remote = remote
         self.ownRights = ownRights
         identifier = channel
-        self.queue = queue
+        self.outlet = outlet
         self.mailbox = mailbox
     }
 
     func send(_ bytes: [UInt8]) {
-        if queue.append(bytes) == .attention { mailbox.post(.flush(connection: identifier)) }
+        guard outlet.queue.append(bytes) == .attention else { return }
+        if !outlet.sendAtOnce() { mailbox.post(.flush(connection: identifier)) }
     }
 
     var kind: PeerConnectionKind { .tcp }
-    var queuedLength: Int { queue.length }
+    var queuedLength: Int { outlet.queue.length }
 
     func close() {
-        if queue.close() == .attention { mailbox.post(.flush(connection: identifier)) }
+        if outlet.queue.close() == .attention { mailbox.post(.flush(connection: identifier)) }
     }
 }

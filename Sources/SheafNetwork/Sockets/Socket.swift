@@ -153,3 +153,29 @@ package func blockPipeSignal() {
         pthread_sigmask(SIG_BLOCK, signals, nil)
     }
 }
+
+/// Runs `body` on a thread of somebody else, without the signal that a socket without another end sends.
+func withoutPipeSignal<Result>(_ body: () -> Result) -> Result {
+    #if canImport(Darwin)
+        // The sockets send none.
+        return body()
+    #else
+        return withUnsafeTemporaryAllocation(of: sigset_t.self, capacity: 3) { sets in
+            guard let pipe = sets.baseAddress else { return body() }
+            let (before, pending) = (pipe + 1, pipe + 2)
+            sigemptyset(pipe)
+            sigaddset(pipe, SIGPIPE)
+            pthread_sigmask(SIG_BLOCK, pipe, before)
+            defer { pthread_sigmask(SIG_SETMASK, before, nil) }
+            sigpending(pending)
+            let waitedBefore = sigismember(pending, SIGPIPE) == 1
+            let result = body()
+            sigpending(pending)
+            if !waitedBefore, sigismember(pending, SIGPIPE) == 1 {
+                var now = timespec()
+                sigtimedwait(pipe, nil, &now)
+            }
+            return result
+        }
+    #endif
+}

@@ -1,4 +1,5 @@
 import COpenSSL
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -8,8 +9,8 @@ import COpenSSL
     import Darwin
 #endif
 
-/// TLS over one socket that does not wait; for one thread.
-package final class TLSSession {
+/// TLS over one socket that does not wait; one thread at a time is in the library.
+package final class TLSSession: Sendable {
     /// What became of a call.
     package enum Step: Equatable {
         case done(Int)
@@ -23,7 +24,8 @@ package final class TLSSession {
     /// The most that one record holds.
     package static let recordLength = 16 << 10
 
-    private let pointer: OpaquePointer
+    private nonisolated(unsafe) let pointer: OpaquePointer
+    private let turn = Mutex(())
     // The library refers to it.
     private let context: TLSContext
 
@@ -49,9 +51,11 @@ package final class TLSSession {
 
     /// What has gone over the socket.
     var traffic: NetworkTraffic {
-        NetworkTraffic(
-            sentBytes: UInt64(BIO_number_written(SSL_get_wbio(pointer))),
-            receivedBytes: UInt64(BIO_number_read(SSL_get_rbio(pointer))))
+        turn.withLock { _ in
+            NetworkTraffic(
+                sentBytes: UInt64(BIO_number_written(SSL_get_wbio(pointer))),
+                receivedBytes: UInt64(BIO_number_read(SSL_get_rbio(pointer))))
+        }
     }
 
     /// Goes on with the handshake.
@@ -103,17 +107,23 @@ package final class TLSSession {
     }
 
     /// Whether bytes came that a socket does not tell of any more.
-    package var hasPending: Bool { SSL_has_pending(pointer) == 1 }
+    package var hasPending: Bool { turn.withLock { _ in SSL_has_pending(pointer) == 1 } }
 
     /// Says farewell, and does not wait for the answer; false where there is no room for it yet.
     package func sayFarewell() -> Bool {
-        ERR_clear_error()
-        defer { ERR_clear_error() }
-        let result = SSL_shutdown(pointer)
-        return result >= 0 || SSL_get_error(pointer, result) != SSL_ERROR_WANT_WRITE
+        turn.withLock { _ in
+            ERR_clear_error()
+            defer { ERR_clear_error() }
+            let result = SSL_shutdown(pointer)
+            return result >= 0 || SSL_get_error(pointer, result) != SSL_ERROR_WANT_WRITE
+        }
     }
 
     private func step(_ call: () -> Int32) -> Step {
+        turn.withLock { _ in stepInTurn(call) }
+    }
+
+    private func stepInTurn(_ call: () -> Int32) -> Step {
         ERR_clear_error()
         errno = 0
         let result = call()

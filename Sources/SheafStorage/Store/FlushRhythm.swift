@@ -10,6 +10,8 @@ final class FlushRhythm: Sendable {
     private static let loneCount = 8
     /// A flush that takes longer than this is waited for asleep.
     private static let briefNanoseconds: UInt64 = 250_000
+    /// One that takes longer than this keeps no thread but the one that is there for it.
+    private static let shortNanoseconds: UInt64 = 1_000_000
     /// No flush waits longer for writers to come back.
     private static let longestGathering: UInt64 = 100_000
     /// When writers did not come back so many times, they are only waited for now and then.
@@ -30,9 +32,19 @@ final class FlushRhythm: Sendable {
     }
 
     /// Whether a lone writer makes one commit after the other, on a disk that is fast.
-    var hasLoneWriter: Bool {
+    var hasLoneWriter: Bool { isLone(within: Self.briefNanoseconds) }
+
+    /// The same, on one that is fast enough for the writer to flush by himself.
+    var mayFlushAlone: Bool { isLone(within: Self.shortNanoseconds) }
+
+    private func isLone(within nanoseconds: UInt64) -> Bool {
         loneFlushes.load(ordering: .relaxed) >= Self.loneCount
-            && typicalNanoseconds.load(ordering: .relaxed) <= Self.briefNanoseconds
+            && typicalNanoseconds.load(ordering: .relaxed) <= nanoseconds
+    }
+
+    /// Notes that two writers met.
+    func noteCompany() {
+        loneFlushes.store(0, ordering: .relaxed)
     }
 
     /// Stays awake while `commit` should become durable; false when it is not by then.

@@ -105,10 +105,33 @@ final class Flusher: Sendable {
         while flush() {}
     }
 
-    /// Flushes on the thread of a writer, where there is no disk to wait for; false where that is not so.
+    /// Whether a lone writer who has just committed had better flush by himself.
+    var mayFlushHere: Bool {
+        rhythm.mayFlushAlone && !isAwake.load(ordering: .sequentiallyConsistent)
+            && engine.writerDelay == 0
+    }
+
+    /// Flushes on the thread of a writer; false where this thread has to do it.
+    ///
+    /// Where there is no disk, nobody waits for one. A lone writer has nobody to share a flush with: to wake a
+    /// thread for it, and to be woken by that, would take half as long again.
     func flushHere() throws(StorageError) -> Bool {
-        guard engine.volume.isInstant, engine.writerDelay == 0 else { return false }
-        if try engine.flush() { noteSegment() }
+        if engine.volume.isInstant, engine.writerDelay == 0 {
+            if try engine.flush() { noteSegment() }
+            return true
+        }
+        guard mayFlushHere else { return false }
+        let start = Clock.system.monotonicNanoseconds()
+        let before = engine.durableCommit
+        guard let isDone = try engine.flushIfIdle() else {
+            rhythm.noteCompany()
+            return false
+        }
+        guard isDone else { return true }
+        rhythm.note(
+            commits: engine.durableCommit - before,
+            nanoseconds: Clock.system.monotonicNanoseconds() - start)
+        noteSegment()
         return true
     }
 

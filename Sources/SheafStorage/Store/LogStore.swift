@@ -106,7 +106,19 @@ package final class LogStore: Sendable {
             return
         }
         engine.whenDurable(commit, body)
-        flusher.flushNow()
+        // Nobody is woken for what is there.
+        if engine.durableCommit < commit { flusher.flushNow() }
+    }
+
+    /// Has a commit that has its place made durable: at once and on this thread, if that is faster than to wake
+    /// another one.
+    package func makeDurable(_ commit: CommitID) {
+        if case .full = engine.options.durability, engine.durableCommit < commit,
+            (try? flusher.flushHere()) == true, engine.durableCommit >= commit
+        {
+            return
+        }
+        whenDurable(commit) { _ in }
     }
 
     /// Makes durable what was appended so far, and waits for that on this thread.
@@ -167,10 +179,12 @@ package final class LogStore: Sendable {
     private nonisolated(nonsending) func commitDurably(
         _ batch: WriteBatch
     ) async throws(StorageError) -> CommitID {
-        if flusher.servesAtOnce {
+        let isServedAtOnce = flusher.servesAtOnce
+        if isServedAtOnce || flusher.mayFlushHere {
             let commit = try engine.append(batch)
+            if try flusher.flushHere(), engine.durableCommit >= commit { return commit }
             flusher.flushNow()
-            if flusher.stayAwake(for: commit) { return commit }
+            if isServedAtOnce, flusher.stayAwake(for: commit) { return commit }
             try await becomeDurable(commit)
             return commit
         }

@@ -198,7 +198,17 @@ package final class StoreEngine: Sendable {
     /// After an error the store takes no more writes: nobody knows what the disk kept.
     @discardableResult
     package func flush() throws(StorageError) -> Bool {
-        guard let flushed = writer.withLock({ flush(&$0) }) else { return false }
+        try finish(writer.withLock { flush(&$0) })
+    }
+
+    /// The same, unless somebody else is doing it: then nothing is said.
+    func flushIfIdle() throws(StorageError) -> Bool? {
+        guard let flushed = writer.withLockIfAvailable({ flush(&$0) }) else { return nil }
+        return try finish(flushed)
+    }
+
+    private func finish(_ flushed: Flushed?) throws(StorageError) -> Bool {
+        guard let flushed else { return false }
         // Not under the lock: nobody knows what a callback does.
         if let error = flushed.error {
             for waiter in flushed.waiters {

@@ -13,6 +13,9 @@ package struct ShippedStep: Equatable, Sendable {
     /// Whether more of it is to come.
     package var isContinued: Bool { commits.last?.isContinued ?? false }
 
+    /// Whether it is only the beginning of what belongs to its commit.
+    package var isCut: Bool { commits.last?.isCut ?? false }
+
     /// The state of the other side that this side has then.
     package var commit: UInt64 { commits.last?.commit ?? 0 }
 }

@@ -24,6 +24,8 @@ extension SyncSession {
         var stagedCommit: UInt64?
         /// How many bytes came for it, for which there was no credit since.
         var unpaidLength = 0
+        /// Whether nothing is paid for before it is written.
+        var isHolding = false
         /// How long it is when it is expanded.
         var stagedLength = 0
         /// How many bytes the other side may still send.
@@ -97,6 +99,13 @@ extension SyncSession {
         send(.credit, LoneNumber.bytes(UInt64(asking.owed)))
         asking.granted += asking.owed
         asking.owed = 0
+    }
+
+    /// Has the other side wait with long steps while one before them is being written: or what waits here would
+    /// have no bounds.
+    package mutating func holdSteps(_ holds: Bool) {
+        asking.isHolding = holds
+        releaseStagedCredit()
     }
 
     // MARK: What comes
@@ -202,7 +211,7 @@ extension SyncSession {
 
     /// A step that is longer than all credit could not end: what waits for its end is bounded otherwise.
     private mutating func releaseStagedCredit() {
-        guard asking.unpaidLength > SyncLimits.credit / 2 else { return }
+        guard !asking.isHolding, asking.unpaidLength > SyncLimits.credit / 2 else { return }
         grant(asking.unpaidLength)
         asking.unpaidLength = 0
     }

@@ -74,8 +74,10 @@ extension SyncSession {
     }
 
     /// Begins a commit, or a part of one; `sendSegment` sends it.
-    package mutating func beginCommit(_ commit: UInt64, stamp: Stamp?) {
-        telling.raw.begin(commit, stamp: stamp)
+    ///
+    /// A step that is cut ends with it, and what belongs to the commit goes on in the next one.
+    package mutating func beginCommit(_ commit: UInt64, stamp: Stamp?, isCut: Bool = false) {
+        telling.raw.begin(commit, stamp: stamp, isCut: isCut)
     }
 
     /// Adds a document, in the numbers of the connection.

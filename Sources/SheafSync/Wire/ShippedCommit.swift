@@ -33,10 +33,14 @@ package struct ShippedCommit: Equatable, Sendable {
     package let documents: [ShippedDocument]
     /// Whether more of the same step follows.
     package let isContinued: Bool
+    /// Whether the step ends before all is told that belongs to its commit, since it is too long for one.
+    package let isCut: Bool
 
     package init(
-        commit: UInt64, stamp: Stamp?, _ documents: [ShippedDocument], isContinued: Bool = false
+        commit: UInt64, stamp: Stamp?, _ documents: [ShippedDocument], isContinued: Bool = false,
+        isCut: Bool = false
     ) {
+        self.isCut = isCut
         self.commit = commit
         self.stamp = stamp
         self.documents = documents
@@ -45,7 +49,11 @@ package struct ShippedCommit: Equatable, Sendable {
 }
 
 extension ShippedCommit {
-    fileprivate static let hasStamp: UInt8 = 1
+    fileprivate enum Flags {
+        static let stamp: UInt8 = 1
+        static let cut: UInt8 = 2
+    }
+
     /// What stands behind the last document: nothing more, or more of the same step.
     fileprivate enum End {
         static let ofStep: UInt8 = 0
@@ -54,7 +62,7 @@ extension ShippedCommit {
 
     /// Writes it behind others.
     package func write(into writer: inout CommitWriter) {
-        writer.begin(commit, stamp: stamp)
+        writer.begin(commit, stamp: stamp, isCut: isCut)
         for document in documents {
             document.id.withUnsafeBytes { id in
                 document.bytes.withUnsafeBytes { bytes in
@@ -66,12 +74,16 @@ extension ShippedCommit {
     }
 
     /// Reads one of several.
-    package init(from reader: inout ByteReader) throws(Malformed) {
+    ///
+    /// - Parameter room: how many documents and commits there may be.
+    package init(from reader: inout ByteReader, room: inout Int) throws(Malformed) {
         let start = reader.offset
+        try Self.take(&room, at: start)
         let flags = try reader.readUInt8()
-        guard flags & ~Self.hasStamp == 0 else { throw .unexpected(flags, at: start) }
+        guard flags & ~(Flags.stamp | Flags.cut) == 0 else { throw .unexpected(flags, at: start) }
+        isCut = flags & Flags.cut != 0
         commit = try reader.readVarint()
-        if flags & Self.hasStamp != 0 {
+        if flags & Flags.stamp != 0 {
             let site = Site(rawValue: try reader.readUInt64())
             stamp = Stamp(HybridTime(rawValue: try reader.readUInt64()), site)
         } else {
@@ -82,18 +94,33 @@ extension ShippedCommit {
             let head = try reader.readUInt8()
             guard head > End.ofPart else {
                 isContinued = head == End.ofPart
+                guard !isContinued || !isCut else {
+                    throw .invalid("a step that goes on and is cut", at: start)
+                }
                 break
             }
+            try Self.take(&room, at: start)
             let collection = documents.last?.collection
             documents.append(try ShippedDocument(from: &reader, head, after: collection))
         }
         self.documents = documents
     }
 
+    private static func take(_ room: inout Int, at offset: Int) throws(Malformed) {
+        room -= 1
+        guard room >= 0 else {
+            throw .invalid(
+                "more than \(SyncLimits.segmentDocuments) documents and commits", at: offset)
+        }
+    }
+
     /// The commits in a run of bytes, in their order.
     package static func all(in reader: inout ByteReader) throws(Malformed) -> [ShippedCommit] {
         var commits: [ShippedCommit] = []
-        while reader.remaining > 0 { commits.append(try ShippedCommit(from: &reader)) }
+        var room = SyncLimits.segmentDocuments
+        while reader.remaining > 0 {
+            commits.append(try ShippedCommit(from: &reader, room: &room))
+        }
         return commits
     }
 }
@@ -108,9 +135,10 @@ package struct CommitWriter: Sendable {
     package var bytes: [UInt8] { writer.bytes }
     package var count: Int { writer.count }
 
-    /// Begins a commit, or a part of one.
-    package mutating func begin(_ commit: UInt64, stamp: Stamp?) {
-        writer.write(stamp == nil ? 0 : ShippedCommit.hasStamp)
+    /// Begins a commit, or a part of one; a step that is cut ends with it.
+    package mutating func begin(_ commit: UInt64, stamp: Stamp?, isCut: Bool = false) {
+        typealias Flags = ShippedCommit.Flags
+        writer.write((stamp == nil ? 0 : Flags.stamp) | (isCut ? Flags.cut : 0))
         writer.writeVarint(commit)
         if let stamp {
             writer.write(stamp.site.rawValue)

@@ -6,6 +6,8 @@ package enum SyncLimits {
     package static let greetingLength = 4 << 10
     /// The longest segment before it is compressed.
     package static let segmentLength = 16 << 20
+    /// How many documents and commits a segment has, together.
+    package static let segmentDocuments = 1 << 16
     /// How many ranges one answer may tell of.
     package static let answeredRanges = 1 << 16
     /// How long the name of a collection may be.

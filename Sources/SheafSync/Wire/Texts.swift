@@ -1,8 +1,8 @@
-import SheafBytes
+package import SheafBytes
 
 extension ByteWriter {
     /// Writes a text behind its length.
-    mutating func writeText(_ text: String) {
+    package mutating func writeText(_ text: String) {
         writeVarint(UInt64(text.utf8.count))
         write(Array(text.utf8))
     }
@@ -10,7 +10,7 @@ extension ByteWriter {
 
 extension ByteReader {
     /// Reads a text behind its length.
-    mutating func readText(limit: Int) throws(Malformed) -> String {
+    package mutating func readText(limit: Int) throws(Malformed) -> String {
         let start = offset
         let bytes = try readLengthPrefixed(limit: limit)
         guard let text = String(validating: bytes, as: UTF8.self) else { throw .notText(at: start) }

@@ -24,7 +24,9 @@ final class DocumentScene {
         /// Why it has ended connections.
         fileprivate(set) var farewells: [Farewell] = []
 
-        fileprivate init(_ number: Int, mostCorrections: Int) throws {
+        fileprivate init(
+            _ number: Int, _ lengths: SyncHost.Lengths, mostCorrections: Int
+        ) throws {
             key = Array(repeating: UInt8(number + 1), count: 32)
             var options = LogStoreOptions()
             options.history = HistoryHorizon(commits: 1_000, bytes: .max)
@@ -33,7 +35,7 @@ final class DocumentScene {
             let identity = SyncHost.Identity(
                 database: Hello.DatabaseID(low: 1, high: 2), peerKey: key)
             host = SyncHost(
-                store.queries, identity, mostCorrections: mostCorrections,
+                store.queries, identity, lengths: lengths, mostCorrections: mostCorrections,
                 random: { source.next() })
         }
 
@@ -42,6 +44,7 @@ final class DocumentScene {
             host.allStatuses[other.key]?.syncedUpTo ?? 0
         }
 
+        var volume: SimulatedVolume { store.volume }
         var newestCommit: UInt64 { store.queries.documents.snapshot().log.commit }
     }
 
@@ -57,9 +60,12 @@ final class DocumentScene {
     private var wireCount: UInt64 = 0
     private(set) var now: UInt64 = 1_000_000_000
 
-    init(_ count: Int, mostCorrections: Int = 1_000) throws {
+    init(
+        _ count: Int, _ lengths: SyncHost.Lengths = SyncHost.Lengths(),
+        mostCorrections: Int = 1_000
+    ) throws {
         for number in 0..<count {
-            nodes.append(try Node(number, mostCorrections: mostCorrections))
+            nodes.append(try Node(number, lengths, mostCorrections: mostCorrections))
         }
     }
 

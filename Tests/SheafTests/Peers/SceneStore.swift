@@ -6,14 +6,15 @@ import SheafTestSupport
 
 /// The store of a peer without a thread: whoever writes makes it durable himself.
 final class SceneStore {
+    let volume: SimulatedVolume
     let engine: StoreEngine
     let queries: QueryEngine
 
     init(_ number: Int, _ options: LogStoreOptions) throws {
         var options = options
         options.isHousekeepingAutomatic = false
-        engine = try StoreEngine(
-            opening: SimulatedVolume(seed: UInt64(number)), options: options)
+        volume = SimulatedVolume(seed: UInt64(number))
+        engine = try StoreEngine(opening: volume, options: options)
         queries = try QueryEngine(opening: engine)
     }
 

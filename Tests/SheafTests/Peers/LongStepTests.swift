@@ -1,0 +1,119 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// Steps that are too long for the memory, or for one commit.
+@Suite struct LongStepTests {
+    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+    private let boats: Query = "SELECT * FROM boats ORDER BY _id"
+
+    /// A peer that has many cars, of which some were changed so that they are told by deltas, and one that
+    /// wants them.
+    private func scene(_ lengths: SyncHost.Lengths) throws -> DocumentScene {
+        let scene = try DocumentScene(2, lengths)
+        for collection in ["cars", "boats", "cars"] {
+            let cars = (0..<60).map { "({'_id': '\(collection)\($0)', 'n': \($0)})" }
+            try scene.execute(
+                0,
+                Query(
+                    verbatim: "INSERT INTO \(collection) DOCUMENTS \(cars.joined(separator: ", ")) "
+                        + "ON ID CONFLICT DO UPDATE"))
+        }
+        try scene.subscribe(1, ["SELECT * FROM cars", "SELECT * FROM boats"])
+        return scene
+    }
+
+    private func stagingLengths() -> SyncHost.Lengths {
+        var lengths = SyncHost.Lengths()
+        (lengths.part, lengths.inMemory) = (200, 500)
+        return lengths
+    }
+
+    @Test func `what is too long for the memory waits on the disk, and shows all at once`() throws {
+        let scene = try scene(stagingLengths())
+        scene.nodes[1].volume.startTrace()
+        try scene.connect(0, 1)
+        var counts: Set<Int> = []
+        for _ in 0..<2_000 {
+            try scene.run(steps: 1)
+            counts.insert(try scene.rows(1, all).count)
+        }
+        #expect(counts == [0, 60])
+        #expect(try scene.rows(1, all) == scene.rows(0, all))
+        #expect(try scene.rows(1, boats) == scene.rows(0, boats))
+        #expect(scene.nodes[1].volume.trace.contains(".tmp"))
+        // Nothing is left of it.
+        let names = try scene.nodes[1].volume.names()
+        #expect(!names.contains { $0.hasSuffix(".tmp") })
+    }
+
+    @Test(arguments: [VolumeError.Operation.create, .write, .read])
+    func `a disk that does not take what comes ends the connection, and nothing else`(
+        _ operation: VolumeError.Operation
+    ) throws {
+        let scene = try scene(stagingLengths())
+        scene.nodes[1].volume.inject(
+            SimulatedFault(.error(.noSpace), of: operation, onFilesEndingIn: ".tmp", forEver: true))
+        let wire = try scene.connect(0, 1)
+        try scene.run()
+        #expect(!scene.isConnected(wire))
+        #expect(scene.nodes[1].farewells.map(\.code) == [.failed])
+        #expect(try scene.rows(1, all).isEmpty)
+        try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'mine'})")
+        #expect(try scene.rows(1, all).count == 1)
+        scene.nodes[1].volume.removeFaults()
+        try scene.connect(0, 1)
+        try scene.run()
+        #expect(try scene.rows(1, all).count == 61)
+    }
+
+    @Test func `what is too long for a commit comes in several, and counts when all is there`()
+        throws
+    {
+        var lengths = stagingLengths()
+        lengths.step = 700
+        let scene = try scene(lengths)
+        let newest = scene.nodes[0].newestCommit
+        let wire = try scene.connect(0, 1)
+        var counts: [Int] = []
+        while scene.isConnected(wire), counts.last ?? 0 < 80 {
+            try scene.run(steps: 1)
+            let count = try scene.rows(1, all).count + scene.rows(1, boats).count
+            if count != counts.last { counts.append(count) }
+            #expect(scene.nodes[0].synced(with: scene.nodes[1]) == 0)
+        }
+        #expect(counts.count > 3)
+        // What has come by then is not sent once more.
+        try scene.disconnect(wire)
+        let sent = scene.nodes[0].host.statistics.documentsSent
+        try scene.connect(0, 1)
+        try scene.run()
+        #expect(try scene.rows(1, all) == scene.rows(0, all))
+        #expect(scene.nodes[0].synced(with: scene.nodes[1]) == newest)
+        #expect(
+            scene.nodes[0].host.statistics.documentsSent - sent < 120 - UInt64(counts.last ?? 0) + 1
+        )
+        // And from then on commit by commit.
+        try scene.execute(0, "UPDATE cars SET n = 7 WHERE _id = 'cars1'")
+        try scene.run()
+        #expect(try scene.rows(1, all) == scene.rows(0, all))
+    }
+
+    @Test func `a segment has no more documents than there may be`() throws {
+        var writer = CommitWriter()
+        writer.begin(1, stamp: nil)
+        for _ in 0..<SyncLimits.segmentDocuments {
+            [0x40].withUnsafeBytes { writer.add("c", id: $0, .state, $0) }
+        }
+        writer.end(isContinued: false)
+        var names = NameTable()
+        let bytes = [0] + writer.bytes
+        #expect(throws: Malformed.self) {
+            try bytes.withUnsafeBytes { _ = try SpokenNames.commits(in: $0, &names) }
+        }
+    }
+}
