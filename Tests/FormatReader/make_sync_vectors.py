@@ -11,8 +11,9 @@ import struct
 import sys
 
 import vector_text
+from document_writes import Peer
 from sheaf_bytes import xxh3
-from sheaf_encoder import varint
+from sheaf_encoder import encode, varint
 
 HEAD = """\
 # What peers say (sync.md, "Vectors"), made from that page with an encoder of its own:
@@ -145,6 +146,35 @@ def commits(output):
     for name, comment, data in wrong:
         output.begin(f"commits-{name}", comment)
         output.bytes(f"commits-{name}.refusedCommits", data)
+
+
+def steps(output):
+    """Each is a segment; what is in it matters, and not how it is cut."""
+    peer = Peer(5).at(6 << 16)
+    older = encode(peer.set("", {"color": "red"}).document)
+    newer = encode(peer.at(7 << 16).set("color", "blue").document)
+
+    def commit(number, documents, continued=0):
+        made = bytes([0]) + varint(number)
+        for name, content in documents:
+            made += bytes([2]) + text(b"cars") + text(name) + text(content)
+        return made + bytes([continued])
+
+    first, second = b"\x40a\0", b"\x40b\0"
+    none = varint(0)
+    output.begin("steps", "a document in each of two steps, and another one in a part of the first")
+    output.bytes("steps.steps", none + commit(300, [(second, older)], 1) + commit(300, [(first, older)])
+                 + commit(301, [(first, newer)]))
+    for name, comment, data in [
+            ("twice", "a document twice in a commit",
+             commit(300, [(first, older), (second, older), (first, older)])),
+            ("newer", "a document, and behind it a newer state of it",
+             commit(300, [(first, older), (first, newer)])),
+            ("parts", "a document in two parts of a step",
+             commit(300, [(first, older)], 1) + commit(300, [(second, older)], 1)
+             + commit(300, [(first, newer)]))]:
+        output.begin(f"steps-{name}", comment)
+        output.bytes(f"steps-{name}.refusedSteps", none + data)
 
 
 def addresses(documents):
@@ -370,5 +400,5 @@ def lists(output):
 
 if __name__ == "__main__":
     sys.exit(vector_text.main(
-        "sync.txt", HEAD, frames, greetings, segments, commits, wishes, announcements, attachments,
-        presences, lists))
+        "sync.txt", HEAD, frames, greetings, segments, commits, steps, wishes, announcements,
+        attachments, presences, lists))

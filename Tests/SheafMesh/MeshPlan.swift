@@ -89,7 +89,11 @@ struct MeshPlan {
             "groups": "true", "papers": "level < 5",
             "secrets": "owner = 'all' OR owner = 'me\(number)'",
         ]
-        var write = ["groups": "true", "secrets": "owner = 'me\(number)'"]
+        var write = [
+            "groups": "true", "secrets": "owner = 'me\(number)'", "titles": "owner = 'me\(number)'",
+        ]
+        // Some hear why they may not write a title any more, and others do not.
+        read["titles"] = random.chance(1, in: 2) ? "true" : "owner = 'me\(number)'"
         switch random.below(5) {
         case 0: read["cars"] = "color = 'red'"
         case 1: break

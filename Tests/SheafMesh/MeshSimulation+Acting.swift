@@ -183,7 +183,7 @@ extension MeshPeer {
 
     /// What a durable document is, and what it has seen, for people.
     ///
-    /// A document as it is there: a car by its id, any other one by `collection/id`.
+    /// A car is named by its id, any other document by `collection/id`.
     func description(of watched: String) throws -> String {
         let snapshot = documents.snapshot()
         let parts = watched.split(separator: "/", maxSplits: 1).map(String.init)

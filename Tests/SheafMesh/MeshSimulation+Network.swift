@@ -68,7 +68,7 @@ extension MeshSimulation {
                 throw Violation(
                     description: "peer \(peer.number) cannot fetch \(id): \(error)")
             case .fetched(let id, .whole): peer.wantedFiles.remove(id)
-            case .fetched, .statusChanged, .presenceChanged: continue
+            case .fetched, .statusChanged, .presenceChanged, .keyContested: continue
             }
         }
         serveSoon(peer)
@@ -84,7 +84,7 @@ extension MeshSimulation {
             case .done, .sameKey: true
             case .timedOut: wire.isHeld || wire.isSpoiled || !isAmongHonest
             case .protocolBroken: wire.isSpoiled || !isAmongHonest
-            case .refused: isUnderstood(farewell, from: peer, on: wire) || !isAmongHonest
+            case .refused: isUnderstood(farewell) || !isAmongHonest
             case .limit, .version, .database: !isAmongHonest
             // Who is not to be trusted may say that his store has failed.
             case .failed: !isAmongHonest && !farewell.text.contains("store")
@@ -98,17 +98,11 @@ extension MeshSimulation {
         wire.farewell = farewell
     }
 
-    /// Whether somebody was refused as it has to be.
-    private func isUnderstood(
-        _ farewell: Farewell, from peer: MeshPeer, on wire: MeshWire
-    ) -> Bool {
-        if plan.hasWrongClocks, isUnruly, farewell.text.contains("ahead of the clock") {
-            return true
-        }
-        // Who was put back to an older state may write to what it has deleted: without what was deleted it is
-        // none that it may write. Once it hears of that, it does not send it any more.
-        let other = wire.ends[0] + wire.ends[1] - peer.number
-        return restored.contains(other) && farewell.text.contains("may write")
+    /// Whether somebody was refused as it has to be: for its clock alone.
+    ///
+    /// Who writes what it may not, since the document is another one elsewhere, is not let go of.
+    private func isUnderstood(_ farewell: Farewell) -> Bool {
+        plan.hasWrongClocks && isUnruly && farewell.text.contains("ahead of the clock")
     }
 
     /// Has a host go on with what it does between messages.

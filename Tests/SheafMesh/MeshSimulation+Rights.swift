@@ -8,9 +8,10 @@ import SheafTestSupport
 extension MeshSimulation {
     /// Writes a document that says in its text who may have it.
     func writeMarked(_ peer: MeshPeer) throws {
-        switch random.below(3) {
+        switch random.below(4) {
         case 0: try writeDraft(peer)
         case 1: try writeSecret(peer)
+        case 2: try writeTitle(peer)
         default: try writePaper(peer)
         }
     }
@@ -44,6 +45,24 @@ extension MeshSimulation {
                 onConflict: .merge)
         }
         try commit([DocumentChange("secrets", id, action)], on: peer)
+    }
+
+    /// Whose title it is changes, also while somebody writes it who has not heard of that.
+    ///
+    /// So what is written may not come to others, and nobody is let go of for that.
+    private func writeTitle(_ peer: MeshPeer) throws {
+        guard !peer.isStranger else { return }
+        let id = Value.string("t\(random.below(4))")
+        let owner = Value.string("me\(random.below(peers.count))")
+        let number = Value.integer(Int64(random.below(100)))
+        let action: DocumentChange.Action
+        switch random.below(8) {
+        case 0: action = .delete
+        case 1..<4: action = .edit([.set(path: ["n"], to: number)])
+        case 4: action = .edit([.set(path: ["owner"], to: owner)])
+        default: action = .insert(["owner": owner, "n": number], onConflict: .merge)
+        }
+        try commit([DocumentChange("titles", id, action)], on: peer)
     }
 
     /// A paper can be seen while its level is low.

@@ -145,7 +145,7 @@ package final class MeshSimulation {
 
     static let everything = [
         "SELECT * FROM cars", "SELECT * FROM groups", "SELECT * FROM papers",
-        "SELECT * FROM secrets", "SELECT * FROM drafts",
+        "SELECT * FROM secrets", "SELECT * FROM drafts", "SELECT * FROM titles",
     ]
 
     func drawSubscriptions() -> [String] {
@@ -156,7 +156,7 @@ package final class MeshSimulation {
             "SELECT * FROM cars WHERE color = 'blue' OR n < 20",
         ]
         var texts = ["SELECT * FROM groups"]
-        let others = ["papers", "secrets", "drafts", "graffiti"]
+        let others = ["papers", "secrets", "drafts", "graffiti", "titles"]
         for name in others where random.chance(1, in: 2) { texts.append("SELECT * FROM \(name)") }
         for _ in 0..<random.below(3) { texts.append(cars[random.below(cars.count)]) }
         return texts

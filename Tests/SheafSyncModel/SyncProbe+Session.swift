@@ -107,11 +107,12 @@ private struct SessionHost {
         if case .some(let addresses, _) = documents { rest = min(addresses.count, 8) }
         while rest > 0, session.hasRoom() {
             rest -= 1
-            session.ship(
-                ShippedCommit(
-                    commit: 7, stamp: nil,
-                    [ShippedDocument(collection: "c", id: [64, 1], .state, [1, 2, 3, 4])],
-                    isContinued: rest > 0))
+            session.beginCommit(7, stamp: nil)
+            let (id, document): ([UInt8], [UInt8]) = ([64, 1], [1, 2, 3, 4])
+            id.withUnsafeBytes { id in
+                document.withUnsafeBytes { session.add("c", id: id, .state, $0) }
+            }
+            session.endCommit(isContinued: rest > 0)
         }
         session.sendSegment()
     }

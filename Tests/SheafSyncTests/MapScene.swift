@@ -32,6 +32,8 @@ struct MapScene {
     /// How many messages with records were sent, and how many records are in them.
     private(set) var messages = 0
     private(set) var records = 0
+    /// Who was told when that another peer has its key, and what that one says of itself.
+    private(set) var contested: [(time: UInt64, index: Int, rival: PeerRecord)] = []
 
     init(_ number: Int, _ random: SeededRandom) {
         self.random = random
@@ -148,6 +150,7 @@ struct MapScene {
                 say(.tell(message), on: number, from: index)
             case .took(let number): say(.took, on: number, from: index)
             case .changed: break
+            case .contested(let rival): contested.append((now, index, rival))
             }
         }
     }

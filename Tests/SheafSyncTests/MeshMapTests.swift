@@ -100,6 +100,18 @@ struct MeshMapTests {
         #expect(scene.maps[2].reachable.last?.portrait.name == "999")
     }
 
+    @Test func `what a peer was before its clock was put back is no other peer`() {
+        var scene = MapScene(4, random)
+        for number in 1..<4 { scene.connect(number - 1, number) }
+        scene.run(until: scene.now + 10 * Self.second)
+        for opening: UInt64 in [50_000, 49_950, 49_990, 8_000] {
+            scene.reopen(0, opening: opening)
+            scene.connect(0, 1)
+            expectQuiet(&scene)
+        }
+        #expect(scene.contested.isEmpty)
+    }
+
     @Test func `two peers with one key quarrel ever more seldom`() {
         var scene = MapScene(4, random)
         scene.connect(0, 1)
@@ -112,11 +124,24 @@ struct MeshMapTests {
         scene.disconnect([2, 3])
         scene.run(until: scene.now + Self.second)
         scene.connect(2, 3)
-        scene.run(until: scene.now + 600 * Self.second)
+        let begun = scene.now
+        scene.run(until: scene.now + 10 * Self.second)
+        // Each of the two hears of the other one, and where it is, soon and once.
+        for (index, rival) in [(0, "copy"), (3, "peer 0")] {
+            let told = scene.contested.filter { $0.index == index }
+            #expect(told.map(\.rival.portrait.name) == [rival])
+            let neighbors = told.first?.rival.neighbors.map(\.key)
+            #expect(neighbors == [MapScene.key(index == 0 ? 2 : 1)])
+        }
+        scene.run(until: begun + 600 * Self.second)
+        #expect(scene.contested.count == 2)
         let before = scene.messages
         scene.run(until: scene.now + 600 * Self.second)
         #expect(scene.messages > before, "neither gives in")
         #expect(scene.messages - before < 200)
+        // For as long as they quarrel they are told again.
+        #expect(Set(scene.contested.dropFirst(2).map(\.index)) == [0, 3])
+        #expect(scene.contested.count <= 4)
     }
 
     // MARK: One who lies

@@ -33,8 +33,8 @@ import Testing
                 "is no grant; it has to be what 'sheaf grant' prints"
             ),
             (
-                common + listen + ["--subscribe", "SELECT * FROM cars LIMIT 1"], 1,
-                "LIMIT is too much"
+                common + listen + ["--subscribe", "SELECT * FROM cars LIMIT 1 OFFSET 1"], 1,
+                "OFFSET is too much"
             ),
             (common + listen + ["--subscribe", "SELEC"], 64, "did you mean SELECT?"),
         ]
@@ -136,6 +136,45 @@ import Testing
         for name in ["ann", "ben"] {
             #expect(try ToolRun(["verify", scene.path(name)]).status == 0)
         }
+    }
+
+    @Test func `a subscription can have an order and a limit`() throws {
+        let scene = PeerScene()
+        let ann = try scene.serve("ann", "--listen", "127.0.0.1:0", cars[0], cars[1])
+        let address = try ann.address()
+        try ann.execute(
+            "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': 1}), ({'_id': 'b', 'n': 3}), ({'_id': 'c', 'n': 2})"
+        )
+        let ben = try scene.connect(
+            "ben", "--connect", address, "--subscribe",
+            "SELECT * FROM cars ORDER BY n DESC LIMIT 2", "--until-synced", "--timeout", "180")
+        #expect(try ben.end() == 0, "\(ben.errorText)")
+        let rows = try ToolRun([
+            "query", ben.store, "SELECT _id FROM cars ORDER BY _id", "--mode=json",
+        ])
+        #expect(rows.text == "{\"_id\":\"b\"}\n{\"_id\":\"c\"}\n", "\(rows.text)")
+        let help = try ToolRun(["help", "peer", "serve"])
+        #expect(help.text.contains("ORDER BY and LIMIT"))
+        #expect(try ann.stop() == 0)
+    }
+
+    /// A store was copied together with its key; both are connected, with peers that know each other.
+    @Test func `a peer says that another one has its key, and where`() throws {
+        let scene = PeerScene()
+        let key = try scene.key("ben.key")
+        try FileManager.default.copyItem(
+            atPath: scene.path("ben.key"), toPath: scene.path("copy.key"))
+        let ann = try scene.serve("ann", "--listen", "127.0.0.1:0")
+        let bob = try scene.serve(
+            "bob", "--listen", "127.0.0.1:0", "--connect", try ann.address())
+        let ben = try scene.connect("ben", "--connect", try ann.address())
+        let copy = try scene.connect("copy", "--connect", try bob.address(), "--json")
+        let text = try ben.line("conflict: ")
+        #expect(text.contains("another peer with this key, \(key), is connected from \"copy\""))
+        #expect(text.contains("to \(try bob.status().key)") && text.contains("'sheaf keygen'"))
+        let line = try copy.line("{\"event\":\"conflict\"")
+        #expect(line.contains(key) && line.contains("connected from \\\"ben\\\""), "\(line)")
+        for peer in [ben, copy, bob, ann] { #expect(try peer.stop() == 0) }
     }
 
     @Test func `grants say what goes to whom`() throws {

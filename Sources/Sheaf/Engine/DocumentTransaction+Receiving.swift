@@ -11,15 +11,19 @@ extension DocumentTransaction {
         case known(before: StoredDocument?)
         /// It stands on what is not here: the whole document is needed.
         case gap
+        /// The peer may not write it as it is here, which the peer could not know; how it was before.
+        case refused(before: StoredDocument?)
     }
 
     /// Joins what a peer has sent of a document, who may write what a rule says.
+    ///
+    /// A step has each document once: so what was done before comes from other documents.
     mutating func receive(
         _ document: PiledDocument, _ key: DocumentKey, _ rule: SubscriptionMatcher?
     ) throws(EngineError) -> Reception {
-        // Where there is a rule, what comes of it is looked at behind the last of them.
+        // Where there is a rule, what comes of it has to be looked at.
         if rule == nil, try receiveFresh(document, key) { return .taken(isNew: true) }
-        guard fresh[key] == nil else {
+        guard positions[key] == nil, fresh[key] == nil else {
             throw .received(.invalid("a document that comes twice in a step", at: 0))
         }
         let position = try open(key)
@@ -39,8 +43,8 @@ extension DocumentTransaction {
         }
         noteOwnWrites(own, of: position)
         try observe(latest)
-        try noteTokens(of: document, key)
         let length = working[position].changedLength
+        let untouched = rule == nil ? nil : working[position]
         let isNew: Bool
         do throws(EngineError) {
             isNew = try working[position].takeIfNew(
@@ -50,11 +54,22 @@ extension DocumentTransaction {
                 isPartial: isPartial, directory.names)
         } catch {
             switch error {
-            case .gap: return .gap
+            case .gap:
+                // Whatever the whole document is, it would be refused.
+                let original = working[position].original
+                guard let rule, try !isPermitted(original, at: key, rule) else { return .gap }
+                return .refused(before: original)
             case .edit(.malformed(let reason)): throw .received(reason)
             default: throw error
             }
         }
+        if let rule, let untouched, working[position].isChanged,
+            try isRefused(position, rule, isAll: isAll)
+        {
+            working[position] = untouched
+            return .refused(before: untouched.original)
+        }
+        try noteTokens(of: document, key)
         try countLength(working[position].changedLength - length)
         return isAll ? .taken(isNew: isNew) : .known(before: working[position].original)
     }
@@ -141,27 +156,41 @@ extension DocumentTransaction {
             of: self)
     }
 
-    /// Refuses changes of documents that match no query, as they were or as they are now.
-    func check(_ rule: SubscriptionMatcher) throws(EngineError) {
-        let names = directory.names
-        for document in working where document.isChanged {
-            let key = document.key.bytes
-            guard
-                let number = key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }),
-                let collection = directory.collectionName(number)
-            else { continue }
-            let after = document.state.map {
-                StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0)
-            }
-            for image in [document.original, after] {
-                guard let image, !image.isTombstone, !image.isRemnant else { continue }
-                guard try rule.matches(image, key: key, in: collection, names, of: self) else {
-                    let id = try onDocument(key) { () throws(Malformed) in
-                        try DocumentID.id(of: Array(key[StoreKey.documentPrefixLength...]))
-                    }
-                    throw .forbidden(collection: collection, id: id)
-                }
-            }
+    /// Whether what a peer has sent of a document changes one here that the peer may not write, as it was or
+    /// as it is now.
+    ///
+    /// Who has seen all that is here, and sends what its own state does not permit, has broken the rule, and is
+    /// not talked to any more. All others have seen it in a state in which they may write it.
+    private func isRefused(
+        _ position: Int, _ rule: SubscriptionMatcher, isAll: Bool
+    ) throws(EngineError) -> Bool {
+        let (key, original) = (working[position].key, working[position].original)
+        let after = working[position].state.map {
+            StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0)
         }
+        guard try isPermitted(after, at: key, rule) else {
+            guard isAll else { return true }
+            let (collection, id) = try name(of: key)
+            throw .forbidden(collection: collection, id: id)
+        }
+        return try !isPermitted(original, at: key, rule)
+    }
+
+    /// Whether somebody may write a document in this state; what is left of it says nothing of that.
+    private func isPermitted(
+        _ image: StoredDocument?, at key: DocumentKey, _ rule: SubscriptionMatcher
+    ) throws(EngineError) -> Bool {
+        guard let image, !image.isTombstone, !image.isRemnant else { return true }
+        let number = key.bytes.span.withUnsafeBytes { StoreKey.collection(ofDocument: $0) }
+        guard let number, let collection = directory.collectionName(number) else { return true }
+        return try rule.matches(image, key: key.bytes, in: collection, directory.names, of: self)
+    }
+
+    private func name(of key: DocumentKey) throws(EngineError) -> (collection: String, id: Value) {
+        let number = key.bytes.span.withUnsafeBytes { StoreKey.collection(ofDocument: $0) }
+        let id = try onDocument(key.bytes) { () throws(Malformed) in
+            try DocumentID.id(of: Array(key.bytes[StoreKey.documentPrefixLength...]))
+        }
+        return (number.flatMap { directory.collectionName($0) } ?? "", id)
     }
 }

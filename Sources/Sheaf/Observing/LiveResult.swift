@@ -37,6 +37,7 @@ final class LiveResult {
     /// More tables of files are not kept: the rows are read again.
     private static let mostTables = 4
 
+    /// Begins with what a run says that is to be watched, which may go on as long as the observer does.
     init(_ newcomer: Newcomer, _ run: QueryRun) {
         observer = newcomer.observer
         statement = newcomer.statement
@@ -64,8 +65,8 @@ final class LiveResult {
 
     // MARK: Changes
 
-    /// Takes in what became of a document in the state of a run; returns whether that may change the
-    /// result.
+    /// Takes in what became of a document in the state of a run, which is not timed; returns whether that
+    /// may change the result.
     func take(_ images: DocumentImages, _ run: (LiveResult) -> QueryRun) -> Bool {
         guard !isStale else { return true }
         do throws(QueryError) {
@@ -114,8 +115,11 @@ final class LiveResult {
 
     /// The result in the state of a reader, or what is wrong with it; none where that is what was
     /// delivered last.
+    ///
+    /// `run` makes runs of the statement: those that are timed for results, and others for what is watched
+    /// as long as there is the observer.
     func outcome(
-        _ reader: SnapshotReader, always: Bool, _ run: () -> QueryRun
+        _ reader: SnapshotReader, always: Bool, _ run: (_ isTimed: Bool) -> QueryRun
     ) -> Observer.Outcome? {
         let hasFailed = failure != nil
         do throws(QueryError) {
@@ -135,7 +139,7 @@ final class LiveResult {
     }
 
     private func result(
-        _ reader: SnapshotReader, always: Bool, _ run: () -> QueryRun
+        _ reader: SnapshotReader, always: Bool, _ run: (_ isTimed: Bool) -> QueryRun
     ) throws(QueryError) -> QueryResult? {
         let table = reader.snapshot.log.segments
         if rows != nil, !isStale, olderTables.count < Self.mostTables {
@@ -144,10 +148,10 @@ final class LiveResult {
             let edits = rows?.takeEdits()
             return rows.map { result($0, reader, edits: edits) }
         }
-        let run = run()
         let old = isChanged ? nil : rows
         knownNames = reader.names.count
-        if let watched, watched.nameCount != knownNames { watch = try run.watch() }
+        if let watched, watched.nameCount != knownNames { watch = try run(false).watch() }
+        let run = run(true)
         guard let live = try liveRows(run) else {
             let outcome = try run.rows()
             // To compare very many rows takes longer than to find them.

@@ -88,7 +88,7 @@ package struct ObserverSchedule {
         var new: [LiveResult] = []
         for newcomer in newcomers where !newcomer.observer.isCancelled {
             let run = queries.run(
-                newcomer.statement, newcomer.arguments, parameters, on: reader)
+                newcomer.statement, newcomer.arguments, parameters, on: reader, isTimed: false)
             new.append(LiveResult(newcomer, run))
         }
         for live in new {
@@ -107,7 +107,9 @@ package struct ObserverSchedule {
         guard new.meaning != old.meaning else { return }
         for live in lives.values {
             index.remove(live)
-            live.watchAnew(queries.run(live.statement, live.arguments, parameters, on: reader))
+            live.watchAnew(
+                queries.run(
+                    live.statement, live.arguments, parameters, on: reader, isTimed: false))
             index.add(live)
         }
         changed = Array(lives.values)
@@ -174,7 +176,8 @@ package struct ObserverSchedule {
             try watchers.forEachCandidate(images, id: id, reader.names) { live in
                 live.knownNames = reader.names.count
                 let isConcerned = live.take(images) { live in
-                    queries.run(live.statement, live.arguments, parameters, on: reader)
+                    queries.run(
+                        live.statement, live.arguments, parameters, on: reader, isTimed: false)
                 }
                 if isConcerned { list(live) }
             }
@@ -227,10 +230,10 @@ package struct ObserverSchedule {
             live.isListed = false
             let hadFailed = live.failure != nil
             var hasRun = false
-            let outcome = live.outcome(reader, always: always) {
-                hasRun = true
+            let outcome = live.outcome(reader, always: always) { isTimed in
+                hasRun = hasRun || isTimed
                 return queries.run(
-                    live.statement, live.arguments, parameters, on: reader)
+                    live.statement, live.arguments, parameters, on: reader, isTimed: isTimed)
             }
             if hasRun { tally.rerun += 1 } else { tally.maintained += 1 }
             if live.failure != nil, !hadFailed { failing.append(live) }

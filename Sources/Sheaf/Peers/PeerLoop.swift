@@ -182,6 +182,7 @@ final class PeerLoop: Sendable {
             case .fetched(let id, let news): fetches.note(id, news)
             case .statusChanged: hasNews = true
             case .presenceChanged: presence.update(host.reachablePeers)
+            case .keyContested(let rival): note(PeerKeyConflict(rival))
             }
         }
         if hasNews {
@@ -195,6 +196,11 @@ final class PeerLoop: Sendable {
         guard farewell.code != .done else { return }
         store.queries.log?.write(
             .warning, "a connection to a peer has ended", ["reason": farewell.text])
+    }
+
+    private func note(_ conflict: PeerKeyConflict) {
+        store.queries.log?.write(.error, "\(conflict)")
+        presence.note(conflict)
     }
 
     // MARK: Writing

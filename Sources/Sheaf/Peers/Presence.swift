@@ -139,6 +139,14 @@ public final class Presence: Sendable {
         state.withLock { $0.listener = listener }
     }
 
+    /// Tells `listener` of another peer that has the key of this one: all the others take the two for one.
+    ///
+    /// It is told once, and again every ten minutes for as long as both are there. Like all that is known of
+    /// peers that are no neighbors it is hearsay; the log of the store has it as well, as an error.
+    public func onKeyConflict(_ listener: (@Sendable (PeerKeyConflict) -> Void)?) {
+        presences.listen(listener)
+    }
+
     func allows(_ identity: PeerIdentity) -> Bool {
         state.withLock(\.handler)?(identity) ?? true
     }

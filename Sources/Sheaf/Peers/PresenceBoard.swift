@@ -7,6 +7,9 @@ final class PresenceBoard: Sendable {
         var graph: PresenceGraph
         var observers: [PresenceObserver] = []
         var isClosed = false
+        /// Who hears of other peers with the key of this one, and what there was to hear last.
+        var listener: (@Sendable (PeerKeyConflict) -> Void)?
+        var conflict: PeerKeyConflict?
     }
 
     private let state: Mutex<State>
@@ -32,6 +35,24 @@ final class PresenceBoard: Sendable {
         for observer in observers { observer.put(graph) }
     }
 
+    /// Takes in that another peer has the key of this one.
+    func note(_ conflict: PeerKeyConflict) {
+        let listener = state.withLock { state in
+            state.conflict = conflict
+            return state.listener
+        }
+        listener?(conflict)
+    }
+
+    /// Has somebody hear of other peers with the key of this one, also of one that was met before.
+    func listen(_ listener: (@Sendable (PeerKeyConflict) -> Void)?) {
+        let conflict = state.withLock { state in
+            state.listener = listener
+            return state.conflict
+        }
+        if let conflict { listener?(conflict) }
+    }
+
     /// Has an observer hear of the graph, now and whenever it changes.
     func add(_ observer: PresenceObserver) {
         let graph: PresenceGraph? = state.withLock { state in
@@ -52,6 +73,7 @@ final class PresenceBoard: Sendable {
     func close() {
         let observers = state.withLock { state in
             state.isClosed = true
+            state.listener = nil
             defer { state.observers = [] }
             return state.observers
         }

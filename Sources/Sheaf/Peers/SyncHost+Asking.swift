@@ -203,6 +203,7 @@ extension SyncHost {
         link.session.holdSteps(false)
         statistics.documentsReceived += UInt64(outcome.documentCount)
         statistics.documentsTaken += UInt64(outcome.takenCount)
+        noteRefused(outcome.refused, from: link)
         correct(outcome.known, on: link)
         let isCurrent = outcome.generation == link.asking.generation
         let isPart = isCurrent && link.asking.isComparedInPart && outcome.applied != nil

@@ -2,41 +2,10 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// Documents of which another side has sent an older state than there is here, and that it has not asked for
-/// as they are now: it is told of them, or it would keep what is out of date.
-///
-/// Nothing else says that it lacks them: its cursor is behind their last change, and they match no more. So
-/// they are kept until it has acknowledged them, also over connections that break.
-struct Corrections {
-    /// What is to be sent, or was sent and not acknowledged.
-    private(set) var documents: Set<DocumentAddress> = []
-    /// What was sent with which commit.
-    private var sent: [(commit: CommitID, documents: Set<DocumentAddress>)] = []
-
-    /// With more the two compare what they have.
-    static let most = 1 << 16
-
-    mutating func insert(_ address: DocumentAddress) {
-        documents.insert(address)
-        // What was sent before may have been older.
-        for index in sent.indices { sent[index].documents.remove(address) }
-    }
-
-    mutating func noteSent(_ addresses: Set<DocumentAddress>, with commit: CommitID) {
-        sent.append((commit, addresses.intersection(documents)))
-    }
-
-    mutating func noteAcknowledged(_ commit: CommitID) {
-        let count = sent.prefix { $0.commit <= commit }.count
-        for (_, addresses) in sent[..<count] { documents.subtract(addresses) }
-        sent.removeFirst(count)
-    }
-
-    /// What was sent on a connection that is over, or for another subscription, may not have come.
-    mutating func beginAnew() { sent = [] }
-}
-
 extension SyncHost {
+    /// How many documents are kept that other sides have to be told of.
+    package var correctionCount: Int { corrections.count }
+
     /// Sends whole what the other side has sent an older state of, unless it matched before: then it was
     /// sent, or will be.
     func correct(_ known: [WriteJob.Known], on link: Link) {
@@ -49,30 +18,40 @@ extension SyncHost {
             let hasMatched = try? matcher.matches(
                 document.before, key: documentKey, in: document.address.collection, snapshot.names)
             if hasMatched == false {
-                corrections[key, default: Corrections()].insert(document.address)
+                corrections.insert(document.address, for: key)
                 link.telling?.whole.insert(document.address)
             }
         }
-        guard corrections[key]?.documents.count ?? 0 > Corrections.most else { return }
-        corrections[key] = nil
-        restart(link)
+        forgetExcessCorrections()
+    }
+
+    /// Who has too much to be told compares instead: now, or when it comes again with a cursor.
+    private func forgetExcessCorrections() {
+        let connected = Set(links.values.compactMap { $0.session.remote?.peerKey })
+        let forgotten = corrections.forgetExcess(
+            connected: connected, newest: news.snapshot.log.commit)
+        guard !forgotten.isEmpty else { return }
+        for link in allLinks where link.telling?.isStreaming == true {
+            guard let key = link.session.remote?.peerKey, forgotten.contains(key) else { continue }
+            link.telling?.whole = []
+            restart(link)
+        }
     }
 
     /// What is to be corrected for a side that has subscribed anew.
     func outstandingCorrections(of link: Link) -> Set<DocumentAddress> {
         guard let key = link.session.remote?.peerKey else { return [] }
-        corrections[key]?.beginAnew()
-        return corrections[key]?.documents ?? []
+        corrections.beginAnew(key)
+        return corrections.documents(for: key)
     }
 
     func noteSent(_ addresses: Set<DocumentAddress>, with commit: CommitID, on link: Link) {
         guard !addresses.isEmpty, let key = link.session.remote?.peerKey else { return }
-        corrections[key]?.noteSent(addresses, with: commit)
+        corrections.noteSent(addresses, with: commit, to: key)
     }
 
     func noteCorrected(through commit: CommitID, on link: Link) {
         guard let key = link.session.remote?.peerKey else { return }
-        corrections[key]?.noteAcknowledged(commit)
-        if corrections[key]?.documents.isEmpty == true { corrections[key] = nil }
+        corrections.noteAcknowledged(commit, by: key)
     }
 }

@@ -27,6 +27,7 @@ extension SyncHost {
                 link.session.takePresence()
                 handle(link)
             case .changed: emit(.presenceChanged)
+            case .contested(let rival): emit(.keyContested(rival))
             }
         }
     }

@@ -50,6 +50,21 @@ extension SyncHost {
         return true
     }
 
+    /// Tells people of documents that the other side has sent, and may not write as they are here.
+    ///
+    /// In its own state it may: so it has done nothing wrong, and goes on to be talked to.
+    func noteRefused(_ documents: [DocumentAddress], from link: Link) {
+        guard let first = documents.first, let key = link.session.remote?.peerKey else { return }
+        let id = try? DocumentID.id(of: first.id)
+        queries.log?.write(
+            .warning,
+            "a peer has sent what it may not write as it is here, and that was passed over",
+            [
+                "peer": PeerKey(unchecked: key).description, "documents": "\(documents.count)",
+                "collection": first.collection, "id": id?.json ?? "",
+            ])
+    }
+
     /// What the other side may know of the documents that match, and `isOwn` where this side asks about
     /// those that it has: their ids are told, too.
     func versions(

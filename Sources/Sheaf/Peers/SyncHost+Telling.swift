@@ -80,6 +80,7 @@ extension SyncHost {
         guard let cursor = request.cursor else { return }
         guard cursor.log == log, cursor.commit <= news.snapshot.log.commit,
             cursor.commit >= news.reapedThrough,
+            corrections.forgottenThrough.map({ cursor.commit > $0 }) ?? true,
             // What was among the first then is not known any more.
             link.telling?.matcher.isRanked == false
         else {
@@ -126,7 +127,10 @@ extension SyncHost {
                 wanted = .keys(keys, next: 0)
             case .all: wanted = .all(collections: telling.matcher.collections[...], from: nil)
             case .some(let addresses, _):
-                wanted = .keys(addresses.compactMap { snapshot.key(of: $0) }, next: 0)
+                // Whoever names a document twice gets it once: a step has each of them once.
+                var named: Set<[UInt8]> = []
+                let keys = addresses.compactMap { snapshot.key(of: $0) }
+                wanted = .keys(keys.filter { named.insert($0).inserted }, next: 0)
             }
         } catch {
             return fail(link, .failed, "the store cannot be read")

@@ -56,6 +56,8 @@ package final class SyncHost {
         case statusChanged
         /// Something changed that `reachablePeers` tells.
         case presenceChanged
+        /// Another peer has the key of this one, and says this of itself.
+        case keyContested(PeerRecord)
     }
 
     let queries: QueryEngine
@@ -80,8 +82,7 @@ package final class SyncHost {
     var news: News
     var paces = Paces()
     var files = Files()
-    /// By the keys of peers.
-    var corrections: [[UInt8]: Corrections] = [:]
+    var corrections: CorrectionTable
     package internal(set) var statistics = SyncStatistics()
     /// What is known of the mesh.
     var mesh: MeshMap
@@ -123,9 +124,11 @@ package final class SyncHost {
 
     package init(
         _ queries: QueryEngine, _ identity: Identity, attachments: AttachmentStore? = nil,
-        lengths: Lengths = Lengths(), random: @escaping () -> UInt64
+        lengths: Lengths = Lengths(), mostCorrections: Int = CorrectionTable.most,
+        random: @escaping () -> UInt64
     ) {
         self.lengths = lengths
+        corrections = CorrectionTable(most: mostCorrections)
         self.attachments = attachments
         self.queries = queries
         self.identity = identity

@@ -25,6 +25,8 @@ package struct WriteJob: Sendable {
         fileprivate(set) var gaps: [DocumentAddress] = []
         /// Documents of which more is known here than the peer has, and how they were before.
         fileprivate(set) var known: [Known] = []
+        /// Documents that the peer may not write as they are here, which it could not know.
+        fileprivate(set) var refused: [DocumentAddress] = []
         fileprivate(set) var error: EngineError?
         /// How many documents came, and how many of them said something new.
         fileprivate(set) var documentCount = 0
@@ -66,13 +68,16 @@ package struct WriteJob: Sendable {
                     return outcome
                 }
                 outcome.known += reception.known
+                outcome.refused += reception.refused
                 outcome.lastCommit = commit
                 // What is cut says nothing of how far the peer has told.
                 if !step.isCut { outcome.applied = (step.commit, commit) }
                 outcome.documentCount += step.documents.count
                 outcome.takenCount += reception.takenCount
                 outcome.isNew = outcome.isNew || reception.isNew
-                if !reception.isNew, !step.documents.isEmpty { outcome.hasRepetition = true }
+                if !reception.isNew, !step.documents.isEmpty, reception.refused.isEmpty {
+                    outcome.hasRepetition = true
+                }
             } catch {
                 outcome.error = error
                 return outcome
@@ -86,6 +91,7 @@ extension DocumentEngine {
     struct Reception {
         var gaps: [DocumentAddress] = []
         var known: [WriteJob.Known] = []
+        var refused: [DocumentAddress] = []
         var takenCount = 0
         var isNew = false
     }
@@ -107,7 +113,6 @@ extension DocumentEngine {
                 (transaction) throws(WriteError) in
                 try Self.receive(step.documents, rule, in: &transaction, &reception)
                 if !reception.gaps.isEmpty { throw Self.takeBack }
-                if let rule { try Self.check(transaction, rule) }
                 reception.isNew = transaction.hasChanges
             }
             return (commit, reception)
@@ -118,13 +123,6 @@ extension DocumentEngine {
             case .query: preconditionFailure("What peers send asks no questions.")
             }
         }
-    }
-
-    /// Refuses a step that changes documents which the peer may not write, as they were or as they are.
-    private static func check(
-        _ transaction: DocumentTransaction, _ rule: SubscriptionMatcher
-    ) throws(WriteError) {
-        do throws(EngineError) { try transaction.check(rule) } catch { throw .engine(error) }
     }
 
     private static func receive(
@@ -144,6 +142,11 @@ extension DocumentEngine {
                 case .taken(let isNew):
                     if isNew { reception.takenCount += 1 }
                 case .known(let before):
+                    reception.known.append(
+                        WriteJob.Known(address: document.address, before: before))
+                case .refused(let before):
+                    reception.refused.append(document.address)
+                    // The peer is told how it is here, as far as it may see that.
                     reception.known.append(
                         WriteJob.Known(address: document.address, before: before))
                 }

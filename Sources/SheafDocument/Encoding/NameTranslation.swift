@@ -63,12 +63,13 @@ package struct NameTranslation: Sendable {
     /// The names with numbers in the source that the target lacks, of those that a document has.
     package func unknownNames(of document: EncodedDocument) throws(Malformed) -> [[UInt8]] {
         var found: [[UInt8]] = []
+        // Whoever sends a document chooses how many there are.
+        var seen: Set<UInt32> = []
         try document.forEachNameNumber { number in
             guard number < numbers.count, numbers[Int(number)] == Self.unknown,
-                let name = source.name(Int(number))
+                seen.insert(number).inserted, let name = source.name(Int(number))
             else { return }
-            let spelling = Array(name.utf8)
-            if !found.contains(spelling) { found.append(spelling) }
+            found.append(Array(name.utf8))
         }
         return found
     }

@@ -13,6 +13,8 @@ package struct MeshMap: Sendable {
         case took(link: UInt64)
         /// What `reachable` tells has changed.
         case changed
+        /// Another peer has the key of this one, and says this of itself; or somebody lies.
+        case contested(PeerRecord)
     }
 
     struct Entry: Sendable {
@@ -48,10 +50,10 @@ package struct MeshMap: Sendable {
 
     /// The key of this peer.
     package let key: [UInt8]
-    private let salt: UInt64
+    let salt: UInt64
     package private(set) var portrait: PeerRecord.Portrait
     private(set) var entries: [[UInt8]: Entry]
-    private(set) var links: [UInt64: Link] = [:]
+    var links: [UInt64: Link] = [:]
     /// Those who can be reached, the nearest first.
     private var order: [[UInt8]]
     private var hasNewConnections = false
@@ -60,15 +62,7 @@ package struct MeshMap: Sendable {
     private var isBusy = true
     /// When time matters next.
     package private(set) var deadline: UInt64?
-    private var overtaking = Overtaking()
-
-    /// A record of this peer, newer than its own, that somebody has told.
-    private struct Overtaking: Sendable {
-        var version: PeerRecord.Version?
-        /// When it may be overtaken.
-        var from: UInt64 = 0
-        var wait = PresenceLimits.firstWaitNanoseconds
-    }
+    var overtaking = Overtaking()
 
     /// A mesh of one peer, which was opened at a time, in milliseconds since 1970.
     package init(
@@ -175,6 +169,7 @@ package struct MeshMap: Sendable {
         }
         if hasChanged { actions.append(.changed) }
         hasChanged = false
+        if let rival = overtaking.takeRival() { actions.append(.contested(rival)) }
         deadline = nextDeadline
         return actions
     }
@@ -182,7 +177,7 @@ package struct MeshMap: Sendable {
     // MARK: Records
 
     private mutating func take(_ record: PeerRecord, from number: UInt64, at now: UInt64) {
-        guard record.key != key else { return takeOwn(record, from: number) }
+        guard record.key != key else { return takeOwn(record, from: number, at: now) }
         if links[number]?.key == record.key {
             hasNewConnections =
                 hasNewConnections || links[number]?.said?.neighbors != record.neighbors
@@ -208,15 +203,6 @@ package struct MeshMap: Sendable {
         }
     }
 
-    private mutating func takeOwn(_ record: PeerRecord, from number: UInt64) {
-        // That the neighbor has it does not keep this peer from telling it: it speaks for itself.
-        if record.version > own.version {
-            overtaking.version = max(overtaking.version ?? record.version, record.version)
-        } else if record.version < own.version {
-            links[number]?.enqueue(key)
-        }
-    }
-
     /// Has all neighbors hear of a record who do not have it.
     private mutating func tellAll(_ key: [UInt8], evenHidden: Bool = false) {
         guard let version = entries[key]?.record.version else { return }
@@ -235,7 +221,7 @@ package struct MeshMap: Sendable {
     }
 
     /// Makes a newer record of this peer, where something has changed.
-    private mutating func revise(behind version: PeerRecord.Version? = nil) {
+    mutating func revise(behind version: PeerRecord.Version? = nil) {
         var neighbors: [[UInt8]: UInt8] = [:]
         for link in links.values.sorted(by: { $0.number < $1.number })
         where neighbors[link.key] != nil || neighbors.count < PresenceLimits.neighbors {
@@ -274,21 +260,6 @@ package struct MeshMap: Sendable {
         hasNewConnections = false
         dropFarthest()
         (isBusy, deadline) = (true, nextDeadline)
-    }
-
-    /// Makes its own record the newest again, where somebody tells of a newer one: a clock was put back, two
-    /// peers have the same key, or somebody lies.
-    private mutating func overtake(at now: UInt64) {
-        guard let version = overtaking.version else { return }
-        guard version > own.version, version.opening < .max else { return overtaking.version = nil }
-        guard overtaking.from <= now else { return }
-        overtaking.version = nil
-        if overtaking.from + PresenceLimits.restNanoseconds <= now {
-            overtaking.wait = PresenceLimits.firstWaitNanoseconds
-        }
-        overtaking.from = now + overtaking.wait
-        overtaking.wait = min(2 * overtaking.wait, PresenceLimits.longestWaitNanoseconds)
-        revise(behind: version)
     }
 
     /// Finds out anew who can be reached over connections that both ends name.

@@ -21,4 +21,7 @@ package enum PresenceLimits {
     package static let firstWaitNanoseconds: UInt64 = 1_000_000_000
     package static let longestWaitNanoseconds: UInt64 = 64_000_000_000
     package static let restNanoseconds: UInt64 = 600_000_000_000
+    /// By how much the openings of records grow, that several peers with one key make behind each other, before
+    /// all of them have heard of it.
+    package static let rivalSteps: UInt64 = 100
 }

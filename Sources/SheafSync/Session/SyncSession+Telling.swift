@@ -95,14 +95,7 @@ extension SyncSession {
         if telling.raw.count >= Self.segmentTarget { sendSegment() }
     }
 
-    /// Adds a commit, or a part of one.
-    package mutating func ship(_ commit: ShippedCommit) {
-        guard isOpen else { return }
-        commit.write(into: &telling.raw)
-        if telling.raw.count >= Self.segmentTarget { sendSegment() }
-    }
-
-    /// Sends what was shipped.
+    /// Sends the commits that have ended.
     package mutating func sendSegment() {
         guard isOpen, telling.raw.count > 0 else { return }
         var head = ByteWriter()

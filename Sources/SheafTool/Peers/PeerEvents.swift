@@ -35,6 +35,14 @@ struct PeerEvents: Sendable {
             "disconnected \(key) at \(remote.address)" + (reason.map { ": \($0)" } ?? ""))
     }
 
+    /// Another peer that has the key of this one.
+    func note(_ conflict: PeerKeyConflict) {
+        let reason = "\(conflict); each peer needs a key of its own, of 'sheaf keygen'"
+        write(
+            "conflict", [("peer", conflict.key.description), ("reason", reason)],
+            "conflict: \(reason)")
+    }
+
     private func write(_ event: String, _ fields: [(String, String?)], _ sentence: String) {
         guard isJSON else { return Output.writeNow(TerminalText.visible(sentence)) }
         var line = JSONLine()

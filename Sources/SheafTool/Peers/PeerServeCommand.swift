@@ -12,8 +12,11 @@ extension Command {
             on this machine are talked to. Nothing is fetched that --subscribe does not ask for;
             others get what they ask for, as far as their grants go.
 
-            A line is printed for each event: listening, connected, disconnected, refused and
-            unreachable. SIGINT and SIGTERM close the store. While the peer runs it has the store:
+            A subscription is SELECT * FROM a collection, with or without WHERE, ORDER BY and LIMIT,
+            as with dql_restrict_subscriptions = false.
+
+            A line is printed for each event: listening, connected, disconnected, refused,
+            unreachable, and conflict, where another peer has the key of this one. SIGINT and SIGTERM close the store. While the peer runs it has the store:
             'sheaf peer list', 'sheaf peer execute', 'sheaf sync status' and 'sheaf explain-sync'
             ask it, through the socket PATH.peer, which is its owner's alone.
 
@@ -95,6 +98,11 @@ struct PeerRun {
     ) throws(ToolError) -> ExitCode {
         let events = events
         peer.presence.onTransportEvent { events.note($0) }
+        peer.presence.onKeyConflict { events.note($0) }
+        // The people who run the peer say themselves what it is to want.
+        _ = try waitFor {
+            try await peer.store.execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
+        }
         for query in setup.subscriptions {
             try asTool { _ = try peer.sync.registerSubscription(Query(verbatim: query)) }
         }

@@ -20,7 +20,7 @@ extension Option {
             summary: "connect to a peer, such as example.org:4120, again and again"),
         Option(
             name: "subscribe", value: "QUERY", isRepeatable: true,
-            summary: "want what a SELECT * FROM a collection gives"),
+            summary: "want what a SELECT * FROM a collection gives, also with ORDER BY and LIMIT"),
         Option(
             name: "shared-key", value: "FILE",
             summary: "talk to who has the same 16 to 1024 random bytes"),

@@ -1,7 +1,5 @@
 import Sheaf
 import SheafBytes
-import SheafDocument
-import SheafQuery
 import SheafStorage
 import SheafSync
 import SheafTestSupport
@@ -12,11 +10,12 @@ final class DocumentScene {
     /// A peer without a thread.
     final class Node {
         let key: [UInt8]
-        let store: StoreEngine
-        let queries: QueryEngine
+        let store: SceneStore
         let host: SyncHost
         /// Whether what came waits until somebody lets it be written.
         var isBusy = false
+        /// Whether what came is written, and waits until somebody makes it durable.
+        var flushesLate = false
         fileprivate var jobs: [WriteJob] = []
         /// The frames that it has sent, with documents in them or not.
         fileprivate(set) var sent: [FrameType] = []
@@ -25,21 +24,19 @@ final class DocumentScene {
         /// Why it has ended connections.
         fileprivate(set) var farewells: [Farewell] = []
 
-        let volume: SimulatedVolume
-
-        fileprivate init(_ number: Int, _ lengths: SyncHost.Lengths) throws {
+        fileprivate init(
+            _ number: Int, _ lengths: SyncHost.Lengths, mostCorrections: Int
+        ) throws {
             key = Array(repeating: UInt8(number + 1), count: 32)
             var options = LogStoreOptions()
-            options.isHousekeepingAutomatic = false
             options.history = HistoryHorizon(commits: 1_000, bytes: .max)
-            volume = SimulatedVolume(seed: UInt64(number))
-            store = try StoreEngine(opening: volume, options: options)
-            queries = try QueryEngine(opening: store)
+            store = try SceneStore(number, options)
             let source = SeededSource(seed: UInt64(number))
+            let identity = SyncHost.Identity(
+                database: Hello.DatabaseID(low: 1, high: 2), peerKey: key)
             host = SyncHost(
-                queries,
-                SyncHost.Identity(database: Hello.DatabaseID(low: 1, high: 2), peerKey: key),
-                lengths: lengths, random: { source.next() })
+                store.queries, identity, lengths: lengths, mostCorrections: mostCorrections,
+                random: { source.next() })
         }
 
         /// The commit of ours up to which another peer has everything, as far as we know.
@@ -47,7 +44,8 @@ final class DocumentScene {
             host.allStatuses[other.key]?.syncedUpTo ?? 0
         }
 
-        var newestCommit: UInt64 { queries.documents.snapshot().log.commit }
+        var volume: SimulatedVolume { store.volume }
+        var newestCommit: UInt64 { store.queries.documents.snapshot().log.commit }
     }
 
     private struct Direction: Hashable {
@@ -62,21 +60,28 @@ final class DocumentScene {
     private var wireCount: UInt64 = 0
     private(set) var now: UInt64 = 1_000_000_000
 
-    init(_ count: Int, _ lengths: SyncHost.Lengths = SyncHost.Lengths()) throws {
-        for number in 0..<count { nodes.append(try Node(number, lengths)) }
+    init(
+        _ count: Int, _ lengths: SyncHost.Lengths = SyncHost.Lengths(),
+        mostCorrections: Int = 1_000
+    ) throws {
+        for number in 0..<count {
+            nodes.append(try Node(number, lengths, mostCorrections: mostCorrections))
+        }
     }
 
     // MARK: Coming and going
 
-    /// Connects two peers; the one on the right may have rights on the left.
+    /// Connects two peers; the one on the right may have rights on the left, and be told of them.
     @discardableResult
-    func connect(_ left: Int, _ right: Int, rightsOfRight: PeerRights? = nil) throws -> UInt64 {
+    func connect(
+        _ left: Int, _ right: Int, rightsOfRight: PeerRights? = nil, isTold: Bool = true
+    ) throws -> UInt64 {
         wireCount += 1
         wires[wireCount] = [left, right]
         nodes[left].host.connect(
             wireCount, expecting: nodes[right].key, rights: rightsOfRight, at: now)
         nodes[right].host.connect(
-            wireCount, expecting: nodes[left].key, own: rightsOfRight, at: now)
+            wireCount, expecting: nodes[left].key, own: isTold ? rightsOfRight : nil, at: now)
         try perform(left)
         try perform(right)
         return wireCount
@@ -104,48 +109,27 @@ final class DocumentScene {
     // MARK: Documents
 
     func subscribe(_ number: Int, _ texts: [String]) throws {
-        let node = nodes[number]
-        try node.host.subscribe(
-            texts.map { text in
-                try SubscriptionQuery(
-                    try node.queries.statement(Query(verbatim: text)), ArgumentValues(),
-                    node.queries)
-            })
+        try nodes[number].host.subscribe(nodes[number].store.subscriptions(texts))
         try perform(number)
     }
 
     /// Runs a statement, and makes what it wrote durable.
     func execute(_ number: Int, _ query: Query, _ arguments: QueryArguments = [:]) throws {
-        let store = nodes[number].store
-        let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
-        _ = try nodes[number].queries.execute(
-            query, arguments,
-            CommitSink(
-                append: { batch throws(StorageError) in try store.append(batch) }, flush: flush))
-        try flush()
+        try nodes[number].store.execute(query, arguments)
         nodes[number].host.notePublished()
         try perform(number)
     }
 
     /// Takes away a car, or what is left of it.
     func forget(_ number: Int, _ id: String) throws {
-        let node = nodes[number]
-        let change = DocumentChange("cars", .string(id), .evict)
-        _ = try node.queries.documents.commit([change]) { batch throws(StorageError) in
-            try node.store.append(batch)
-        }
-        while try node.store.flush() {}
-        node.host.notePublished()
+        try nodes[number].store.forget("cars", id)
+        nodes[number].host.notePublished()
         try perform(number)
     }
 
     /// The rows of a query, as JSON.
     func rows(_ number: Int, _ query: Query) throws -> [String] {
-        let queries = nodes[number].queries
-        let outcome = try queries.execute(queries.statement(query))
-        return try outcome.rows.items.map {
-            Value.object(try $0.object(outcome.reader.names)).json
-        }
+        try nodes[number].store.rows(query)
     }
 
     // MARK: Time
@@ -177,10 +161,8 @@ final class DocumentScene {
         }
         for (number, node) in nodes.enumerated() where !node.isBusy && !node.jobs.isEmpty {
             let job = node.jobs.removeFirst()
-            let outcome = job.run(node.queries) { batch throws(StorageError) in
-                try node.store.append(batch)
-            }
-            while try node.store.flush() {}
+            let outcome = node.store.write(job)
+            if !node.flushesLate { try node.store.flush() }
             node.host.noteWritten(outcome)
             node.host.notePublished()
             try perform(number)
@@ -220,7 +202,7 @@ final class DocumentScene {
                 nodes[number].farewells.append(farewell)
                 try disconnect(wire)
             case .write(let job): nodes[number].jobs.append(job)
-            case .fetched, .statusChanged, .presenceChanged: break
+            case .fetched, .statusChanged, .presenceChanged, .keyContested: break
             }
         }
     }

@@ -1,7 +1,6 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
-import SheafQuery
 import SheafStorage
 import SheafSync
 import SheafTestSupport
@@ -11,8 +10,7 @@ final class FileScene {
     /// A peer without a thread.
     final class Node {
         let key: [UInt8]
-        let store: StoreEngine
-        let queries: QueryEngine
+        let store: SceneStore
         let clock = FakeClock()
         let files: MemoryVolume
         fileprivate(set) var attachments: AttachmentStore
@@ -29,13 +27,10 @@ final class FileScene {
         fileprivate init(_ number: Int) throws {
             key = Array(repeating: UInt8(number + 1), count: 32)
             var options = LogStoreOptions()
-            options.isHousekeepingAutomatic = false
             options.clock = clock.clock
-            store = try StoreEngine(
-                opening: SimulatedVolume(seed: UInt64(number)), options: options)
-            queries = try QueryEngine(opening: store)
+            store = try SceneStore(number, options)
             files = MemoryVolume()
-            (attachments, host) = Self.open(queries, key, files)
+            (attachments, host) = Self.open(store.queries, key, files)
         }
 
         private static func open(
@@ -52,7 +47,7 @@ final class FileScene {
         }
 
         fileprivate func reopen() {
-            (attachments, host) = Self.open(queries, key, files)
+            (attachments, host) = Self.open(store.queries, key, files)
         }
 
         /// Writes a document that names a file.
@@ -71,25 +66,12 @@ final class FileScene {
 
         /// Runs a statement, and makes what it wrote durable.
         func execute(_ query: Query, _ arguments: QueryArguments = [:]) throws {
-            let store = store
-            let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
-            _ = try queries.execute(
-                query, arguments,
-                CommitSink(
-                    append: { batch throws(StorageError) in try store.append(batch) },
-                    flush: flush))
-            try flush()
+            try store.execute(query, arguments)
             host.notePublished()
         }
 
         /// The rows of a query, as JSON.
-        func rows(_ query: Query) throws -> [String] {
-            let result = try queries.execute(
-                query, [:], CommitSink(append: { _ in 0 }, flush: {}))
-            return try result.rows.items.map {
-                try Value.object($0.object(result.reader.names)).json
-            }
-        }
+        func rows(_ query: Query) throws -> [String] { try store.rows(query) }
 
         func contents(of id: AttachmentID) throws -> [UInt8]? { try attachments.bytes(of: id) }
     }
@@ -164,12 +146,7 @@ final class FileScene {
     // MARK: Documents
 
     func subscribe(_ number: Int, _ texts: [String]) throws {
-        let queries = nodes[number].queries
-        try nodes[number].host.subscribe(
-            texts.map { text in
-                try SubscriptionQuery(
-                    try queries.statement(Query(verbatim: text)), ArgumentValues(), queries)
-            })
+        try nodes[number].host.subscribe(nodes[number].store.subscriptions(texts))
         try perform(number)
     }
 
@@ -256,9 +233,7 @@ final class FileScene {
                 send([bytes], on: wire, from: number)
             case .close(let wire, _): try disconnect(wire)
             case .write(let job):
-                let outcome = job.run(node.queries) { batch throws(StorageError) in
-                    try node.store.append(batch)
-                }
+                let outcome = node.store.write(job)
                 try node.store.flush()
                 node.host.notePublished()
                 node.host.noteWritten(outcome)
@@ -266,7 +241,7 @@ final class FileScene {
             case .fetched(_, .progress(let received, _)): node.received = received
             case .fetched(let id, .whole): node.whole.append(id)
             case .fetched(let id, .failed(let error)): node.failed[id] = error
-            case .statusChanged, .presenceChanged: break
+            case .statusChanged, .presenceChanged, .keyContested: break
             }
         }
     }

@@ -81,6 +81,29 @@ import Testing
         try await scene.close()
     }
 
+    @Test("a peer counts what it has sent, and what of that was new elsewhere")
+    func statistics() async throws {
+        let scene = try await PeerScene(2)
+        let (left, right) = (scene.peers[0], scene.peers[1])
+        let none = try left.sync.statistics
+        #expect(none.documentsSent == 0 && none.documentsReceived == 0 && none.documentsTaken == 0)
+        try right.sync.registerSubscription("SELECT * FROM cars")
+        try await right.store.execute("INSERT INTO cars INITIAL DOCUMENTS ({'_id': 'a'})")
+        try await left.store.execute(
+            "INSERT INTO cars INITIAL DOCUMENTS ({'_id': 'a'}), ({'_id': 'b'})")
+        scene.connect(0, 1)
+        try await right.items(of: "SELECT * FROM cars") { $0.count == 2 }
+        // What is the same on both sides is not sent.
+        let result = try await left.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'c'})")
+        try await left.sync.wait(for: try #require(result.commitID), on: right.key)
+        let (sent, received) = (try left.sync.statistics, try right.sync.statistics)
+        #expect(sent.documentsSent == 2 && sent.documentsReceived == 0 && sent.documentsTaken == 0)
+        #expect(received.documentsSent == 0)
+        #expect(received.documentsReceived == 2 && received.documentsTaken == 2)
+        try await scene.close()
+        #expect(throws: StoreError.self) { try left.sync.statistics }
+    }
+
     @Test("a transaction of 10,000 documents is seen all at once")
     func atomicity() async throws {
         let scene = try await PeerScene(2)

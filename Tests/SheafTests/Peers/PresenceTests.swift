@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import Synchronization
 import Testing
 
 /// What peers of a process know of each other.
@@ -128,4 +129,54 @@ import Testing
         }
         try await scene.close()
     }
+
+    /// A peer was copied with its key; both are connected, at two ends of the mesh.
+    @Test func `two peers with one key are told that there are two`() async throws {
+        let networks = (0..<3).map { _ in MemoryNetwork() }
+        let heard = HeardLines()
+        let (conflicts, teller) = AsyncStream<(String, PeerKeyConflict)>.makeStream()
+        let log = StoreLog(from: .error) { _, message, _ in heard.hear(message) }
+        func peer(_ key: PeerKey, _ name: String, _ places: [Int]) async throws -> Peer {
+            let peer = try await Peer.inMemory(
+                configuration: PeerConfiguration(
+                    databaseID: "scene", key: key, deviceName: name,
+                    transports: places.map { networks[$0].transport(for: key) },
+                    store: StoreOptions(log: log)))
+            peer.presence.onKeyConflict { teller.yield((name, $0)) }
+            try peer.sync.start()
+            return peer
+        }
+        let key = PeerKey.random()
+        let (left, right) = (PeerKey.random(), PeerKey.random())
+        let peers = [
+            try await peer(left, "left", [0, 1]), try await peer(right, "right", [1, 2]),
+            try await peer(key, "first", [0]), try await peer(key, "copy", [2]),
+        ]
+        var told: [String: PeerKeyConflict] = [:]
+        for await (name, conflict) in conflicts {
+            told[name] = conflict
+            if told.count == 2 { break }
+        }
+        #expect(told["first"]?.deviceName == "copy" && told["first"]?.neighbors == [right])
+        #expect(told["copy"]?.deviceName == "first" && told["copy"]?.neighbors == [left])
+        #expect(told["copy"]?.key == key && told["copy"]?.operatingSystem != nil)
+        let sentence = "another peer with this key, \(key), is connected from \"copy\""
+        #expect(heard.lines.contains { $0.hasPrefix(sentence) && $0.contains("to \(right)") })
+        // Who begins to listen later hears it, too.
+        let (late, later) = AsyncStream<PeerKeyConflict>.makeStream()
+        peers[2].presence.onKeyConflict { later.yield($0) }
+        var iterator = late.makeAsyncIterator()
+        let known = await iterator.next()
+        #expect(known?.deviceName == "copy")
+        for peer in peers { try await peer.close() }
+    }
+}
+
+/// What a log has told.
+private final class HeardLines: Sendable {
+    private let state = Mutex<[String]>([])
+
+    var lines: [String] { state.withLock { $0 } }
+
+    func hear(_ line: String) { state.withLock { $0.append(line) } }
 }

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafSync
+import SheafTestSupport
 import Testing
 
 /// What peers may see and write whose rights are limited.
@@ -45,5 +46,116 @@ struct RightsTests {
             // Who writes what he may not is not talked to any more.
             #expect(scene.isConnected == (number == 0))
         }
+    }
+
+    // MARK: Rules over fields that change
+
+    /// Peers of which the right one may write what is its own, and has one car; both know that, and part.
+    private func sceneOfAnn(read: String = "owner = 'ann'") throws -> DocumentScene {
+        let scene = try DocumentScene(2)
+        for number in 0..<2 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
+        try scene.execute(
+            0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ann', 'n': 1})")
+        let wire = try connect(scene, read)
+        try scene.disconnect(wire)
+        return scene
+    }
+
+    private func connect(
+        _ scene: DocumentScene, _ read: String = "owner = 'ann'"
+    ) throws -> UInt64 {
+        let wire = try scene.connect(
+            0, 1, rightsOfRight: PeerRights(read: ["cars": read], write: ["cars": "owner = 'ann'"]))
+        try scene.run()
+        return wire
+    }
+
+    private let cars: Query = "SELECT _id, n, owner FROM cars ORDER BY _id"
+
+    /// It has another owner by now, whom the one that writes does not know of, and may not see.
+    @Test func `who could not know that it may not write a document goes on to be talked to`()
+        throws
+    {
+        let scene = try sceneOfAnn()
+        try scene.execute(0, "UPDATE cars SET owner = 'bob' WHERE _id = 'a'")
+        try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'a'")
+        try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'ann', 'n': 1})")
+        let again = try connect(scene)
+        #expect(scene.isConnected(again))
+        #expect(scene.nodes[0].farewells.isEmpty)
+        var rows = try scene.rows(0, cars)
+        #expect(
+            rows == [
+                #"{"_id":"a","n":1,"owner":"bob"}"#, #"{"_id":"b","n":1,"owner":"ann"}"#,
+            ])
+        // What it writes then, also to the same document, changes nothing of that, and is not asked for.
+        let asked = scene.nodes[0].sent.count { $0 == .subscribe }
+        try scene.execute(1, "UPDATE cars SET n = 3")
+        try scene.run()
+        #expect(scene.nodes[0].sent.count { $0 == .subscribe } == asked)
+        rows = try scene.rows(0, cars)
+        #expect(
+            rows == [
+                #"{"_id":"a","n":1,"owner":"bob"}"#, #"{"_id":"b","n":3,"owner":"ann"}"#,
+            ])
+        #expect(scene.isConnected(again))
+        let synced = scene.nodes[1].synced(with: scene.nodes[0])
+        #expect(synced == scene.nodes[1].newestCommit)
+    }
+
+    @Test func `who may see a document that was refused is told how it is`() throws {
+        let scene = try sceneOfAnn(read: "true")
+        try scene.execute(0, "UPDATE cars SET owner = 'bob' WHERE _id = 'a'")
+        try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'a'")
+        let again = try connect(scene, "true")
+        #expect(scene.isConnected(again))
+        let here = try scene.rows(0, cars)
+        #expect(here == [#"{"_id":"a","n":1,"owner":"bob"}"#])
+        let there = try scene.rows(1, cars)
+        #expect(there == [#"{"_id":"a","n":2,"owner":"bob"}"#])
+    }
+
+    /// Both have written the owner, and the one that may not write it any more was the last: it goes on to
+    /// send what it may by its own state.
+    @Test func `who takes a document back that it may not write is refused, and talked to`() throws
+    {
+        let scene = try sceneOfAnn(read: "true")
+        try scene.execute(0, "UPDATE cars SET owner = 'bob' WHERE _id = 'a'")
+        // Later than what the other one has written, also in the same millisecond.
+        for _ in 0..<3 {
+            try scene.execute(1, "UPDATE cars SET owner = 'ann', n = 2 WHERE _id = 'a'")
+        }
+        for n in Int64(3)..<6 {
+            let again = try connect(scene, "true")
+            #expect(scene.isConnected(again))
+            try scene.execute(1, "UPDATE cars SET n = :n WHERE _id = 'a'", ["n": Value.integer(n)])
+            try scene.run()
+            #expect(scene.isConnected(again))
+            try scene.disconnect(again)
+        }
+        let here = try scene.rows(0, cars)
+        #expect(here == [#"{"_id":"a","n":1,"owner":"bob"}"#])
+        let there = try scene.rows(1, cars)
+        #expect(there == [#"{"_id":"a","n":5,"owner":"ann"}"#])
+    }
+
+    /// Each of two writes is permitted, and what they make together is not.
+    @Test func `what two writes make together is refused where it may not be written`() throws {
+        let scene = try DocumentScene(2)
+        for number in 0..<2 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'level': 1, 'n': 1})")
+        let rights = PeerRights(read: ["cars": "true"], write: ["cars": "level + n < 8"])
+        let early = try scene.connect(0, 1, rightsOfRight: rights)
+        try scene.run()
+        try scene.disconnect(early)
+        try scene.execute(0, "UPDATE cars SET level = 4 WHERE _id = 'a'")
+        try scene.execute(1, "UPDATE cars SET n = 5 WHERE _id = 'a'")
+        let wire = try scene.connect(0, 1, rightsOfRight: rights)
+        try scene.run()
+        #expect(scene.isConnected(wire))
+        let here = try scene.rows(0, "SELECT level, n FROM cars")
+        #expect(here == [#"{"level":4,"n":1}"#])
+        let there = try scene.rows(1, "SELECT level, n FROM cars")
+        #expect(there == [#"{"level":4,"n":5}"#])
     }
 }

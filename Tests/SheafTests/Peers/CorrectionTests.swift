@@ -1,0 +1,83 @@
+import Sheaf
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// Documents that another side has sent in an older state, when there are too many of them to be kept.
+struct CorrectionTests {
+    private let cars = "SELECT * FROM cars"
+    private let red = "SELECT * FROM cars WHERE color = 'red'"
+    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+
+    /// Peers of which the first has changed what the second one has: two cars are blue that were red.
+    private func scene(_ count: Int, most: Int) throws -> DocumentScene {
+        let scene = try DocumentScene(count, mostCorrections: most)
+        for number in 0..<2 { try scene.subscribe(number, [cars]) }
+        for number in 2..<count { try scene.subscribe(number, [red]) }
+        let early = try scene.connect(0, 1)
+        try scene.execute(
+            0,
+            "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'red'}), ({'_id': 'b', 'color': 'red'})"
+        )
+        try scene.run()
+        try scene.disconnect(early)
+        try scene.execute(0, "UPDATE cars SET color = 'blue'")
+        return scene
+    }
+
+    /// Lets a peer get red cars from the second one, and sends them to the first one, whose answer is lost.
+    private func mislead(_ number: Int, _ scene: DocumentScene) throws {
+        let wire = try scene.connect(0, number)
+        try scene.run()
+        scene.hold(wire, to: number)
+        let detour = try scene.connect(1, number)
+        try scene.run()
+        let older = try scene.rows(number, "SELECT color FROM cars")
+        #expect(older == [#"{"color":"red"}"#, #"{"color":"red"}"#])
+        try scene.disconnect(wire)
+        try scene.disconnect(detour)
+    }
+
+    private let newer = [#"{"_id":"a","color":"blue"}"#, #"{"_id":"b","color":"blue"}"#]
+
+    @Test func `corrections that were too many are found by comparing`() throws {
+        let scene = try scene(3, most: 1)
+        try mislead(2, scene)
+        #expect(scene.nodes[0].host.correctionCount == 0)
+        try scene.connect(0, 2)
+        try scene.run()
+        let rows = try scene.rows(2, all)
+        #expect(rows == newer)
+    }
+
+    @Test func `corrections of many peers are no more than those of one may be`() throws {
+        let most = 5
+        let scene = try scene(9, most: most)
+        var greatest = 0
+        for number in 2..<9 {
+            try mislead(number, scene)
+            greatest = max(greatest, scene.nodes[0].host.correctionCount)
+        }
+        #expect((2...most).contains(greatest), "\(greatest)")
+        for number in 2..<9 {
+            try scene.connect(0, number)
+            try scene.run()
+            let rows = try scene.rows(number, all)
+            #expect(rows == newer, "peer \(number)")
+        }
+        #expect(scene.nodes[0].host.correctionCount == 0)
+    }
+
+    /// Both are connected, and too much comes at once: the two compare then and there.
+    @Test func `who is connected compares at once`() throws {
+        let scene = try scene(3, most: 1)
+        try scene.connect(0, 2)
+        try scene.run()
+        try scene.connect(1, 2)
+        try scene.run()
+        let rows = try scene.rows(2, all)
+        #expect(rows == newer)
+        #expect(scene.nodes[0].host.correctionCount == 0)
+        #expect(scene.nodes[0].sent.contains(.restart))
+    }
+}

@@ -1,0 +1,36 @@
+import Sheaf
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// What cursors say, and when they say nothing any more.
+struct CursorTests {
+    private let all: Query = "SELECT _id FROM cars ORDER BY _id"
+
+    /// What was kept to one side is shared from now on: the other one is told to compare, and the connection
+    /// breaks in the middle of that.
+    @Test func `a comparison that was not finished begins anew`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.execute(
+            0, "ALTER SYSTEM SET user_collection_sync_scopes = {'cars': 'LocalPeerOnly'}")
+        try scene.advance(milliseconds: 1)
+        let wire = try scene.connect(0, 1)
+        try scene.run()
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        try scene.run()
+        #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
+        let hidden = try scene.rows(1, all)
+        #expect(hidden.isEmpty)
+        scene.hold(wire, to: 0)
+        try scene.execute(0, "ALTER SYSTEM SET user_collection_sync_scopes = {}")
+        try scene.advance(milliseconds: 1)
+        #expect(scene.nodes[0].sent.contains(.restart))
+        #expect(scene.nodes[1].sent.contains { $0 == .ask || $0 == .want })
+        try scene.disconnect(wire)
+        try scene.connect(0, 1)
+        try scene.run()
+        let shown = try scene.rows(1, all)
+        #expect(shown == [#"{"_id":"a"}"#])
+    }
+}

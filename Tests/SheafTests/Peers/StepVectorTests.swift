@@ -1,0 +1,107 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// The steps of `format-spec/vectors/sync.txt`, told to a peer that has nothing.
+struct StepVectorTests {
+    /// A peer that has subscribed to all cars, and is told whatever a test says.
+    private final class Listener {
+        let store: SceneStore
+        let host: SyncHost
+        private var frames = FrameWriter()
+        private(set) var farewell: Farewell?
+
+        init() throws {
+            var options = LogStoreOptions()
+            options.clock = FakeClock().clock
+            store = try SceneStore(1, options)
+            let source = SeededSource(seed: 1)
+            let database = Hello.DatabaseID(low: 1, high: 2)
+            host = SyncHost(
+                store.queries,
+                SyncHost.Identity(database: database, peerKey: Array(repeating: 1, count: 32)),
+                random: { source.next() })
+            try host.subscribe(store.subscriptions(["SELECT * FROM cars"]))
+            host.connect(1, at: 1)
+            let hello = Hello(
+                database: database, peerKey: Array(repeating: 2, count: 32),
+                site: Site(rawValue: 2), log: database, nonce: 1, isServer: false, name: "")
+            try hear(Frame(.hello, hello.bytes))
+        }
+
+        /// A peer that is told a segment.
+        convenience init(hearing segment: [UInt8]) throws {
+            try self.init()
+            var segments = SegmentWriter()
+            // The first generation, and all of it.
+            try hear(Frame(.segment, [1, 0] + segments.bytes(of: segment)))
+        }
+
+        func hear(_ frame: Frame) throws {
+            frames.bytes(of: frame).withUnsafeBytes { host.receive($0, on: 1, at: 1) }
+            var effects = host.takeEffects()
+            while !effects.isEmpty {
+                for effect in effects {
+                    switch effect {
+                    case .close(_, let farewell): self.farewell = farewell
+                    case .write(let job):
+                        let outcome = store.write(job)
+                        try store.flush()
+                        host.noteWritten(outcome)
+                        host.notePublished()
+                    default: break
+                    }
+                }
+                effects = host.takeEffects()
+            }
+        }
+
+        var rows: [String] {
+            get throws { try store.rows("SELECT * FROM cars ORDER BY _id") }
+        }
+    }
+
+    private let vectors: FormatVectors
+
+    init() throws {
+        vectors = try FormatVectors("sync.txt")
+    }
+
+    @Test func `a document may come in each step`() throws {
+        let listener = try Listener(hearing: vectors.bytes("steps.steps"))
+        #expect(listener.farewell == nil)
+        let rows = try listener.rows
+        #expect(rows == [#"{"_id":"a","color":"blue"}"#, #"{"_id":"b","color":"red"}"#])
+    }
+
+    @Test func `who sends a document twice in a step is not talked to any more`() throws {
+        try vectors.forEach("refusedSteps") { name, bytes in
+            let listener = try Listener(hearing: bytes)
+            #expect(listener.farewell?.code == .protocolBroken, "\(name)")
+            let text = listener.farewell?.text ?? ""
+            #expect(text.contains("a document that comes twice in a step"), "\(name): \(text)")
+            let rows = try listener.rows
+            #expect(rows.isEmpty, "\(name)")
+        }
+    }
+
+    @Test func `who asks for a document twice gets it once`() throws {
+        let listener = try Listener()
+        try listener.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a'}), ({'_id': 'b'})")
+        listener.host.notePublished()
+        let arguments = try Insertion.initial(Object(), NameTable())
+        let query = SubscribedQuery(text: "SELECT * FROM cars", arguments: arguments)
+        try listener.hear(Frame(.subscribe, Subscribe(generation: 1, [query], at: 0).bytes))
+        let addresses = try ["a", "b", "a", "a"].map { id in
+            DocumentAddress(collection: "cars", id: try DocumentID.key(of: .string(id)))
+        }
+        let want = Want(generation: 1, .some(addresses, isContinued: false))
+        try listener.hear(Frame(.want, want.bytes))
+        #expect(listener.farewell == nil)
+        #expect(listener.host.statistics.documentsSent == 2)
+    }
+}

@@ -1,0 +1,72 @@
+import Sheaf
+import SheafQuery
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Statements that are observed for longer than they may take.
+struct ObserverTimeTests {
+    private let clock = FakeClock()
+    private let store: StoreEngine
+    private let queries: QueryEngine
+
+    init() throws {
+        var options = LogStoreOptions()
+        options.clock = clock.clock
+        store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
+        queries = try QueryEngine(opening: store)
+    }
+
+    private func execute(_ query: Query, _ arguments: QueryArguments = [:]) throws {
+        let store = store
+        _ = try queries.execute(
+            query, arguments,
+            CommitSink(
+                append: { batch throws(StorageError) in try store.append(batch) },
+                flush: { () throws(StorageError) in while try store.flush() {} }))
+        while try store.flush() {}
+    }
+
+    /// Writes a document that takes so many steps that somebody looks at the clock.
+    private func insert(_ id: String) throws {
+        let numbers = Value.array((0..<5_000).map { .integer($0) })
+        try execute(
+            "INSERT INTO orders DOCUMENTS (:order)",
+            ["order": ["_id": .string(id), "numbers": numbers] as Value])
+    }
+
+    private static let watching: [Query] = [
+        "SELECT * FROM orders WHERE ANY v IN numbers SATISFIES v = 4999 END",
+        "SELECT _id, ARRAY v FOR v IN numbers WHEN v > 4998 END AS last FROM orders",
+        "SELECT * FROM orders ORDER BY ARRAY v FOR v IN numbers WHEN v > 4998 END, _id",
+        "SELECT COUNT(*) AS n FROM orders WHERE ANY v IN numbers SATISFIES v = 4999 END",
+    ]
+
+    @Test func `an observer lasts longer than a statement may take`() throws {
+        for query in Self.watching {
+            let test = try ObserverTimeTests()
+            try test.execute("ALTER SYSTEM SET dql_request_timeout_seconds = 1")
+            try test.insert("a")
+            var schedule = ObserverSchedule(test.queries)
+            let observer = Observer(unattended: query, number: 1)
+            let newcomer = Newcomer(
+                observer, try test.queries.statement(query), [:],
+                missedThrough: test.queries.documents.wantFeed())
+            let first = schedule.look(adding: [newcomer])
+            #expect(try first.first?.outcome.get().items.count == 1, "\(query.text)")
+            let isKept = !query.text.contains("COUNT")
+            for id in ["b", "c"] {
+                test.clock.advance(milliseconds: 5_000)
+                try test.insert(id)
+                let rerun = schedule.tally.rerun
+                let next = schedule.look()
+                try #require(next.count == 1, "\(query.text)")
+                let items = try next[0].outcome.get().items
+                let count = try items.first?.value["n"] == .integer(id == "b" ? 2 : 3)
+                #expect(isKept ? items.count == (id == "b" ? 2 : 3) : count, "\(query.text)")
+                // What a document changes is known from it alone.
+                #expect(schedule.tally.rerun - rerun == (isKept ? 0 : 1), "\(query.text)")
+            }
+        }
+    }
+}
