@@ -92,6 +92,31 @@ import Testing
         }
     }
 
+    /// Whole documents come in the order of their addresses, which need not be that of the numbers of their
+    /// collections.
+    @Test func `documents of several collections are joined with what is there`() throws {
+        let scene = try DocumentScene(2)
+        let collections = ["trucks", "cars"]
+        try scene.subscribe(1, collections.map { "SELECT * FROM \($0)" })
+        let ids = ["a", "b", "c"]
+        for (number, field) in ["n", "m"].enumerated() {
+            for collection in collections {
+                for id in ids {
+                    try scene.execute(
+                        number, Query(verbatim: "INSERT INTO \(collection) DOCUMENTS (:new)"),
+                        ["new": ["_id": .string(id), field: 1] as Value])
+                }
+            }
+        }
+        try scene.connect(0, 1)
+        try scene.run()
+        for collection in collections {
+            let rows = try scene.rows(
+                1, Query(verbatim: "SELECT * FROM \(collection) ORDER BY _id"))
+            #expect(rows == ids.map { #"{"_id":"\#($0)","m":1,"n":1}"# }, "\(collection)")
+        }
+    }
+
     /// What was paid for and is not written any more is given back: otherwise the two would come to a
     /// standstill.
     @Test func `who subscribes anew in the middle of long steps gets everything in the end`() throws
