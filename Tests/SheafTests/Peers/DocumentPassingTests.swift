@@ -5,8 +5,8 @@ import Testing
 
 /// Documents between peers, message by message: what happens rarely, and has to be right each time.
 @Suite struct DocumentPassingTests {
-    private let cars = "SELECT * FROM cars"
-    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+    let cars = "SELECT * FROM cars"
+    let all: Query = "SELECT * FROM cars ORDER BY _id"
 
     @Test func `who wants one document, or may see one, gets that one alone`() throws {
         for isRule in [false, true] {

@@ -12,9 +12,11 @@ final class DocumentScene {
     /// A peer without a thread.
     final class Node {
         let key: [UInt8]
-        let store: StoreEngine
-        let queries: QueryEngine
-        let host: SyncHost
+        private(set) var volume: SimulatedVolume
+        private(set) var store: StoreEngine
+        private(set) var queries: QueryEngine
+        private(set) var host: SyncHost
+        private let source: SeededSource
         /// Whether what came waits until somebody lets it be written.
         var isBusy = false
         fileprivate var jobs: [WriteJob] = []
@@ -27,17 +29,31 @@ final class DocumentScene {
 
         fileprivate init(_ number: Int) throws {
             key = Array(repeating: UInt8(number + 1), count: 32)
+            volume = SimulatedVolume(seed: UInt64(number))
+            source = SeededSource(seed: UInt64(number))
+            (store, queries, host) = try Self.open(volume, key, source)
+        }
+
+        private static func open(
+            _ volume: SimulatedVolume, _ key: [UInt8], _ source: SeededSource
+        ) throws -> (StoreEngine, QueryEngine, SyncHost) {
             var options = LogStoreOptions()
             options.isHousekeepingAutomatic = false
             options.history = HistoryHorizon(commits: 1_000, bytes: .max)
-            store = try StoreEngine(
-                opening: SimulatedVolume(seed: UInt64(number)), options: options)
-            queries = try QueryEngine(opening: store)
-            let source = SeededSource(seed: UInt64(number))
-            host = SyncHost(
+            let store = try StoreEngine(opening: volume, options: options)
+            let queries = try QueryEngine(opening: store)
+            let host = SyncHost(
                 queries,
                 SyncHost.Identity(database: Hello.DatabaseID(low: 1, high: 2), peerKey: key),
                 random: { source.next() })
+            return (store, queries, host)
+        }
+
+        /// Goes on with another disk; it wants nothing any more.
+        fileprivate func reopen(on volume: SimulatedVolume) throws {
+            self.volume = volume
+            jobs = []
+            (store, queries, host) = try Self.open(volume, key, source)
         }
 
         /// The commit of ours up to which another peer has everything, as far as we know.
@@ -87,6 +103,14 @@ final class DocumentScene {
             nodes[end].host.disconnect(wire)
             try perform(end)
         }
+    }
+
+    /// Puts an old state of a disk in the place of the newest.
+    func putBack(_ number: Int, to backup: SimulatedVolume) throws {
+        for wire in wires.keys.sorted() where wires[wire]?.contains(number) == true {
+            try disconnect(wire)
+        }
+        try nodes[number].reopen(on: backup)
     }
 
     /// Keeps what goes to one end until it is let go.
