@@ -32,6 +32,10 @@ let package = Package(
             dependencies: [.product(name: "SheafSyncModel", package: "sheaf")],
             packageAccess: false, swiftSettings: settings),
         .executableTarget(
+            name: "FuzzPresence",
+            dependencies: [.product(name: "SheafSyncModel", package: "sheaf")],
+            packageAccess: false, swiftSettings: settings),
+        .executableTarget(
             name: "FuzzSessions",
             dependencies: [.product(name: "SheafMesh", package: "sheaf")],
             packageAccess: false, swiftSettings: settings),

@@ -2,14 +2,21 @@ import SheafBytes
 import SheafSync
 
 extension SyncProbe {
+    /// How many events a map is told of: two bytes make one, and thousands show no more than these.
+    private static let mostEvents = 32
+
     /// Tells a map of the mesh what the bytes say: openings and ends of connections, time, and records.
     ///
     /// Whatever it is told, it keeps no more than it may, and says nothing that could not be read.
-    static func readMesh(_ bytes: UnsafeRawBufferPointer) throws -> String? {
+    package static func readPresence(_ input: UnsafeRawBufferPointer) -> String? {
+        refusing { try readMesh(input) }
+    }
+
+    private static func readMesh(_ bytes: UnsafeRawBufferPointer) throws -> String? {
         var map = MeshMap(key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
         var reader = ByteReader(bytes)
         var now: UInt64 = 0
-        while reader.remaining >= 2 {
+        for _ in 0..<mostEvents where reader.remaining >= 2 {
             let (what, number) = (try reader.readUInt8(), try reader.readUInt8())
             let link = UInt64(number % 4)
             switch what % 8 {

@@ -11,7 +11,7 @@ package enum SyncProbe {
     package static func read(_ input: UnsafeRawBufferPointer) -> String? {
         guard let first = input.first else { return nil }
         let rest = UnsafeRawBufferPointer(rebasing: input.dropFirst())
-        do {
+        return refusing { () throws -> String? in
             switch FrameType(rawValue: first) {
             case nil: return try readFrames(rest, pieces: Int(first))
             case .hello: return try readHello(rest)
@@ -29,10 +29,17 @@ package enum SyncProbe {
                 return rewritten(rest, try AttachmentPart(decoding: rest).bytes)
             case .part: return rewritten(rest, try AttachmentBytes(decoding: rest).bytes)
             case .presence: return rewritten(rest, try PresenceMessage(decoding: rest).bytes)
-            case .presenceTaken: return try readMesh(rest)
             case .credit: return try readSession(rest)
-            case .restart, .announceOnly, .ping, .pong: return try readCommits(rest)
+            case .restart, .announceOnly, .ping, .pong, .presenceTaken:
+                return try readCommits(rest)
             }
+        }
+    }
+
+    /// What is wrong by what `body` says: that it refuses bytes is right, if it says why.
+    static func refusing(_ body: () throws -> String?) -> String? {
+        do {
+            return try body()
         } catch let error as Malformed {
             return error.description.isEmpty ? "an error says nothing" : nil
         } catch let error as WireError {

@@ -187,6 +187,41 @@ struct MeshMapTests {
         #expect(map.recordCount == 3)
     }
 
+    @Test func `who is out of reach by what it says now is told of all the same`() {
+        var map = MeshMap(MapScene.key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
+        for number in 1...2 as ClosedRange<UInt64> {
+            map.opened(number, to: MapScene.key(Int(number)), kind: 0, at: 0)
+        }
+        map.heard(PresenceMessage([record(1, near: [0, 3]), record(3, near: [1])]), on: 1, at: 0)
+        #expect(map.reachable.contains { $0.key == MapScene.key(3) })
+        _ = map.takeActions(at: 0)
+        map.taken(on: 2)
+        let newer = record(3, count: 2, near: [])
+        map.heard(PresenceMessage([newer]), on: 1, at: 0)
+        #expect(!map.reachable.contains { $0.key == MapScene.key(3) })
+        // Otherwise it would believe the older one for as long as the other end names the connection.
+        let actions = map.takeActions(at: 0)
+        #expect(actions.contains(.tell(link: 2, PresenceMessage([newer]))))
+    }
+
+    @Test func `who comes back unchanged is told of again`() {
+        var map = MeshMap(MapScene.key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
+        for number in 1...2 as ClosedRange<UInt64> {
+            map.opened(number, to: MapScene.key(Int(number)), kind: 0, at: 0)
+        }
+        let far = record(3, near: [1])
+        map.heard(PresenceMessage([record(1, near: [0, 3]), far]), on: 1, at: 0)
+        for (count, near) in [(2, [0]), (3, [0, 3])] as [(UInt64, [Int])] {
+            _ = map.takeActions(at: 0)
+            map.taken(on: 2)
+            let next = record(1, count: count, near: near)
+            map.heard(PresenceMessage([next]), on: 1, at: 0)
+            // Meanwhile the other neighbor may have forgotten it.
+            let told = near.count > 1 ? [next, far] : [next]
+            #expect(map.takeActions(at: 0).contains(.tell(link: 2, PresenceMessage(told))))
+        }
+    }
+
     @Test func `a neighbor that makes up peers is bounded, and those near stay known`() throws {
         var map = MeshMap(MapScene.key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
         map.opened(1, to: MapScene.key(1), kind: 0, at: 0)
@@ -202,6 +237,7 @@ struct MeshMapTests {
             let violation = map.violation
             try #require(violation == nil)
         }
+        let reached = map.reachable.count
         for number in 0..<20 {
             let strange = record(20_000 + number, metadata: 4_000, near: [])
             map.heard(PresenceMessage([strange]), on: 2, at: 0)
@@ -209,6 +245,7 @@ struct MeshMapTests {
             try #require(violation == nil)
         }
         #expect(map.recordCount > 900)
+        #expect(map.reachable.count == reached, "whom nobody reaches keeps nobody out")
         // Somebody at two connections comes in, however many there are.
         map.heard(PresenceMessage([record(5_000, name: "near", near: [1])]), on: 1, at: 0)
         #expect(map.reachable.contains { $0.portrait.name == "near" })

@@ -66,8 +66,6 @@ package final class SubscriptionMatcher {
         let scanned = ScannedDocument(fields, id: id, place: 0, isLasting: false)
         for term in terms {
             guard let watched = try watched(term, nameCount, transaction) else { continue }
-            // Who asks for one document alone asks nothing more of it.
-            if case .document(let only) = watched.handle, !id.elementsEqual(only) { continue }
             if try watched.matches(scanned) { return true }
         }
         return false

@@ -5,8 +5,8 @@ import Testing
 
 /// Documents between peers, message by message: what happens rarely, and has to be right each time.
 @Suite struct DocumentPassingTests {
-    private let cars = "SELECT * FROM cars"
-    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+    let cars = "SELECT * FROM cars"
+    let all: Query = "SELECT * FROM cars ORDER BY _id"
 
     @Test func `who wants one document, or may see one, gets that one alone`() throws {
         for isRule in [false, true] {
@@ -89,6 +89,31 @@ import Testing
         for number in 0..<3 {
             let rows = try scene.rows(number, all)
             #expect(rows == expected, "peer \(number)")
+        }
+    }
+
+    /// Whole documents come in the order of their addresses, which need not be that of the numbers of their
+    /// collections.
+    @Test func `documents of several collections are joined with what is there`() throws {
+        let scene = try DocumentScene(2)
+        let collections = ["trucks", "cars"]
+        try scene.subscribe(1, collections.map { "SELECT * FROM \($0)" })
+        let ids = ["a", "b", "c"]
+        for (number, field) in ["n", "m"].enumerated() {
+            for collection in collections {
+                for id in ids {
+                    try scene.execute(
+                        number, Query(verbatim: "INSERT INTO \(collection) DOCUMENTS (:new)"),
+                        ["new": ["_id": .string(id), field: 1] as Value])
+                }
+            }
+        }
+        try scene.connect(0, 1)
+        try scene.run()
+        for collection in collections {
+            let rows = try scene.rows(
+                1, Query(verbatim: "SELECT * FROM \(collection) ORDER BY _id"))
+            #expect(rows == ids.map { #"{"_id":"\#($0)","m":1,"n":1}"# }, "\(collection)")
         }
     }
 

@@ -10,8 +10,10 @@ final class DocumentScene {
     /// A peer without a thread.
     final class Node {
         let key: [UInt8]
-        let store: SceneStore
-        let host: SyncHost
+        private(set) var store: SceneStore
+        private(set) var host: SyncHost
+        /// Makes the host anew over a store.
+        private let makeHost: (SceneStore) -> SyncHost
         /// Whether what came waits until somebody lets it be written.
         var isBusy = false
         /// Whether what came is written, and waits until somebody makes it durable.
@@ -28,15 +30,29 @@ final class DocumentScene {
             _ number: Int, _ lengths: SyncHost.Lengths, mostCorrections: Int
         ) throws {
             key = Array(repeating: UInt8(number + 1), count: 32)
-            var options = LogStoreOptions()
-            options.history = HistoryHorizon(commits: 1_000, bytes: .max)
-            store = try SceneStore(number, options)
             let source = SeededSource(seed: UInt64(number))
             let identity = SyncHost.Identity(
                 database: Hello.DatabaseID(low: 1, high: 2), peerKey: key)
-            host = SyncHost(
-                store.queries, identity, lengths: lengths, mostCorrections: mostCorrections,
-                random: { source.next() })
+            makeHost = { store in
+                SyncHost(
+                    store.queries, identity, lengths: lengths, mostCorrections: mostCorrections,
+                    random: { source.next() })
+            }
+            store = try SceneStore(SimulatedVolume(seed: UInt64(number)), Self.options)
+            host = makeHost(store)
+        }
+
+        private static var options: LogStoreOptions {
+            var options = LogStoreOptions()
+            options.history = HistoryHorizon(commits: 1_000, bytes: .max)
+            return options
+        }
+
+        /// Goes on with another disk; it wants nothing any more.
+        fileprivate func reopen(on volume: SimulatedVolume) throws {
+            jobs = []
+            store = try SceneStore(volume, Self.options)
+            host = makeHost(store)
         }
 
         /// The commit of ours up to which another peer has everything, as far as we know.
@@ -94,6 +110,14 @@ final class DocumentScene {
             nodes[end].host.disconnect(wire)
             try perform(end)
         }
+    }
+
+    /// Puts an old state of a disk in the place of the newest.
+    func putBack(_ number: Int, to backup: SimulatedVolume) throws {
+        for wire in wires.keys.sorted() where wires[wire]?.contains(number) == true {
+            try disconnect(wire)
+        }
+        try nodes[number].reopen(on: backup)
     }
 
     /// Keeps what goes to one end until it is let go.

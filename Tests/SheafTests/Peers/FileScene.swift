@@ -28,7 +28,7 @@ final class FileScene {
             key = Array(repeating: UInt8(number + 1), count: 32)
             var options = LogStoreOptions()
             options.clock = clock.clock
-            store = try SceneStore(number, options)
+            store = try SceneStore(SimulatedVolume(seed: UInt64(number)), options)
             files = MemoryVolume()
             (attachments, host) = Self.open(store.queries, key, files)
         }

@@ -10,10 +10,10 @@ final class SceneStore {
     let engine: StoreEngine
     let queries: QueryEngine
 
-    init(_ number: Int, _ options: LogStoreOptions) throws {
+    init(_ volume: SimulatedVolume, _ options: LogStoreOptions) throws {
         var options = options
         options.isHousekeepingAutomatic = false
-        volume = SimulatedVolume(seed: UInt64(number))
+        self.volume = volume
         engine = try StoreEngine(opening: volume, options: options)
         queries = try QueryEngine(opening: engine)
     }

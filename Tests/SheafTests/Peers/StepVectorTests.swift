@@ -18,7 +18,7 @@ struct StepVectorTests {
         init() throws {
             var options = LogStoreOptions()
             options.clock = FakeClock().clock
-            store = try SceneStore(1, options)
+            store = try SceneStore(SimulatedVolume(seed: 1), options)
             let source = SeededSource(seed: 1)
             let database = Hello.DatabaseID(low: 1, high: 2)
             host = SyncHost(
