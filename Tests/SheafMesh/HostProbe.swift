@@ -20,6 +20,7 @@ package final class HostProbe {
     private var scanner: MarkScanner
     private var jobs: [WriteJob] = []
     private let writesLate: Bool
+    private var hasWritten = false
     private var now: UInt64 = 1_000_000_000
     private var wrong: String?
     /// Whether the last frame was a farewell, whose reason is nobody's but the other side's.
@@ -161,6 +162,7 @@ package final class HostProbe {
     private func write() throws {
         while !jobs.isEmpty {
             let job = jobs.removeFirst()
+            hasWritten = true
             let outcome = job.run(queries) { batch throws(StorageError) in try store.append(batch) }
             while try store.flush() {}
             host.noteWritten(outcome)
@@ -174,6 +176,7 @@ package final class HostProbe {
         host.disconnect(1)
         try perform()
         // Whatever was written can be read.
+        guard hasWritten else { return }
         let query = Query(verbatim: "SELECT * FROM cars")
         let all = try SubscriptionQuery(try queries.statement(query), ArgumentValues(), queries)
         _ = try queries.documents.snapshot().spelledContents(
