@@ -158,4 +158,28 @@ struct RightsTests {
         let there = try scene.rows(1, "SELECT level, n FROM cars")
         #expect(there == [#"{"level":4,"n":5}"#])
     }
+
+    @Test func `who is refused is not told which document it was`() throws {
+        let all: Query = "SELECT * FROM cars ORDER BY _id"
+        let scene = try DocumentScene(2)
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'secret', 'owner': 'me'})")
+        let rights = PeerRights(read: [:], write: ["cars": "owner = 'you'"])
+        // It does not know that there is one of somebody else, and is not told so.
+        try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'secret', 'owner': 'you'})")
+        let wire = try scene.connect(0, 1, rightsOfRight: rights)
+        try scene.run()
+        #expect(scene.isConnected(wire))
+        let (here, there) = (try scene.rows(0, all), try scene.rows(1, all))
+        #expect(here == [#"{"_id":"secret","owner":"me"}"#])
+        #expect(there == [#"{"_id":"secret","owner":"you"}"#])
+        try scene.disconnect(wire)
+        // It does not know what it may write.
+        try scene.connect(0, 1, rightsOfRight: rights, isTold: false)
+        try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'secret 2', 'owner': 'me'})")
+        try scene.run()
+        #expect(scene.nodes[0].farewells.map(\.code) == [.refused])
+        #expect(scene.nodes[0].farewells.first?.text.contains("secret") == false)
+        #expect(try scene.rows(0, all) == here)
+    }
 }
