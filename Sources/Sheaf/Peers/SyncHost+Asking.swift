@@ -161,9 +161,10 @@ extension SyncHost {
         }
         guard !step.isContinued else { return }
         if link.asking.staged.isEmpty, link.asking.waiting.isEmpty, !link.asking.isWriting {
-            // What says nothing but how far the other side is needs nobody to write it.
+            // What says nothing but how far the other side is needs nobody to write it; but what came over a
+            // connection before this one may have to reach the disk yet.
             return noteWritten(
-                .nothing(step, on: link.number, behind: link.asking.written.last?.here ?? 0))
+                .nothing(step, on: link.number, behind: queries.documents.store.lastCommit))
         }
         link.asking.waiting.append(
             PreparedStep(

@@ -170,7 +170,7 @@ package final class StoreEngine: Sendable {
     }
 
     /// The last commit that has its place.
-    var lastCommit: CommitID { state.withLock { $0.lastCommit } }
+    package var lastCommit: CommitID { state.withLock { $0.lastCommit } }
 
     /// How many commits are not durable yet, as far as that can be said without a lock.
     package var pendingCommits: CommitID {

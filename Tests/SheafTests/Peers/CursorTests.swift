@@ -33,4 +33,26 @@ struct CursorTests {
         let shown = try scene.rows(1, all)
         #expect(shown == [#"{"_id":"a"}"#])
     }
+
+    /// What came is written, and not durable yet, when the connection breaks; over the next one comes nothing.
+    @Test func `what came over another connection is acknowledged when it is durable`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        let first = try scene.connect(0, 1)
+        try scene.run()
+        let before = scene.nodes[0].synced(with: scene.nodes[1])
+        scene.nodes[1].flushesLate = true
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        try scene.run()
+        try scene.disconnect(first)
+        try scene.connect(0, 1)
+        try scene.run()
+        #expect(scene.nodes[0].synced(with: scene.nodes[1]) == before)
+        scene.nodes[1].flushesLate = false
+        try scene.nodes[1].store.flush()
+        scene.nodes[1].host.notePublished()
+        try scene.advance(milliseconds: 1)
+        #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
+        #expect(try scene.rows(1, all).count == 1)
+    }
 }
