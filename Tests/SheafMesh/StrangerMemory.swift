@@ -9,7 +9,8 @@ import SheafSync
 package enum StrangerMemory {
     /// Ways to say much.
     package enum Flood: String, CaseIterable, Sendable {
-        case manyDocuments, longDocuments, wishes, announcements, ranges, subscriptions, files
+        case manyDocuments, longDocuments, longSteps, wishes, announcements, ranges, subscriptions,
+            files
     }
 
     /// Lets a stranger say so many frames to a peer on a disk; returns why the peer has ended it.
@@ -54,7 +55,9 @@ private final class FloodScene {
             count += 1
             return count
         }
-        if flood == .manyDocuments || flood == .longDocuments { segment = try Self.segment(flood) }
+        if [.manyDocuments, .longDocuments, .longSteps].contains(flood) {
+            segment = try Self.segment(flood)
+        }
         let told = flood == .ranges ? 1_000_000 : 0
         teller = RangeTeller(
             VersionList(
@@ -90,7 +93,7 @@ private final class FloodScene {
 
     func say(_ number: Int) throws {
         switch flood {
-        case .manyDocuments, .longDocuments: try hear(.segment, segment)
+        case .manyDocuments, .longDocuments, .longSteps: try hear(.segment, segment)
         case .wishes:
             if number == 0 { try subscribe(1) }
             let some = (0..<40_000).map { Self.address(number * 40_000 + $0) }
@@ -118,7 +121,7 @@ private final class FloodScene {
 
     /// Documents of a step that does not end; what they are called does not matter before that.
     private static func segment(_ flood: StrangerMemory.Flood) throws -> [UInt8] {
-        let isLong = flood == .longDocuments
+        let isLong = flood != .manyDocuments
         let document = try Insertion.initial(
             ["a": .string(String(repeating: "a", count: isLong ? 14 << 20 : 1))], NameTable())
         var writer = CommitWriter()
@@ -128,7 +131,7 @@ private final class FloodScene {
                 document.withUnsafeBytes { writer.add("cars", id: id, .state, $0) }
             }
         }
-        writer.end(isContinued: true)
+        writer.end(isContinued: flood != .longSteps)
         var segments = SegmentWriter()
         return [1, 0] + segments.bytes(of: [0] + writer.bytes)
     }

@@ -58,6 +58,10 @@ struct DocumentPile: Sendable {
     mutating func add(
         _ collection: String, id: [UInt8], _ marks: Marks, _ bytes: UnsafeRawBufferPointer
     ) {
+        // Only where a block is begun behind others: most piles are small.
+        if writer.count == 0, count > 0 {
+            writer = ByteWriter(capacity: Self.blockLength + (Self.blockLength >> 3))
+        }
         let start = writer.count
         var marks = marks
         if let last = self.collection, UTF8Order.compare(last, collection) == 0 {
@@ -78,7 +82,7 @@ struct DocumentPile: Sendable {
     private mutating func endBlock() {
         guard writer.count > 0 else { return }
         blocks.append(writer.bytes)
-        writer = ByteWriter(capacity: Self.blockLength + (Self.blockLength >> 3))
+        writer = ByteWriter()
         // Each block can be read without those before it.
         collection = nil
     }

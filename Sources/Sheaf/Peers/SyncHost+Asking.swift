@@ -29,6 +29,8 @@ extension SyncHost {
         /// Steps that wait until those before them are written.
         var waiting: [PreparedStep] = []
         var isWriting = false
+        /// How much memory those take that are being written.
+        var writingLength = 0
         /// What is durable here is to be acknowledged: their commit, and the one here.
         var written: [(commit: UInt64, here: CommitID)] = []
         /// All that the other side has told up to this commit of its is here.
@@ -154,8 +156,9 @@ extension SyncHost {
         noteCompared(step, on: link)
         if link.asking.staged.isEmpty { link.asking.stagedStamp = step.commits.first?.stamp }
         do throws(EngineError) {
+            try makeRoom(for: step.documentLength, on: link)
             try prepare(step, on: link, onto: &link.asking.staged)
-            try makeRoom(on: link)
+            try makeRoom(for: 0, on: link)
         } catch {
             return fail(link, error)
         }
@@ -174,10 +177,13 @@ extension SyncHost {
         write(link)
     }
 
-    /// Moves what came to the disk where it takes too much memory.
-    private func makeRoom(on link: Link) throws(EngineError) {
-        let waiting = link.asking.waiting.reduce(0) { $0 + $1.documents.lengthInMemory }
-        guard waiting + link.asking.staged.lengthInMemory > lengths.inMemory else { return }
+    /// Moves what came to the disk where it would take too much memory with what comes.
+    private func makeRoom(for coming: Int, on link: Link) throws(EngineError) {
+        let waiting = link.asking.waiting.reduce(link.asking.writingLength) {
+            $0 + $1.documents.lengthInMemory
+        }
+        let staged = link.asking.staged.lengthInMemory
+        guard staged > 0, waiting + staged + coming > lengths.inMemory else { return }
         try onStorage { () throws(StorageError) in
             try link.asking.staged.moveToDisk(queries.documents.store)
         }
@@ -187,6 +193,9 @@ extension SyncHost {
         guard !link.asking.isWriting, !link.asking.waiting.isEmpty, let hello = link.session.remote
         else { return }
         link.asking.isWriting = true
+        link.asking.writingLength = link.asking.waiting.reduce(0) {
+            $0 + $1.documents.lengthInMemory
+        }
         link.session.holdSteps(true)
         emit(
             .write(
@@ -199,7 +208,7 @@ extension SyncHost {
     /// Takes in what became of a job.
     package func noteWritten(_ outcome: WriteJob.Outcome) {
         guard let link = links[outcome.link] else { return }
-        link.asking.isWriting = false
+        (link.asking.isWriting, link.asking.writingLength) = (false, 0)
         link.session.grant(outcome.length)
         link.session.holdSteps(false)
         statistics.documentsReceived += UInt64(outcome.documentCount)

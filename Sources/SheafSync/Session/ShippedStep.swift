@@ -10,6 +10,13 @@ package struct ShippedStep: Equatable, Sendable {
     /// How many bytes came for it, for which there is credit when it was applied.
     package let length: Int
 
+    /// How many bytes its documents have.
+    package var documentLength: Int {
+        commits.reduce(0) { length, commit in
+            commit.documents.reduce(length) { $0 + $1.id.count + $1.bytes.count }
+        }
+    }
+
     /// Whether more of it is to come.
     package var isContinued: Bool { commits.last?.isContinued ?? false }
 
