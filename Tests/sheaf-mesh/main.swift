@@ -5,7 +5,12 @@ import SheafStorage
 /// `sheaf-mesh`: peers that write, crash, part and meet again, for as long as there is time.
 enum MeshCommand {
     private static let usage =
-        "usage: sheaf-mesh [--seed S] [--meshes N] [--hours H] [--watch DOCUMENT] | --flood KIND DIRECTORY\n"
+        """
+        usage: sheaf-mesh [--seed S] [--meshes N] [--hours H] [--watch DOCUMENT]
+               sheaf-mesh --flood KIND DIRECTORY
+        kinds of floods: \(StrangerMemory.Flood.allCases.map(\.rawValue).joined(separator: ", "))
+
+        """
 
     static func run(_ arguments: [String]) -> Int32 {
         var (seed, meshes, hours) = (OperatingSystem.randomInteger() % 1_000_000_000, 0, 0)
