@@ -172,7 +172,8 @@ let package = Package(
             ],
             path: "Tests/SheafMesh", swiftSettings: settings),
         .executableTarget(
-            name: "sheaf-mesh", dependencies: ["SheafMesh", "SheafSimulator", "SheafStorage"],
+            name: "sheaf-mesh",
+            dependencies: ["SheafMesh", "SheafSimulator", "SheafStorage", "SheafTestSupport"],
             path: "Tests/sheaf-mesh", swiftSettings: settings),
         .testTarget(
             name: "SheafNetworkTests",

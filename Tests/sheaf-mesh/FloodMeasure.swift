@@ -1,11 +1,6 @@
 import SheafMesh
 import SheafStorage
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
+import SheafTestSupport
 
 /// How much memory a peer takes that is told as much as it lets itself be told.
 enum FloodMeasure {
@@ -19,32 +14,16 @@ enum FloodMeasure {
         do {
             // What everybody has is not counted.
             _ = try StrangerMemory.run(flood, in: MemoryVolume(), frames: 1)
-            let before = memoryKiB("VmRSS")
-            forgetPeak()
+            let before = ProcessMemory.kibibytes("VmRSS")
+            ProcessMemory.forgetPeak()
             let volume = try PosixVolume(path: directory, creatingDirectory: true)
             let end = try StrangerMemory.run(flood, in: volume, frames: frames)
-            let grown = memoryKiB("VmHWM") - before
+            let grown = ProcessMemory.kibibytes("VmHWM") - before
             say("\(flood.rawValue): \(grown >> 10) MiB, \(end ?? "not ended")")
             return grown <= most ? 0 : 1
         } catch {
             say("\(flood.rawValue): \(error)")
             return 1
         }
-    }
-
-    private static func forgetPeak() {
-        guard let file = fopen("/proc/self/clear_refs", "w") else { return }
-        fputs("5", file)
-        fclose(file)
-    }
-
-    private static func memoryKiB(_ name: String) -> Int {
-        guard let file = fopen("/proc/self/status", "r") else { return 0 }
-        defer { fclose(file) }
-        var letters = [UInt8](repeating: 0, count: 8_192)
-        let count = fread(&letters, 1, letters.count, file)
-        let text = String(decoding: letters[..<count], as: UTF8.self)
-        let line = text.split(separator: "\n").first { $0.hasPrefix(name + ":") }
-        return Int(line?.split(whereSeparator: { !$0.isNumber }).first ?? "") ?? 0
     }
 }

@@ -20,7 +20,7 @@ extension NetworkCommand {
             peers.append(peer)
         }
         let attachment = try await peers[0].store.newAttachment(path: directory.path("file"))
-        let before = memoryKiB("VmRSS")
+        let before = ProcessMemory.kibibytes("VmRSS")
         let start = Clock.system.monotonicNanoseconds()
         network.connect(peers[0].key, peers[1].key)
         network.connect(peers[1].key, peers[2].key)
@@ -29,7 +29,7 @@ extension NetworkCommand {
         }
         let milliseconds = (Clock.system.monotonicNanoseconds() - start) / 1_000_000
         print("passed \(attachment.length) bytes in \(milliseconds) ms")
-        print("grown \(memoryKiB("VmHWM") - before) KiB")
+        print("grown \(ProcessMemory.kibibytes("VmHWM") - before) KiB")
         for peer in peers { try await peer.close() }
     }
 

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafNetwork
 import SheafStorage
+import SheafTestSupport
 
 #if canImport(Glibc)
     import Glibc
@@ -47,24 +48,13 @@ enum NetworkCommand {
         let transport = try transport()
         try transport.start(host)
         let address = host.address()
-        let before = memoryKiB("VmRSS")
+        let before = ProcessMemory.kibibytes("VmRSS")
         print("listening \(address)")
         fflush(nil)
         guard host.wait(while: { $0.closed == 0 }) else { exit(1) }
         print("received \(host.state.withLock { $0.received })")
-        print("grown \(memoryKiB("VmHWM") - before) KiB")
+        print("grown \(ProcessMemory.kibibytes("VmHWM") - before) KiB")
         transport.stop()
-    }
-
-    /// What the system tells of the memory of this process; zero where it does not.
-    static func memoryKiB(_ name: String) -> Int {
-        guard let file = fopen("/proc/self/status", "r") else { return 0 }
-        defer { fclose(file) }
-        var letters = [UInt8](repeating: 0, count: 8_192)
-        let count = fread(&letters, 1, letters.count, file)
-        let text = String(decoding: letters[..<count], as: UTF8.self)
-        let line = text.split(separator: "\n").first { $0.hasPrefix(name + ":") }
-        return Int(line?.split(whereSeparator: { !$0.isNumber }).first ?? "") ?? 0
     }
 
     /// Sends so many megabytes, in pieces of 64 KiB, and says how fast they went.

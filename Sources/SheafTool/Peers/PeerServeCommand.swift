@@ -16,9 +16,10 @@ extension Command {
             as with dql_restrict_subscriptions = false.
 
             A line is printed for each event: listening, connected, disconnected, refused,
-            unreachable, and conflict, where another peer has the key of this one. SIGINT and SIGTERM close the store. While the peer runs it has the store:
-            'sheaf peer list', 'sheaf peer execute', 'sheaf sync status' and 'sheaf explain-sync'
-            ask it, through the socket PATH.peer, which is its owner's alone.
+            unreachable, and conflict, where another peer has the key of this one. SIGINT and
+            SIGTERM close the store. While the peer runs it has the store: 'sheaf peer list',
+            'sheaf peer execute', 'sheaf sync status' and 'sheaf explain-sync' ask it, through
+            the socket PATH.peer, which is its owner's alone.
 
             JSON keys: event, address, peer (a public key), reason.
             """,

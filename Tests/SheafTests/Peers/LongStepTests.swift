@@ -80,7 +80,7 @@ import Testing
         let newest = scene.nodes[0].newestCommit
         let wire = try scene.connect(0, 1)
         var counts: [Int] = []
-        while scene.isConnected(wire), counts.last ?? 0 < 80 {
+        for _ in 0..<5_000 where scene.isConnected(wire) && counts.last ?? 0 < 80 {
             try scene.run(steps: 1)
             let count = try scene.rows(1, all).count + scene.rows(1, boats).count
             if count != counts.last { counts.append(count) }
