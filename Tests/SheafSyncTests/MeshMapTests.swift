@@ -173,6 +173,25 @@ struct MeshMapTests {
         #expect(!map.reachable.contains { $0.portrait.name == "honest" })
     }
 
+    /// Somebody heard the lie before the truth, and nobody is there any more who told it.
+    @Test(arguments: 0..<8)
+    func `a lie with the numbers of the truth is overtaken`(_ number: Int) {
+        var scene = MapScene(3, SeededRandom(seed: UInt64(number), "lies"))
+        scene.connect(0, 1)
+        scene.run(until: Self.second)
+        let truth = scene.maps[0].own
+        let lie = PeerRecord(
+            key: truth.key, version: truth.version, truth.portrait,
+            neighbors: [PeerRecord.Neighbor(key: MapScene.key(1), kind: UInt8(10 + number))])
+        #expect(lie != truth && lie.version != truth.version)
+        scene.maps[2].opened(99, to: MapScene.key(9), kind: 0, at: scene.now)
+        scene.maps[2].heard(PresenceMessage([lie, record(9, near: [2])]), on: 99, at: scene.now)
+        scene.maps[2].closed(99, at: scene.now)
+        scene.connect(1, 2)
+        scene.run(until: 30 * Self.second)
+        for index in 0..<3 { #expect(scene.violation(of: index) == nil) }
+    }
+
     @Test func `nobody is reached over a connection that one end does not name`() {
         var map = MeshMap(MapScene.key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
         map.opened(1, to: MapScene.key(1), kind: 0, at: 0)

@@ -13,6 +13,8 @@ package struct PeerRecord: Equatable, Sendable {
         package let salt: UInt64
         /// Counted up with each change.
         package let count: UInt64
+        /// Of the record: who lies may make another one with the same numbers, and one of the two has to be newer.
+        private var digest: UInt64 = 0
 
         package init(opening: UInt64, salt: UInt64, count: UInt64) {
             self.opening = opening
@@ -21,7 +23,17 @@ package struct PeerRecord: Equatable, Sendable {
         }
 
         package static func < (left: Version, right: Version) -> Bool {
-            (left.opening, left.salt, left.count) < (right.opening, right.salt, right.count)
+            (left.opening, left.salt, left.count, left.digest)
+                < (right.opening, right.salt, right.count, right.digest)
+        }
+
+        fileprivate func of(_ record: PeerRecord) -> Version {
+            var writer = ByteWriter(capacity: record.length)
+            record.write(into: &writer)
+            let hash = writer.bytes.span.withUnsafeBytes { SHA256.hash($0) }
+            var version = self
+            version.digest = hash.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+            return version
         }
     }
 
@@ -66,7 +78,7 @@ package struct PeerRecord: Equatable, Sendable {
     }
 
     package let key: [UInt8]
-    package let version: Version
+    package private(set) var version: Version
     package let portrait: Portrait
     /// In the order of their keys, each once.
     package let neighbors: [Neighbor]
@@ -79,6 +91,7 @@ package struct PeerRecord: Equatable, Sendable {
         self.version = version
         self.portrait = portrait
         self.neighbors = neighbors.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        self.version = version.of(self)
     }
 
     /// What carries the connection with another peer, by what this one says; none where there is none.
@@ -154,6 +167,7 @@ extension PeerRecord {
             neighbors.append(Neighbor(key: neighbor, kind: try reader.readUInt8()))
         }
         self.neighbors = neighbors
+        version = version.of(self)
     }
 }
 
