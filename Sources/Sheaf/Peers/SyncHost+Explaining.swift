@@ -108,7 +108,7 @@ extension SyncHost {
         var matching: [String] = []
         if document != nil, !isDeleted {
             for query in link?.telling?.matcher.subscribed ?? []
-            where query.collection == collection {
+            where UTF8Order.compare(query.collection, collection) == 0 {
                 let matcher = SubscriptionMatcher([query], queries)
                 let isRanked = try key.map { try ranks($0, matcher, in: snapshot) } ?? false
                 if try isRanked || matches(matcher) { matching.append(query.statement.text) }

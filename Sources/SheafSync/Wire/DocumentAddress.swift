@@ -1,13 +1,36 @@
 package import SheafBytes
+import SheafDocument
 
 /// Which document is meant: its collection, and the bytes of its id.
-package struct DocumentAddress: Hashable, Sendable {
+package struct DocumentAddress: Sendable {
     package let collection: String
     package let id: [UInt8]
 
     package init(collection: String, id: [UInt8]) {
         self.collection = collection
         self.id = id
+    }
+
+    /// Whether another one is of the same collection: names that only look alike are others.
+    fileprivate func isOf(_ collection: String?) -> Bool {
+        guard let collection else { return false }
+        return UTF8Order.compare(self.collection, collection) == 0
+    }
+}
+
+extension DocumentAddress: Hashable, Comparable {
+    package static func == (left: DocumentAddress, right: DocumentAddress) -> Bool {
+        left.id == right.id && left.isOf(right.collection)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+        hasher.combine(collection)
+    }
+
+    package static func < (left: DocumentAddress, right: DocumentAddress) -> Bool {
+        let order = UTF8Order.compare(left.collection, right.collection)
+        return order != 0 ? order < 0 : left.id.lexicographicallyPrecedes(right.id)
     }
 }
 
@@ -42,7 +65,7 @@ extension ByteWriter {
         writeVarint(UInt64(addresses.count))
         var collection: String?
         for address in addresses {
-            let isSame = address.collection == collection
+            let isSame = address.isOf(collection)
             write(UInt8(isSame ? 1 : 0))
             if !isSame { writeText(address.collection) }
             collection = address.collection

@@ -1,7 +1,8 @@
 package import SheafBytes
+import SheafDocument
 
 /// A query that a peer wants the documents of.
-package struct SubscribedQuery: Hashable, Sendable {
+package struct SubscribedQuery: Sendable {
     /// A SELECT of whole documents of one collection.
     package let text: String
     /// Its arguments as a document with all names spelled, as INSERT INITIAL makes it.
@@ -10,6 +11,18 @@ package struct SubscribedQuery: Hashable, Sendable {
     package init(text: String, arguments: [UInt8]) {
         self.text = text
         self.arguments = arguments
+    }
+}
+
+extension SubscribedQuery: Hashable {
+    /// Texts that only look alike are others.
+    package static func == (left: SubscribedQuery, right: SubscribedQuery) -> Bool {
+        UTF8Order.compare(left.text, right.text) == 0 && left.arguments == right.arguments
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(text)
+        hasher.combine(arguments)
     }
 }
 
