@@ -25,9 +25,14 @@ struct MeshPlan {
     let wanted: Int
     /// Long steps are cut, so that transactions may show in parts.
     let cutsSteps: Bool
+    /// All subscribe to everything from the beginning: in the end nobody compares because of what is wanted,
+    /// so that what was told along the way has to be enough.
+    let staysSubscribed: Bool
 
     init(seed: UInt64, sharesFiles: Bool) {
         var random = SeededRandom(seed: seed, "plan")
+        var subscribing = SeededRandom(seed: seed, "subscribing")
+        staysSubscribed = subscribing.chance(1, in: 3)
         hasWrongClocks = random.chance(1, in: 4)
         partsOneWay = random.chance(1, in: 2)
         cutsSteps = random.chance(1, in: 6)

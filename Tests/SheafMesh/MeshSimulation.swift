@@ -149,6 +149,7 @@ package final class MeshSimulation {
     ]
 
     func drawSubscriptions() -> [String] {
+        if plan.staysSubscribed { return Self.everything }
         // Groups are always wanted as a whole: what is written of one at a time is seen at a time.
         let cars = [
             "SELECT * FROM cars", "SELECT * FROM cars WHERE color = 'red'",

@@ -159,6 +159,25 @@ extension DocumentSnapshot {
         }
     }
 
+    /// The commits behind one that have written a document before the last one did, the newest first; none
+    /// where these are more than so many.
+    func commits(
+        of key: [UInt8], since commit: CommitID, most: Int
+    ) throws(EngineError) -> [CommitID]? {
+        var history = key.span.withUnsafeBytes { log.history(of: $0) }
+        var found: [CommitID] = []
+        var isLast = true
+        while let logged = try onStorage({ () throws(StorageError) in try history.next() }),
+            logged.commit > commit
+        {
+            defer { isLast = false }
+            guard !isLast else { continue }
+            guard found.count < most else { return nil }
+            found.append(logged.commit)
+        }
+        return found
+    }
+
     /// A document as it was after a commit that has written it, and what that commit has touched of it.
     struct Written {
         let document: StoredDocument

@@ -47,6 +47,13 @@ package final class SubscriptionMatcher {
     /// Whether documents of a collection are asked for that tell by themselves that they are.
     func asksPlainly(for collection: String) -> Bool { plainTerms(of: collection) != nil }
 
+    /// Whether some of the documents of a collection are asked for by ORDER BY and LIMIT.
+    func hasLimit(in collection: String) -> Bool {
+        subscribed.contains {
+            $0.limit != nil && UTF8Order.compare($0.collection, collection) == 0
+        }
+    }
+
     private func plainTerms(of collection: String) -> [Term]? {
         if UTF8Order.compare(collection, last.collection) != 0 {
             last = (collection, plain[Array(collection.utf8)])

@@ -38,9 +38,8 @@ extension SyncHost {
         /// Whether the other side has told, since it was asked, all that it had then.
         var hasCaughtUp = false
         var announced = Announced()
-        /// Whether more differs than was asked for; and of what only this side has, how far it was asked.
-        var isComparedInPart = false
-        var ownFrom: [UInt8]?
+        /// Where more differs than can be asked for at once.
+        var rounds: Rounds?
         /// What is to be looked at again when a comparison is done.
         var rankCheck: RankCheck?
         /// When it is the turn of what is to be asked.
@@ -48,7 +47,7 @@ extension SyncHost {
         /// How many times as many documents are compared as queries with LIMIT have.
         var rankFactor = 1
         /// What is needed whole before anything else of the other side can be written.
-        var missing: [DocumentAddress] = []
+        var missing: Set<DocumentAddress> = []
     }
 
     /// Subscribes to something else from now on.
@@ -93,7 +92,7 @@ extension SyncHost {
     }
 
     /// Asks for what this peer subscribes to: now, or when it is its turn.
-    func ask(_ link: Link, whole: [DocumentAddress] = [], ownFrom: [UInt8]? = nil) {
+    func ask(_ link: Link, whole: [DocumentAddress] = [], rounds: Rounds? = nil) {
         guard link.session.isOpen else { return }
         // Who wants nothing, and wanted nothing, need not say so.
         guard !wishes.queries.isEmpty || link.asking.generation > 0 else { return }
@@ -105,7 +104,7 @@ extension SyncHost {
         link.asking.waiting = []
         (link.asking.staged, link.asking.stagedStamp) = (DocumentPile(), nil)
         link.asking.announced = Announced()
-        (link.asking.isComparedInPart, link.asking.ownFrom) = (false, ownFrom)
+        link.asking.rounds = rounds
         link.asking.rankCheck = nil
         link.asking.hasCaughtUp = false
         subscribe(link, whole: whole)
@@ -141,7 +140,7 @@ extension SyncHost {
             let rankings = try beginRankCheck(link, matcher)
             link.session.compare(
                 with: try versions(matching: matcher, rankings, isOwn: true, on: link),
-                most: lengths.wanted, ownFrom: link.asking.ownFrom)
+                most: lengths.wanted, ownFrom: link.asking.rounds?.ownFrom)
         } catch {
             fail(link, .failed, "\(error)")
         }
@@ -216,8 +215,12 @@ extension SyncHost {
         noteRefused(outcome.refused, from: link)
         correct(outcome.known, on: link)
         let isCurrent = outcome.generation == link.asking.generation
-        let isPart = isCurrent && link.asking.isComparedInPart && outcome.applied != nil
-        if isCurrent, !isPart, let applied = outcome.applied {
+        var rounds: Rounds?
+        if isCurrent, let applied = outcome.applied {
+            rounds = roundsLeft(behind: applied.commit, on: link)
+        }
+        if isCurrent, rounds == nil, let applied = outcome.applied {
+            link.asking.rounds = nil
             if link.asking.announced.messages.isEmpty {
                 link.asking.written.append((applied.commit, applied.here))
                 noteReached(applied.commit, on: link)
@@ -232,13 +235,12 @@ extension SyncHost {
         if let error = outcome.error { return fail(link, error) }
         if isCurrent, !outcome.gaps.isEmpty {
             // What was sent whole before would be a delta again, and not fit.
-            for address in outcome.gaps where !link.asking.missing.contains(address) {
-                link.asking.missing.append(address)
-            }
-            return ask(link, whole: link.asking.missing)
+            link.asking.missing.formUnion(outcome.gaps)
+            return ask(link, whole: link.asking.missing.sorted(by: <))
         }
-        // What came was some of what differs.
-        if isPart { return ask(link, ownFrom: link.asking.ownFrom) }
+        if let rounds, let applied = outcome.applied {
+            return goOn(with: rounds, behind: applied.commit, on: link)
+        }
         write(link)
         acknowledge(link)
         checkAnnounced(link)

@@ -1,0 +1,155 @@
+import SheafDocument
+import SheafStorage
+import SheafSync
+
+/// Steps from what one side has to the newest state of the other one.
+extension SyncHost {
+    // MARK: What this peer wants
+
+    /// A comparison of more documents than can be asked for at once: some in each round.
+    struct Rounds {
+        /// The commit of the other side that the first of them was of; none until what it brought is here.
+        var first: UInt64?
+        /// Of what only this side has, how far it was asked.
+        var ownFrom: [UInt8]?
+        /// Whether more differs than was asked for in this round.
+        var isPart = false
+    }
+
+    /// The rounds that are not done when all is here that a commit of the other side has told.
+    ///
+    /// What was compared in the first of them may have gone since, and is not compared again.
+    func roundsLeft(behind commit: UInt64, on link: Link) -> Rounds? {
+        guard let rounds = link.asking.rounds else { return nil }
+        return rounds.isPart || rounds.first != commit ? rounds : nil
+    }
+
+    /// Asks for the next round; or, behind the last one, for what has changed since the first. Where nobody could
+    /// tell that, all is compared once more.
+    func goOn(with rounds: Rounds, behind commit: UInt64, on link: Link) {
+        let first = rounds.first ?? commit
+        if rounds.isPart {
+            return ask(link, rounds: Rounds(first: first, ownFrom: rounds.ownFrom))
+        }
+        if wishes.matcher?.isRanked == false { noteReached(first, on: link) }
+        ask(link)
+    }
+
+    // MARK: What others want
+
+    /// Sends all that has changed since the last step in one; false where the two have to compare first.
+    func beginCatchingUp(_ link: Link, _ telling: Telling) throws(EngineError) -> Bool {
+        let snapshot = news.snapshot
+        // Who may not see everything hears of what was taken away where it is known that it could see it.
+        if isRestricted(link), telling.sent < snapshot.log.foldedThrough {
+            restart(link)
+            return false
+        }
+        var keys: [[UInt8]] = []
+        let commits = news.commits(after: telling.sent)
+        if let commits {
+            var seen: Set<DocumentKey> = []
+            for commit in commits {
+                for change in commit.changes where seen.insert(change.key).inserted {
+                    keys.append(change.key.bytes)
+                }
+            }
+        } else {
+            let end = news.end(of: telling.sent)
+            snapshot.log.tree.forEach(in: StoreKey.documents) { key, value in
+                if let place = Place(value), place.position >= end { keys.append(Array(key)) }
+                return true
+            }
+        }
+        var rankings = telling.rankings
+        guard try advance(&rankings, of: link, to: snapshot, commits, &keys) else {
+            restart(link)
+            return false
+        }
+        let known = Set(keys)
+        // In an order that does not depend on chance.
+        keys += telling.whole.compactMap { snapshot.key(of: $0) }
+            .filter { !known.contains($0) }.sorted { $0.lexicographicallyPrecedes($1) }
+        link.telling?.outgoing = Outgoing(
+            snapshot: snapshot, documents: .keys(keys, next: 0), since: telling.sent,
+            whole: telling.whole, rankings: rankings)
+        link.telling?.whole = []
+        link.telling?.isBehind = false
+        return true
+    }
+
+    /// What is sent of one document of a long step; nothing where it does not concern the other side.
+    func shipped(
+        _ key: [UInt8], _ outgoing: Outgoing, _ telling: Telling, _ link: Link
+    ) throws(EngineError) -> ShippedDocument? {
+        let snapshot = outgoing.snapshot
+        guard let address = snapshot.address(of: key), let document = try snapshot.document(key),
+            !document.isRemnant
+        else { return nil }
+        let isNamed = outgoing.whole.contains(address)
+        guard let since = outgoing.since, !isNamed else {
+            guard isShared(address.collection, on: link) else { return nil }
+            // Who names a tombstone has the document, or had it.
+            if !document.isTombstone {
+                guard try maySend(link, document, before: nil, key, address, snapshot) else {
+                    return nil
+                }
+            }
+            return snapshot.whole(document, key, address)
+        }
+        guard telling.matcher.asks(for: address.collection) else { return nil }
+        let ranked = outgoing.rankings?.contains(key, in: address.collection)
+        let matches =
+            try telling.matcher.matches(
+                document, key: key, in: address.collection, snapshot.names) || ranked?.now == true
+        let past = try past(of: key, address, outgoing, since: since, telling, link)
+        guard matches || past.hasMatched,
+            try maySend(link, document, before: past.state, key, address, snapshot)
+        else { return nil }
+        return try snapshot.changes(of: key, address, since: since, isWhole: !past.isBase)
+    }
+
+    /// What the other side may have of a document.
+    private struct Past {
+        /// The last state that it may have.
+        var state: StoredDocument?
+        var hasMatched = false
+        /// Whether that is the state from which on everything is told.
+        var isBase = false
+    }
+
+    private func past(
+        of key: [UInt8], _ address: DocumentAddress, _ outgoing: Outgoing, since: CommitID,
+        _ telling: Telling, _ link: Link
+    ) throws(EngineError) -> Past {
+        let (snapshot, matcher) = (outgoing.snapshot, telling.matcher)
+        let wasRanked = outgoing.rankings?.contains(key, in: address.collection).before == true
+        // Where it is not known, it may have matched.
+        let unknown = Past(
+            hasMatched: matcher.asksPlainly(for: address.collection) || wasRanked)
+        guard let base = try snapshot.document(key, asOf: since) else { return unknown }
+        let matched = try matcher.matches(
+            base, key: key, in: address.collection, snapshot.names)
+        if matched || wasRanked {
+            return Past(state: base, hasMatched: true, isBase: true)
+        }
+        // It may have come since, and gone again, and be there all the same: the other side may have written
+        // it, or have it from somebody else.
+        guard since >= snapshot.log.foldedThrough,
+            let commits = try snapshot.commits(
+                of: key, since: since, most: isRestricted(link) ? .max : Self.mostLookedAt)
+        else { return unknown }
+        for commit in commits {
+            guard let found = try snapshot.document(key, asOf: commit) else { return unknown }
+            guard let state = found else { continue }
+            let matched = try matcher.matches(
+                state, key: key, in: address.collection, snapshot.names)
+            guard matched || matcher.hasLimit(in: address.collection) else { continue }
+            return Past(state: state, hasMatched: true)
+        }
+        return Past(state: base)
+    }
+
+    /// With more states of a document in between nobody looks at each of them.
+    private static let mostLookedAt = 32
+}
