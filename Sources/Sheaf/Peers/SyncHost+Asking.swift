@@ -139,7 +139,8 @@ extension SyncHost {
         do throws(EngineError) {
             let rankings = try beginRankCheck(link, matcher)
             link.session.compare(
-                with: try versions(matching: matcher, rankings, isOwn: true, on: link),
+                with: try versions(
+                    matching: matcher, rankings, in: news.snapshot, isOwn: true, on: link),
                 most: lengths.wanted, ownFrom: link.asking.rounds?.ownFrom)
         } catch {
             fail(link, .failed, "\(error)")

@@ -32,9 +32,9 @@ extension SyncHost {
     struct Delayed {
         let request: Subscribe
         let turn: UInt64
-        // What it has said since.
-        var wantsList = false
-        var wanted: Want.Documents?
+        // What it has said since, and what there was then: of what comes and goes before its turn it would not hear.
+        var asked: DocumentSnapshot?
+        var wanted: (documents: Want.Documents, snapshot: DocumentSnapshot)?
     }
 
     /// That this side is to subscribe when it is its turn.
@@ -96,8 +96,10 @@ extension SyncHost {
         if let delayed = link.delayed, delayed.turn <= now {
             link.delayed = nil
             begin(link, delayed.request)
-            if delayed.wantsList { listMatches(link) }
-            if let wanted = delayed.wanted { self.wanted(link, wanted) }
+            if let asked = delayed.asked { listMatches(link, in: asked) }
+            if let (documents, snapshot) = delayed.wanted {
+                wanted(link, documents, in: snapshot)
+            }
         }
     }
 }

@@ -68,10 +68,9 @@ extension SyncHost {
     /// What the other side may know of the documents that match, and `isOwn` where this side asks about
     /// those that it has: their ids are told, too.
     func versions(
-        matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings?, isOwn: Bool,
-        on link: Link
+        matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings?,
+        in snapshot: DocumentSnapshot, isOwn: Bool, on link: Link
     ) throws(EngineError) -> VersionList {
-        let snapshot = news.snapshot
         guard isRestricted(link) else {
             return try snapshot.versions(matching: matcher, rankings)
         }

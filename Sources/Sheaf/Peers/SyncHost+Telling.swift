@@ -94,15 +94,15 @@ extension SyncHost {
         tell(link)
     }
 
-    func listMatches(_ link: Link) {
-        link.delayed?.wantsList = true
+    func listMatches(_ link: Link, in snapshot: DocumentSnapshot) {
+        link.delayed?.asked = snapshot
         guard let telling = link.telling else { return }
-        let snapshot = news.snapshot
         link.telling?.compared = snapshot
         do throws(EngineError) {
             let rankings = try telling.matcher.rankings(in: snapshot)
             link.telling?.rankings = rankings
-            let list = try versions(matching: telling.matcher, rankings, isOwn: false, on: link)
+            let list = try versions(
+                matching: telling.matcher, rankings, in: snapshot, isOwn: false, on: link)
             do throws(WireError) { try link.session.tell(list) } catch {
                 fail(link, .protocolBroken, "\(error)")
             }
@@ -111,10 +111,10 @@ extension SyncHost {
         }
     }
 
-    func wanted(_ link: Link, _ documents: Want.Documents) {
-        link.delayed?.wanted = documents
+    func wanted(_ link: Link, _ documents: Want.Documents, in newest: DocumentSnapshot) {
+        link.delayed?.wanted = (documents, newest)
         guard let telling = link.telling else { return }
-        let snapshot = telling.compared ?? news.snapshot
+        let snapshot = telling.compared ?? newest
         link.telling?.compared = nil
         let wanted: Outgoing.Documents
         do throws(EngineError) {

@@ -13,6 +13,8 @@ struct SubscriptionPaceTests {
         private var generation: UInt64 = 0
         /// Which generations were answered with what there is.
         private(set) var answered: [UInt64] = []
+        /// How many documents came with each answer.
+        private(set) var documents: [Int] = []
         private(set) var farewell: Farewell?
 
         init(_ host: SyncHost, wire: UInt64, at now: UInt64) throws {
@@ -49,7 +51,9 @@ struct SubscriptionPaceTests {
                     case .send(let bytes):
                         bytes.withUnsafeBytes { host.receive($0, on: wire, at: now) }
                     case .listOwn: session.compare(with: VersionList(sorted: []))
-                    case .apply(let step): answered.append(step.generation)
+                    case .apply(let step):
+                        answered.append(step.generation)
+                        documents.append(step.commits.reduce(0) { $0 + $1.documents.count })
                     default: break
                     }
                 }
@@ -87,6 +91,19 @@ struct SubscriptionPaceTests {
         caller.tick(at: second + 3 * SyncLimits.subscriptionNanoseconds)
         #expect(caller.answered == Array(1...most) + [most + 3])
         #expect(caller.farewell == nil)
+    }
+
+    /// It may have the document from elsewhere, or have written it itself, and would keep it.
+    @Test func `who has to wait hears of what is deleted meanwhile`() throws {
+        let scene = try FileScene(1)
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        let caller = try Caller(scene.nodes[0].host, wire: 1, at: second)
+        try caller.subscribe(Int(most) + 1, at: second)
+        try scene.execute(0, "DELETE FROM cars WHERE _id = 'a'")
+        let before = caller.documents.count
+        caller.tick(at: second + SyncLimits.subscriptionNanoseconds)
+        #expect(caller.answered.last == most + 1)
+        #expect(caller.documents[before...].reduce(0, +) == 2)
     }
 
     @Test func `who does not wait is let go of, and has to wait when it comes back`() throws {
