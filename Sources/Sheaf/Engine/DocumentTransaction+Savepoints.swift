@@ -58,7 +58,9 @@ extension DocumentTransaction {
         working.removeSubrange(savepoint.count...)
         for (position, document) in savepoint.kept {
             working[position] = document
-            if document.isChanged { _ = pending.note(document.current, at: document.key) }
+            // Also where it has become again what it was when the transaction began.
+            guard pending[document.key]?.commit == PendingDocuments.uncommitted else { continue }
+            _ = pending.note(document.current, at: document.key)
         }
         changedLength = savepoint.changedLength
         // A collection that has no document does not begin, and what nobody has seen costs no stamp.
