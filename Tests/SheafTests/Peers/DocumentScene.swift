@@ -45,6 +45,8 @@ final class DocumentScene {
         private static var options: LogStoreOptions {
             var options = LogStoreOptions()
             options.history = HistoryHorizon(commits: 1_000, bytes: .max)
+            // Only what is in a segment that has ended is ever forgotten.
+            options.segmentLength = 16_000
             return options
         }
 

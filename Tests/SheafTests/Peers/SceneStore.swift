@@ -34,6 +34,12 @@ final class SceneStore {
         try flush()
     }
 
+    /// Forgets what nobody has to remember.
+    func compact() throws {
+        engine.compactEverything()
+        while try engine.compactionStep() {}
+    }
+
     /// Takes away a document, or what is left of it.
     func forget(_ collection: String, _ id: String) throws {
         let change = DocumentChange(collection, .string(id), .evict)
