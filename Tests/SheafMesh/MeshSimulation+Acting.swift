@@ -78,10 +78,14 @@ extension MeshSimulation {
     }
 
     func evict(_ peer: MeshPeer) throws {
-        try commit(
-            (0..<1 + random.below(5)).map { _ in
-                DocumentChange("cars", .string("c\(random.below(20))"), .evict)
-            }, on: peer)
+        let ids = (0..<1 + random.below(5)).map { _ in
+            Value.string("c\(random.below(20))")
+        }
+        for id in ids {
+            evicted.insert(
+                DocumentAddress(collection: "cars", id: try DocumentID.key(of: id)))
+        }
+        try commit(ids.map { DocumentChange("cars", $0, .evict) }, on: peer)
     }
 
     private func resubscribe(_ peer: MeshPeer) throws {

@@ -177,7 +177,9 @@ extension MeshSimulation {
             }
             agenda.add(
                 .arrive(wire: wire.number, end: end, piece), at: wire.lastArrival[end])
-            if isUnruly, network.chance(1, in: 400) { return cut(wire) }
+            // Who stays subscribed goes on where it was, again and again.
+            let cuts = plan.staysSubscribed ? 40 : 400
+            if isUnruly, network.chance(1, in: cuts) { return cut(wire) }
         }
     }
 

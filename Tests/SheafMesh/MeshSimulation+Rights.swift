@@ -187,7 +187,8 @@ extension MeshSimulation {
             keys = Set(try peers[0].contents(matching: [written]).keys)
             keys.formUnion(try peer.contents(matching: [written]).keys)
         }
-        if restored.isEmpty { keys.formUnion(first.keys) }
+        // Whoever took away what he had deleted has forgotten that, too.
+        if restored.isEmpty { keys.formUnion(Set(first.keys).subtracting(evicted)) }
         for address in keys where first[address] != other[address] {
             throw Violation(
                 description: "peers 0 and \(peer.number) do not agree on \(collection) "
