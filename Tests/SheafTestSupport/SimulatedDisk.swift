@@ -4,7 +4,7 @@ import SheafStorage
 struct SimulatedDisk: Sendable {
     /// How a call goes.
     enum Verdict: Sendable {
-        case proceed, short, crash
+        case proceed, short, flipped, crash
         case fail(VolumeError.Code)
     }
 
@@ -113,6 +113,7 @@ struct SimulatedDisk: Sendable {
         switch fault.effect {
         case .error(let code): return .fail(code)
         case .short: return .short
+        case .flipped: return .flipped
         }
     }
 
@@ -121,7 +122,7 @@ struct SimulatedDisk: Sendable {
         _ operation: VolumeError.Operation, _ name: String
     ) throws(VolumeError) {
         switch try begin(operation, name) {
-        case .proceed, .short: return
+        case .proceed, .short, .flipped: return
         case .fail(let code): throw VolumeError(operation, name, code)
         case .crash: throw VolumeError(operation, name, .powerCut)
         }
@@ -133,7 +134,7 @@ struct SimulatedDisk: Sendable {
         _ body: (inout SimulatedDisk) throws(VolumeError) -> Void
     ) throws(VolumeError) {
         switch try begin(operation, name) {
-        case .proceed, .short:
+        case .proceed, .short, .flipped:
             try body(&self)
             counters.changes += 1
         case .fail(let code):
@@ -156,13 +157,14 @@ extension SimulatedDisk {
         let content = inodes[inode].current
         var count = max(0, min(buffer.count, content.size - offset))
         switch verdict {
-        case .proceed: break
+        case .proceed, .flipped: break
         case .short: if count > 1 { count = 1 + random.below(count - 1) }
         case .fail(let code): throw VolumeError(.read, name, code)
         case .crash: throw VolumeError(.read, name, .powerCut)
         }
         guard let target = buffer.baseAddress, count > 0 else { return 0 }
         target.copyMemory(from: content.bytes.base + offset, byteCount: count)
+        if case .flipped = verdict { buffer[random.below(count)] ^= 1 << UInt8(random.below(8)) }
         return count
     }
 
@@ -172,10 +174,10 @@ extension SimulatedDisk {
     ) throws(VolumeError) -> Int {
         let room = roomForWrite(inode, bytes.count, at: offset)
         switch try begin(.write, name, at: offset, count: bytes.count) {
-        case .proceed where room >= bytes.count:
+        case .proceed where room >= bytes.count, .flipped where room >= bytes.count:
             put(inode, bytes, bytes.count, at: offset)
             return bytes.count
-        case .proceed:
+        case .proceed, .flipped:
             // A full disk takes what it can, and says so either now or at the next call.
             let count = random.below(room + 1)
             put(inode, bytes, count, at: offset)
@@ -199,7 +201,7 @@ extension SimulatedDisk {
     /// Makes the bytes of a file durable, unless the disk lies or fails.
     mutating func synchronize(_ inode: Int, _ name: String) throws(VolumeError) {
         switch try begin(.synchronize, name) {
-        case .proceed, .short:
+        case .proceed, .short, .flipped:
             if !liesAboutData { inodes[inode].synchronize() }
             counters.changes += 1
         case .fail(let code):
@@ -226,7 +228,7 @@ extension SimulatedDisk {
     /// Makes all names durable, unless the disk lies or fails.
     mutating func synchronizeNames(_ path: String) throws(VolumeError) {
         switch try begin(.synchronizeNames, path) {
-        case .proceed, .short:
+        case .proceed, .short, .flipped:
             if !liesAboutNames { directory.synchronize() }
             counters.changes += 1
         case .fail(let code): throw VolumeError(.synchronizeNames, path, code)

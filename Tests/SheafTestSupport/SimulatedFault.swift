@@ -8,6 +8,8 @@ package struct SimulatedFault: Sendable {
         case error(VolumeError.Code)
         /// It reads or writes fewer bytes than asked, but at least one.
         case short
+        /// It reads what is there with one bit turned over.
+        case flipped
     }
 
     let effect: Effect
@@ -35,6 +37,7 @@ package struct SimulatedFault: Sendable {
     mutating func hits(_ operation: VolumeError.Operation, _ name: String) -> Bool {
         guard self.operation == nil || self.operation == operation else { return false }
         if case .short = effect, operation != .read, operation != .write { return false }
+        if case .flipped = effect, operation != .read { return false }
         if let suffix, !name.utf8.reversed().starts(with: suffix.utf8.reversed()) { return false }
         guard callsBefore == 0 else {
             callsBefore -= 1
@@ -116,6 +119,7 @@ struct SimulatedCall: Sendable, CustomStringConvertible {
             switch verdict {
             case .proceed: ""
             case .short: " -> short"
+            case .flipped: " -> another bit"
             case .fail(let code): " -> \(code)"
             case .crash: " -> the power is cut"
             }

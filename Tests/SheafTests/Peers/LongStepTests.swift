@@ -51,13 +51,18 @@ import Testing
         #expect(!names.contains { $0.hasSuffix(".tmp") })
     }
 
-    @Test(arguments: [VolumeError.Operation.create, .write, .read])
+    private static let faults: [(SimulatedFault.Effect, VolumeError.Operation)] = [
+        (.error(.noSpace), .create), (.error(.noSpace), .write), (.error(.noSpace), .read),
+        (.flipped, .read),
+    ]
+
+    @Test(arguments: faults)
     func `a disk that does not take what comes ends the connection, and nothing else`(
-        _ operation: VolumeError.Operation
+        _ effect: SimulatedFault.Effect, _ operation: VolumeError.Operation
     ) throws {
         let scene = try scene(stagingLengths())
         scene.nodes[1].volume.inject(
-            SimulatedFault(.error(.noSpace), of: operation, onFilesEndingIn: ".tmp", forEver: true))
+            SimulatedFault(effect, of: operation, onFilesEndingIn: ".tmp", forEver: true))
         let wire = try scene.connect(0, 1)
         try scene.run()
         #expect(!scene.isConnected(wire))
