@@ -41,6 +41,7 @@ extension MeshSimulation {
         // Who may not write them at others does not write them at all: they would stay here.
         let rule = peer.isStranger ? "true" : peer.rights.map { $0.write["cars"] } ?? "true"
         guard let rule else { return }
+        if plan.staysSubscribed, rule == "true", random.chance(1, in: 2) { return try passBy(peer) }
         var changes: [DocumentChange] = []
         for _ in 0...random.below(3) {
             let number = rule == "true" ? random.below(20) : 3
@@ -63,6 +64,23 @@ extension MeshSimulation {
             changes.append(DocumentChange("cars", id, action))
         }
         try commit(changes, on: peer)
+    }
+
+    /// Writes a document that nobody has written before, or deletes one of the last of these.
+    ///
+    /// Nobody writes it again, so what somebody has not heard of its end stays to be seen.
+    private func passBy(_ peer: MeshPeer) throws {
+        let id: Int
+        let action: DocumentChange.Action
+        if passing > 0, random.chance(1, in: 2) {
+            id = max(0, passing - 1 - random.below(4))
+            action = .delete
+        } else {
+            id = passing
+            passing += 1
+            action = .insert(["color": "red", "n": .integer(Int64(id))], onConflict: .merge)
+        }
+        try commit([DocumentChange("cars", .string("p\(id)"), action)], on: peer)
     }
 
     /// Writes the same number to all documents of its group, at once.

@@ -61,6 +61,8 @@ package final class MeshSimulation {
     var transactions: [Int: Int64] = [:]
     /// Those whose disk was put back to an older state.
     var restored: Set<Int> = []
+    /// How many documents were written that soon go again.
+    var passing = 0
     /// Documents of `cars` that somebody has taken away for himself.
     var evicted: Set<DocumentAddress> = []
     /// What is done with files, drawn by itself; none where nobody has any.
