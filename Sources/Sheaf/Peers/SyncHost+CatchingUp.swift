@@ -24,8 +24,9 @@ extension SyncHost {
         return rounds.isPart || rounds.first != commit ? rounds : nil
     }
 
-    /// Asks for the next round; or, behind the last one, for what has changed since the first. Where nobody could
-    /// tell that, all is compared once more.
+    /// Asks for the next round; or, behind the last one, for what has changed since the first.
+    ///
+    /// Where nobody could tell that, all is compared once more.
     func goOn(with rounds: Rounds, behind commit: UInt64, on link: Link) {
         let first = rounds.first ?? commit
         if rounds.isPart {
