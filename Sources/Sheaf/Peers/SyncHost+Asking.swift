@@ -71,8 +71,9 @@ extension SyncHost {
     func noteEvictions() {
         var isConcerned = false
         for commit in news.fresh {
-            for change in commit.changes where change.origin == nil {
-                guard let before = change.before, isGone(change.key.bytes) else { continue }
+            // Also where it has come again since: that may be an older state, or a new one.
+            for change in commit.changes where change.isTakenAway {
+                guard let before = change.before else { continue }
                 // What was deleted here, and is forgotten, others may still have.
                 if before.isTombstone { news.noteReaping(at: commit.number) }
                 if let address = news.snapshot.address(of: change.key.bytes),
@@ -85,10 +86,6 @@ extension SyncHost {
         guard isConcerned else { return }
         wishes.epoch += 1
         for link in allLinks where link.session.isOpen { ask(link) }
-    }
-
-    private func isGone(_ key: [UInt8]) -> Bool {
-        (try? news.snapshot.document(key)).map { $0?.isRemnant ?? true } ?? false
     }
 
     /// Asks for what this peer subscribes to: now, or when it is its turn.
