@@ -1,6 +1,7 @@
 import SheafBytes
 import SheafDocument
 import SheafQuery
+import SheafStorage
 import SheafSync
 
 /// What other peers may see.
@@ -103,19 +104,27 @@ extension SyncHost {
         let old = scopes
         scopes = new
         recheckReaders()
+        if new.isWider(than: old) { widenedThrough = news.snapshot.log.commit }
+        // What was not asked for, or not named, is not behind any cursor.
+        let asksWider = wishes.queries.contains { new.isWider(than: old, for: $0.collection) }
+        if asksWider { wishes.epoch += 1 }
         for link in allLinks where link.session.isOpen {
             let isServer = link.session.remote?.isServer ?? false
             let told = link.telling?.matcher.collections ?? []
-            if link.telling?.isStreaming == true,
-                told.contains(where: {
-                    new.allows($0, toServer: isServer) && !old.allows($0, toServer: isServer)
+            if told.contains(where: {
+                new.allows($0, toServer: isServer) && !old.allows($0, toServer: isServer)
+            }) {
+                if link.telling?.isStreaming == true {
+                    restart(link)
+                } else if link.telling?.compared != nil {
+                    link.telling?.isListOutdated = true
+                }
+            }
+            if asksWider
+                || wishes.queries.contains(where: {
+                    new.isShared($0.collection) != old.isShared($0.collection)
                 })
             {
-                restart(link)
-            }
-            if wishes.queries.contains(where: {
-                new.isShared($0.collection) != old.isShared($0.collection)
-            }) {
                 ask(link)
             }
             handle(link)

@@ -25,6 +25,8 @@ extension SyncHost {
         var whole: Set<DocumentAddress> = []
         /// The state whose list was told.
         var compared: DocumentSnapshot?
+        /// Whether more may be told by now than that list has.
+        var isListOutdated = false
         /// What queries with LIMIT have, in that state, or when the last step was begun.
         var rankings: SubscriptionRankings?
         /// A step of which some is sent.
@@ -81,6 +83,7 @@ extension SyncHost {
         guard cursor.log == log, cursor.commit <= news.snapshot.log.commit,
             cursor.commit >= news.reapedThrough,
             corrections.forgottenThrough.map({ cursor.commit > $0 }) ?? true,
+            widenedThrough.map({ cursor.commit > $0 }) ?? true,
             // What was among the first then is not known any more.
             link.telling?.matcher.isRanked == false
         else {
@@ -137,6 +140,10 @@ extension SyncHost {
         }
         link.telling?.outgoing = Outgoing(snapshot: snapshot, documents: wanted, since: nil)
         link.telling?.isStreaming = true
+        guard !telling.isListOutdated else {
+            link.telling?.isListOutdated = false
+            return restart(link)
+        }
         tell(link)
     }
 

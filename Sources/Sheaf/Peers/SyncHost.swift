@@ -75,7 +75,9 @@ package final class SyncHost {
     /// The time of the last event.
     var now: UInt64 = 0
     /// With whom collections are shared.
-    var scopes = SyncScopes()
+    var scopes: SyncScopes
+    /// The newest commit when more was shared than before: who was told up to there may lack some of it.
+    var widenedThrough: CommitID?
 
     /// What this peer subscribes to.
     var wishes = Wishes()
@@ -135,6 +137,7 @@ package final class SyncHost {
         self.random = random
         log = XXH3.Hash128(low: random(), high: random())
         news = News(queries.documents)
+        scopes = queries.parameters.values.syncScopes
         mesh = Self.lonelyMesh(identity, queries, salt: random())
     }
 
@@ -212,6 +215,8 @@ package final class SyncHost {
     /// Readers of the store see more than before.
     package func notePublished() {
         news.update(queries.documents)
+        // Before anything is told that is kept back by now.
+        noteScopes()
         noteEvictions()
         for link in allLinks {
             acknowledge(link)
