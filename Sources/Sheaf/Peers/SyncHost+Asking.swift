@@ -99,6 +99,8 @@ extension SyncHost {
         // What is not written any more has been paid for all the same.
         link.session.grant(link.asking.waiting.reduce(0) { $0 + $1.length })
         link.asking.waiting = []
+        // What came for an older subscription says nothing of this one; its first step says it anew.
+        link.asking.written = []
         (link.asking.staged, link.asking.stagedStamp) = (DocumentPile(), nil)
         link.asking.announced = Announced()
         link.asking.rounds = rounds

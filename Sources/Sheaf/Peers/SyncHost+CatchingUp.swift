@@ -73,7 +73,9 @@ extension SyncHost {
             .filter { !known.contains($0) }.sorted { $0.lexicographicallyPrecedes($1) }
         link.telling?.outgoing = Outgoing(
             snapshot: snapshot, documents: .keys(keys, next: 0), since: telling.sent,
-            whole: telling.whole, rankings: rankings)
+            whole: telling.whole,
+            isRepeated: !telling.isBehind && telling.sent == snapshot.log.commit,
+            rankings: rankings)
         link.telling?.whole = []
         link.telling?.isBehind = false
         return true

@@ -40,14 +40,19 @@ extension SyncHost {
 
     /// What is to be corrected for a side that has subscribed anew.
     func outstandingCorrections(of link: Link) -> Set<DocumentAddress> {
-        guard let key = link.session.remote?.peerKey else { return [] }
+        guard let key = link.session.remote?.peerKey, let matcher = link.telling?.matcher else {
+            return []
+        }
         corrections.beginAnew(key)
-        return corrections.documents(for: key)
+        return corrections.documents(for: key).filter { matcher.asks(for: $0.collection) }
     }
 
-    func noteSent(_ addresses: Set<DocumentAddress>, with commit: CommitID, on link: Link) {
-        guard !addresses.isEmpty, let key = link.session.remote?.peerKey else { return }
-        corrections.noteSent(addresses, with: commit, to: key)
+    /// Notes which acknowledgement says that the corrections of a step have come.
+    func noteSent(_ outgoing: Outgoing, on link: Link) {
+        guard !outgoing.whole.isEmpty, let key = link.session.remote?.peerKey else { return }
+        let commit = outgoing.snapshot.log.commit
+        corrections.noteSent(
+            outgoing.whole, with: outgoing.isRepeated ? commit + 1 : commit, to: key)
     }
 
     func noteCorrected(through commit: CommitID, on link: Link) {

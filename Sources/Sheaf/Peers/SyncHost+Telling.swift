@@ -44,6 +44,8 @@ extension SyncHost {
         /// What changed since this commit is sent, and of those in `whole` everything.
         let since: CommitID?
         var whole: Set<DocumentAddress> = []
+        /// Whether a step before it had the same number: who has that one need not have this one.
+        var isRepeated = false
         /// What queries with LIMIT have behind the step, and had before.
         var rankings: SubscriptionRankings?
         /// How many bytes of documents the step has by now.

@@ -65,6 +65,9 @@ struct CorrectionTests {
             let rows = try scene.rows(number, all)
             #expect(rows == newer, "peer \(number)")
         }
+        // What was corrected without a new commit has come when something behind it has.
+        try scene.execute(0, "INSERT INTO boats DOCUMENTS ({'_id': 'c'})")
+        try scene.run()
         #expect(scene.nodes[0].host.correctionCount == 0)
     }
 
@@ -79,5 +82,68 @@ struct CorrectionTests {
         #expect(rows == newer)
         #expect(scene.nodes[0].host.correctionCount == 0)
         #expect(scene.nodes[0].sent.contains(.restart))
+    }
+
+    private func settle(_ scene: DocumentScene) throws {
+        for _ in 0..<8 { try scene.advance(milliseconds: 1_000) }
+    }
+
+    /// Peer 0 has a blue car, and peer 2 a red one of old, which peer 0 does not know.
+    private func misled(_ wishes: [String]) throws -> DocumentScene {
+        let scene = try DocumentScene(3)
+        try scene.subscribe(1, [cars])
+        try scene.subscribe(2, wishes)
+        let early = try scene.connect(0, 1)
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'red'})")
+        try scene.run()
+        try scene.disconnect(early)
+        try scene.execute(0, "UPDATE cars SET color = 'blue'")
+        let wire = try scene.connect(0, 2)
+        try scene.run()
+        try scene.disconnect(wire)
+        let detour = try scene.connect(1, 2)
+        try scene.run()
+        try scene.disconnect(detour)
+        #expect(try scene.rows(2, "SELECT color FROM cars") == [#"{"color":"red"}"#])
+        return scene
+    }
+
+    /// The step before it has the same number, and its acknowledgement comes when the correction is lost; or
+    /// that was asked for with an older subscription.
+    @Test(arguments: [false, true])
+    func `a correction counts when it has come`(_ narrows: Bool) throws {
+        let scene = try misled([red, "SELECT * FROM boats"])
+        let wire = try scene.connect(0, 2)
+        try scene.run()
+        if narrows { scene.nodes[2].flushesLate = true } else { scene.nodes[2].isBusy = true }
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'color': 'red'})")
+        try scene.run()
+        let told = scene.nodes[2].sent.count { $0 == .segment }
+        try scene.subscribe(0, [cars])
+        for _ in 0..<100 where scene.nodes[2].sent.count(where: { $0 == .segment }) == told {
+            try scene.run(steps: 1)
+        }
+        scene.hold(wire, to: 2)
+        try scene.run()
+        #expect(scene.nodes[0].host.correctionCount == 1)
+        if narrows {
+            try scene.subscribe(2, [red])
+            try scene.run()
+            scene.nodes[2].flushesLate = false
+            try scene.nodes[2].store.flush()
+            scene.nodes[2].host.notePublished()
+            try scene.advance(milliseconds: 1)
+        } else {
+            scene.nodes[2].isBusy = false
+            try scene.run()
+        }
+        try scene.disconnect(wire)
+        try scene.connect(0, 2)
+        try settle(scene)
+        #expect(
+            try scene.rows(2, all) == [
+                #"{"_id":"a","color":"blue"}"#, #"{"_id":"b","color":"red"}"#,
+            ])
+        #expect(scene.nodes[0].host.correctionCount == 0)
     }
 }
