@@ -66,9 +66,11 @@ extension SyncHost {
         else {
             return
         }
-        let count = link.asking.announced.messages.prefix { isHere($0) }.count
-        guard count > 0 else { return }
-        let commit = link.asking.announced.messages[count - 1].commit
+        let come = link.asking.announced.messages.prefix { isHere($0) }
+        let count = come.count
+        guard let commit = come.last?.commit else { return }
+        // Something newer may have come before it.
+        for message in come { correct(known(in: message), on: link) }
         link.asking.announced.messages.removeFirst(count)
         if link.asking.announced.messages.isEmpty { link.asking.announced.length = 0 }
         link.asking.announced.deadline =

@@ -9,8 +9,12 @@ extension SyncHost {
     /// Sends whole what the other side has sent an older state of, unless it matched before: then it was
     /// sent, or will be.
     func correct(_ known: [WriteJob.Known], on link: Link) {
-        guard let matcher = link.telling?.matcher, let key = link.session.remote?.peerKey else {
-            return
+        guard let key = link.session.remote?.peerKey else { return }
+        guard let matcher = link.telling?.matcher else {
+            // Where it has to wait for its turn, it is not known what it wants.
+            guard paces.hasSubscribed(key) else { return }
+            for document in known { corrections.insert(document.address, for: key) }
+            return forgetExcessCorrections()
         }
         let snapshot = news.snapshot
         for document in known where matcher.asks(for: document.address.collection) {

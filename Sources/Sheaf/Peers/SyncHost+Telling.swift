@@ -95,7 +95,8 @@ extension SyncHost {
         link.telling?.sent = cursor.commit
         link.telling?.isStreaming = true
         link.telling?.isBehind = true
-        link.telling?.whole = outstandingCorrections(of: link).union(request.whole)
+        let corrections = outstandingCorrections(of: link)
+        link.telling?.whole = corrections.union(request.whole)
         tell(link)
     }
 

@@ -146,4 +146,77 @@ struct CorrectionTests {
             ])
         #expect(scene.nodes[0].host.correctionCount == 0)
     }
+
+    /// Neither has anything to tell of it then: not the one who told, and not what came from somebody else.
+    @Test func `what is announced is known better before it comes`() throws {
+        let scene = try DocumentScene(4)
+        let (knower, teller, between, newer) = (0, 1, 2, 3)
+        try scene.subscribe(knower, [cars])
+        try scene.subscribe(teller, [red])
+        try scene.subscribe(between, [red])
+        let direct = try scene.connect(knower, teller)
+        let side = try scene.connect(knower, between)
+        let far = try scene.connect(teller, between)
+        try scene.run()
+        scene.hold(direct, to: knower)
+        try scene.execute(teller, "INSERT INTO cars DOCUMENTS ({'_id': 'w', 'color': 'red'})")
+        try scene.run()
+        try scene.letGo(direct, to: knower)
+        #expect(scene.nodes[knower].sent.contains(.announceOnly))
+        scene.hold(side, to: knower)
+        try scene.execute(teller, "INSERT INTO cars DOCUMENTS ({'_id': 'x', 'color': 'red'})")
+        try scene.run()
+        #expect(scene.nodes[teller].sent.contains(.announce))
+        try scene.disconnect(far)
+        for _ in 0..<3 {
+            try scene.execute(
+                newer,
+                "INSERT INTO cars DOCUMENTS ({'_id': 'x', 'color': 'blue'}) ON ID CONFLICT DO UPDATE"
+            )
+        }
+        try scene.connect(knower, newer)
+        try scene.run()
+        #expect(
+            try scene.rows(knower, "SELECT color FROM cars WHERE _id = 'x'") == [
+                #"{"color":"blue"}"#
+            ])
+        try scene.letGo(side, to: knower)
+        try settle(scene)
+        #expect(
+            try scene.rows(knower, "SELECT color FROM cars WHERE _id = 'x'") == [
+                #"{"color":"blue"}"#
+            ])
+        #expect(
+            try scene.rows(teller, "SELECT color FROM cars WHERE _id = 'x'") == [
+                #"{"color":"blue"}"#
+            ])
+    }
+
+    @Test func `who has to wait for its turn is corrected`() throws {
+        let boats = (0..<60).map { "SELECT * FROM boats WHERE n = \($0)" }
+        let scene = try DocumentScene(3)
+        try scene.subscribe(0, [cars])
+        try scene.subscribe(1, [cars])
+        try scene.subscribe(2, [red] + boats)
+        let early = try scene.connect(0, 1)
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'red'})")
+        try scene.run()
+        try scene.disconnect(early)
+        try scene.execute(0, "UPDATE cars SET color = 'blue'")
+        let wire = try scene.connect(0, 2)
+        try scene.run()
+        for number in 0..<40 {
+            try scene.subscribe(2, [red] + boats[number...])
+            try scene.run()
+        }
+        try scene.disconnect(wire)
+        let detour = try scene.connect(1, 2)
+        try scene.run()
+        try scene.disconnect(detour)
+        #expect(try scene.rows(2, "SELECT color FROM cars") == [#"{"color":"red"}"#])
+        try scene.connect(0, 2)
+        try scene.run()
+        for _ in 0..<5 { try settle(scene) }
+        #expect(try scene.rows(2, "SELECT color FROM cars") == [#"{"color":"blue"}"#])
+    }
 }
