@@ -6,6 +6,40 @@ import SheafSync
 
 /// What other peers may see.
 extension SyncHost {
+    /// What a peer may, and what this one may there.
+    struct Standing {
+        let rights: PeerRights?
+        let ownRights: PeerRights?
+        let isServer: Bool
+        /// The newest commit when that was something else.
+        var changedThrough: CommitID?
+    }
+
+    /// Takes in what a peer may now: where that is something else than before, no cursor says what the two have
+    /// of each other.
+    func noteStanding(_ link: Link, _ hello: Hello) {
+        var standing = Standing(
+            rights: link.rights, ownRights: link.ownRights, isServer: hello.isServer)
+        if let old = standings[hello.peerKey] {
+            standing.changedThrough = old.changedThrough
+            if old.rights != standing.rights || old.ownRights != standing.ownRights
+                || old.isServer != standing.isServer
+            {
+                standing.changedThrough = news.snapshot.log.commit
+                wishes.cursors[hello.peerKey] = nil
+            }
+        }
+        standings[hello.peerKey] = standing
+    }
+
+    /// Whether what another side could be told up to a cursor of its own is all that it may be told of that.
+    func isTold(upTo cursor: Cursor, _ link: Link) -> Bool {
+        let key = link.session.remote?.peerKey ?? []
+        return [widenedThrough, standings[key]?.changedThrough].allSatisfy { last in
+            last.map { cursor.commit > $0 } ?? true
+        }
+    }
+
     /// Reads the rules for one side; false where the connection was ended, since they cannot be read.
     func prepareRights(of link: Link) -> Bool {
         do throws(QueryError) {

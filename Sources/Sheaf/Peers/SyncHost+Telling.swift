@@ -85,7 +85,7 @@ extension SyncHost {
         guard cursor.log == log, cursor.commit <= news.snapshot.log.commit,
             cursor.commit >= news.reapedThrough,
             corrections.forgottenThrough.map({ cursor.commit > $0 }) ?? true,
-            widenedThrough.map({ cursor.commit > $0 }) ?? true,
+            isTold(upTo: cursor, link),
             // What was among the first then is not known any more.
             link.telling?.matcher.isRanked == false
         else {

@@ -78,6 +78,8 @@ package final class SyncHost {
     var scopes: SyncScopes
     /// The newest commit when more was shared than before: who was told up to there may lack some of it.
     var widenedThrough: CommitID?
+    /// What peers may, by their keys, when they were met last.
+    var standings: [[UInt8]: Standing] = [:]
 
     /// What this peer subscribes to.
     var wishes = Wishes()
@@ -284,6 +286,7 @@ package final class SyncHost {
             handle(other)
         }
         guard prepareRights(of: link) else { return }
+        noteStanding(link, hello)
         note(connected: link, hello)
         mesh.opened(link.number, to: hello.peerKey, kind: link.kind.rawValue, at: now)
         ask(link)
