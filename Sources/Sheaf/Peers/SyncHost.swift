@@ -207,7 +207,9 @@ package final class SyncHost {
         if links.values.contains(where: { $0.telling?.goesOn == true }) { return now }
         let deadlines = links.values.compactMap { link in
             [
-                link.session.deadline, link.asking.announced.deadline, link.asking.due?.turn,
+                // While something is written nobody looks what has not come.
+                link.session.deadline,
+                link.asking.isWriting ? nil : link.asking.announced.deadline, link.asking.due?.turn,
                 link.delayed?.turn, link.telling?.echoDue,
             ].compactMap { $0 }.min()
         }
