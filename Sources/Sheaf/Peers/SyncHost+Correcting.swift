@@ -8,7 +8,9 @@ extension SyncHost {
 
     /// Sends whole what the other side has sent an older state of, unless it matched before: then it was
     /// sent, or will be.
-    func correct(_ known: [WriteJob.Known], on link: Link) {
+    ///
+    /// They are known behind a commit here: before that is durable there is only what is older.
+    func correct(_ known: [WriteJob.Known], behind here: CommitID? = nil, on link: Link) {
         guard let key = link.session.remote?.peerKey else { return }
         guard let matcher = link.telling?.matcher else {
             // Where it has to wait for its turn, it is not known what it wants.
@@ -23,10 +25,22 @@ extension SyncHost {
                 document.before, key: documentKey, in: document.address.collection, snapshot.names)
             if hasMatched == false {
                 corrections.insert(document.address, for: key)
-                link.telling?.whole.insert(document.address)
+                if let here, here > snapshot.log.commit {
+                    link.telling?.wholeLater.append((here, document.address))
+                } else {
+                    link.telling?.whole.insert(document.address)
+                }
             }
         }
         forgetExcessCorrections()
+    }
+
+    /// Has those sent that are durable by now.
+    func correctDurable(_ link: Link) {
+        guard let later = link.telling?.wholeLater, !later.isEmpty else { return }
+        let durable = news.snapshot.log.commit
+        for (here, address) in later where here <= durable { link.telling?.whole.insert(address) }
+        link.telling?.wholeLater.removeAll { $0.here <= durable }
     }
 
     /// Who has too much to be told compares instead: now, or when it comes again with a cursor.
@@ -38,6 +52,7 @@ extension SyncHost {
         for link in allLinks where link.telling?.isStreaming == true {
             guard let key = link.session.remote?.peerKey, forgotten.contains(key) else { continue }
             link.telling?.whole = []
+            link.telling?.wholeLater = []
             restart(link)
         }
     }

@@ -23,6 +23,8 @@ extension SyncHost {
         var isBehind = false
         /// Documents that the other side needs whole in the next step.
         var whole: Set<DocumentAddress> = []
+        /// The same when a commit here is durable: as they are now nobody can be sent them.
+        var wholeLater: [(here: CommitID, address: DocumentAddress)] = []
         /// The state whose list was told.
         var compared: DocumentSnapshot?
         /// Whether more may be told by now than that list has.

@@ -225,6 +225,7 @@ package final class SyncHost {
         for link in allLinks {
             acknowledge(link)
             checkAnnounced(link)
+            correctDurable(link)
             tell(link)
             handle(link)
         }

@@ -219,4 +219,33 @@ struct CorrectionTests {
         for _ in 0..<5 { try settle(scene) }
         #expect(try scene.rows(2, "SELECT color FROM cars") == [#"{"color":"blue"}"#])
     }
+
+    /// One of the two has got what the other one lacks, and it is not durable: until then there is only what is
+    /// older, and to that the other one would say how it is, for ever.
+    @Test func `a correction waits until it is durable`() throws {
+        let low = "SELECT * FROM cars WHERE level < 5"
+        let scene = try DocumentScene(3)
+        for number in 0...1 { try scene.subscribe(number, [low]) }
+        try scene.subscribe(2, [cars])
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'level': 1})")
+        let left = try scene.connect(0, 1)
+        let right = try scene.connect(1, 2)
+        try scene.run()
+        for wire in [left, right] { try scene.disconnect(wire) }
+        try scene.execute(0, "UPDATE cars SET level = 9, left = 1")
+        try scene.execute(2, "UPDATE cars SET level = 8, right = 1")
+        scene.nodes[1].flushesLate = true
+        try scene.connect(1, 2)
+        try scene.run()
+        try scene.connect(0, 1)
+        try scene.run()
+        scene.nodes[1].flushesLate = false
+        try scene.nodes[1].store.flush()
+        scene.nodes[1].host.notePublished()
+        try settle(scene)
+        for number in 0...2 {
+            let rows = try scene.rows(number, "SELECT left, right FROM cars")
+            #expect(rows == [#"{"left":1,"right":1}"#], "peer \(number)")
+        }
+    }
 }
