@@ -8,6 +8,8 @@ final class CommitFeed: Sendable {
     struct Change: Sendable {
         let key: DocumentKey
         let before: StoredDocument?
+        /// Whether it was taken away here, also where it has come again in the same commit.
+        let isTakenAway: Bool
         let commit: CommitID
         /// Where the commit came from; none where it was written here.
         let origin: CommitOrigin?
@@ -47,13 +49,16 @@ final class CommitFeed: Sendable {
             for document in transaction.working where document.isChanged {
                 changes.append(
                     Change(
-                        key: document.key, before: document.original, commit: commit,
-                        origin: origin, stamp: stamp))
+                        key: document.key, before: document.original,
+                        isTakenAway: document.isEvicted, commit: commit, origin: origin,
+                        stamp: stamp))
             }
             if changes.isEmpty { changes.reserveCapacity(transaction.fresh.count) }
             for key in transaction.fresh.keys {
                 changes.append(
-                    Change(key: key, before: nil, commit: commit, origin: origin, stamp: stamp))
+                    Change(
+                        key: key, before: nil, isTakenAway: false, commit: commit, origin: origin,
+                        stamp: stamp))
             }
         }
     }

@@ -12,7 +12,7 @@ struct WorkingDocument: Sendable {
     private(set) var state: [UInt8]?
     /// What was touched: a delta, or a state where that is all of it.
     private(set) var touched: [UInt8]?
-    private var isEvicted = false
+    private(set) var isEvicted = false
     /// What is left when the document is taken away, so that this store knows that it has written some of
     /// it.
     private var remnant: [UInt8]?

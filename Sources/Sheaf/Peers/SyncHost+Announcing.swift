@@ -12,12 +12,12 @@ extension SyncHost {
     /// What was announced and is not here yet.
     struct Announced {
         var messages: [Announce] = []
+        /// The commits here that have what was sent between them, by the commits there.
+        var written: [UInt64: CommitID] = [:]
         /// When it is asked for.
         var deadline: UInt64?
         /// About how much memory they take, since the first of them came.
         var length = 0
-        /// The commit here that has what was sent behind the first of them.
-        var here: CommitID = 0
         /// Whether the other side announces.
         var isAnnouncing = false
     }
@@ -66,9 +66,15 @@ extension SyncHost {
         else {
             return
         }
-        let count = link.asking.announced.messages.prefix { isHere($0) }.count
-        guard count > 0 else { return }
-        let commit = link.asking.announced.messages[count - 1].commit
+        let durable = news.snapshot.log.commit
+        let come = link.asking.announced.messages.prefix { message in
+            link.asking.announced.written[message.commit] ?? 0 <= durable && isHere(message)
+        }
+        let count = come.count
+        guard let commit = come.last?.commit else { return }
+        link.asking.announced.written = link.asking.announced.written.filter { $0.key > commit }
+        // Something newer may have come before it.
+        for message in come { correct(known(in: message), on: link) }
         link.asking.announced.messages.removeFirst(count)
         if link.asking.announced.messages.isEmpty { link.asking.announced.length = 0 }
         link.asking.announced.deadline =
@@ -93,7 +99,7 @@ extension SyncHost {
     func noteWrittenBehindAnnounced(_ commit: UInt64, here: CommitID, on link: Link) {
         link.asking.announced.messages.append(
             Announce(generation: link.asking.generation, commit: commit, []))
-        link.asking.announced.here = max(link.asking.announced.here, here)
+        link.asking.announced.written[commit] = here
     }
 
     /// Asks for what was announced a while ago, and is not here.

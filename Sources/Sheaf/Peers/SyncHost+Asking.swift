@@ -71,8 +71,9 @@ extension SyncHost {
     func noteEvictions() {
         var isConcerned = false
         for commit in news.fresh {
-            for change in commit.changes where change.origin == nil {
-                guard let before = change.before, isGone(change.key.bytes) else { continue }
+            // Also where it has come again since: that may be an older state, or a new one.
+            for change in commit.changes where change.isTakenAway {
+                guard let before = change.before else { continue }
                 // What was deleted here, and is forgotten, others may still have.
                 if before.isTombstone { news.noteReaping(at: commit.number) }
                 if let address = news.snapshot.address(of: change.key.bytes),
@@ -87,10 +88,6 @@ extension SyncHost {
         for link in allLinks where link.session.isOpen { ask(link) }
     }
 
-    private func isGone(_ key: [UInt8]) -> Bool {
-        (try? news.snapshot.document(key)).map { $0?.isRemnant ?? true } ?? false
-    }
-
     /// Asks for what this peer subscribes to: now, or when it is its turn.
     func ask(_ link: Link, whole: [DocumentAddress] = [], rounds: Rounds? = nil) {
         guard link.session.isOpen else { return }
@@ -102,6 +99,8 @@ extension SyncHost {
         // What is not written any more has been paid for all the same.
         link.session.grant(link.asking.waiting.reduce(0) { $0 + $1.length })
         link.asking.waiting = []
+        // What came for an older subscription says nothing of this one; its first step says it anew.
+        link.asking.written = []
         (link.asking.staged, link.asking.stagedStamp) = (DocumentPile(), nil)
         link.asking.announced = Announced()
         link.asking.rounds = rounds
@@ -214,7 +213,7 @@ extension SyncHost {
         statistics.documentsReceived += UInt64(outcome.documentCount)
         statistics.documentsTaken += UInt64(outcome.takenCount)
         noteRefused(outcome.refused, from: link)
-        correct(outcome.known, on: link)
+        correct(outcome.known, behind: outcome.lastCommit, on: link)
         let isCurrent = outcome.generation == link.asking.generation
         var rounds: Rounds?
         if isCurrent, let applied = outcome.applied {

@@ -73,7 +73,9 @@ extension SyncHost {
             .filter { !known.contains($0) }.sorted { $0.lexicographicallyPrecedes($1) }
         link.telling?.outgoing = Outgoing(
             snapshot: snapshot, documents: .keys(keys, next: 0), since: telling.sent,
-            whole: telling.whole, rankings: rankings)
+            whole: telling.whole,
+            isRepeated: !telling.isBehind && telling.sent == snapshot.log.commit,
+            rankings: rankings)
         link.telling?.whole = []
         link.telling?.isBehind = false
         return true
@@ -131,7 +133,8 @@ extension SyncHost {
         guard let base = try snapshot.document(key, asOf: since) else { return unknown }
         let matched = try matcher.matches(
             base, key: key, in: address.collection, snapshot.names)
-        if matched || wasRanked {
+        let hadBase = matched || wasRanked
+        if hadBase, try maySee(base, key, address, snapshot, link) {
             return Past(state: base, hasMatched: true, isBase: true)
         }
         // It may have come since, and gone again, and be there all the same: the other side may have written
@@ -145,10 +148,21 @@ extension SyncHost {
             guard let state = found else { continue }
             let matched = try matcher.matches(
                 state, key: key, in: address.collection, snapshot.names)
-            guard matched || matcher.hasLimit(in: address.collection) else { continue }
+            guard matched || matcher.hasLimit(in: address.collection),
+                try maySee(state, key, address, snapshot, link)
+            else { continue }
             return Past(state: state, hasMatched: true)
         }
-        return Past(state: base)
+        return Past(state: base, hasMatched: hadBase)
+    }
+
+    /// Whether the other side could be sent a document as it was.
+    private func maySee(
+        _ document: StoredDocument?, _ key: [UInt8], _ address: DocumentAddress,
+        _ snapshot: DocumentSnapshot, _ link: Link
+    ) throws(EngineError) -> Bool {
+        guard let document, isRestricted(link) else { return true }
+        return try maySend(link, document, before: nil, key, address, snapshot)
     }
 
     /// With more states of a document in between nobody looks at each of them.

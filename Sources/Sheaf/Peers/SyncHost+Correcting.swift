@@ -8,9 +8,15 @@ extension SyncHost {
 
     /// Sends whole what the other side has sent an older state of, unless it matched before: then it was
     /// sent, or will be.
-    func correct(_ known: [WriteJob.Known], on link: Link) {
-        guard let matcher = link.telling?.matcher, let key = link.session.remote?.peerKey else {
-            return
+    ///
+    /// They are known behind a commit here: before that is durable there is only what is older.
+    func correct(_ known: [WriteJob.Known], behind here: CommitID? = nil, on link: Link) {
+        guard let key = link.session.remote?.peerKey else { return }
+        guard let matcher = link.telling?.matcher else {
+            // Where it has to wait for its turn, it is not known what it wants.
+            guard paces.hasSubscribed(key) else { return }
+            for document in known { corrections.insert(document.address, for: key) }
+            return forgetExcessCorrections()
         }
         let snapshot = news.snapshot
         for document in known where matcher.asks(for: document.address.collection) {
@@ -19,10 +25,22 @@ extension SyncHost {
                 document.before, key: documentKey, in: document.address.collection, snapshot.names)
             if hasMatched == false {
                 corrections.insert(document.address, for: key)
-                link.telling?.whole.insert(document.address)
+                if let here, here > snapshot.log.commit {
+                    link.telling?.wholeLater.append((here, document.address))
+                } else {
+                    link.telling?.whole.insert(document.address)
+                }
             }
         }
         forgetExcessCorrections()
+    }
+
+    /// Has those sent that are durable by now.
+    func correctDurable(_ link: Link) {
+        guard let later = link.telling?.wholeLater, !later.isEmpty else { return }
+        let durable = news.snapshot.log.commit
+        for (here, address) in later where here <= durable { link.telling?.whole.insert(address) }
+        link.telling?.wholeLater.removeAll { $0.here <= durable }
     }
 
     /// Who has too much to be told compares instead: now, or when it comes again with a cursor.
@@ -34,20 +52,26 @@ extension SyncHost {
         for link in allLinks where link.telling?.isStreaming == true {
             guard let key = link.session.remote?.peerKey, forgotten.contains(key) else { continue }
             link.telling?.whole = []
+            link.telling?.wholeLater = []
             restart(link)
         }
     }
 
     /// What is to be corrected for a side that has subscribed anew.
     func outstandingCorrections(of link: Link) -> Set<DocumentAddress> {
-        guard let key = link.session.remote?.peerKey else { return [] }
+        guard let key = link.session.remote?.peerKey, let matcher = link.telling?.matcher else {
+            return []
+        }
         corrections.beginAnew(key)
-        return corrections.documents(for: key)
+        return corrections.documents(for: key).filter { matcher.asks(for: $0.collection) }
     }
 
-    func noteSent(_ addresses: Set<DocumentAddress>, with commit: CommitID, on link: Link) {
-        guard !addresses.isEmpty, let key = link.session.remote?.peerKey else { return }
-        corrections.noteSent(addresses, with: commit, to: key)
+    /// Notes which acknowledgement says that the corrections of a step have come.
+    func noteSent(_ outgoing: Outgoing, on link: Link) {
+        guard !outgoing.whole.isEmpty, let key = link.session.remote?.peerKey else { return }
+        let commit = outgoing.snapshot.log.commit
+        corrections.noteSent(
+            outgoing.whole, with: outgoing.isRepeated ? commit + 1 : commit, to: key)
     }
 
     func noteCorrected(through commit: CommitID, on link: Link) {

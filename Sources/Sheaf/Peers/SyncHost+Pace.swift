@@ -9,6 +9,9 @@ extension SyncHost {
     struct Paces {
         fileprivate var asking: [[UInt8]: Pace] = [:]
         fileprivate var telling: [[UInt8]: Pace] = [:]
+
+        /// Whether a peer has subscribed to something, perhaps over another connection.
+        func hasSubscribed(_ key: [UInt8]) -> Bool { telling[key] != nil }
     }
 
     /// Turns of one peer: some at once, and then one after the other.

@@ -1,10 +1,45 @@
 import SheafBytes
 import SheafDocument
 import SheafQuery
+import SheafStorage
 import SheafSync
 
 /// What other peers may see.
 extension SyncHost {
+    /// What a peer may, and what this one may there.
+    struct Standing {
+        let rights: PeerRights?
+        let ownRights: PeerRights?
+        let isServer: Bool
+        /// The newest commit when that was something else.
+        var changedThrough: CommitID?
+    }
+
+    /// Takes in what a peer may now: where that is something else than before, no cursor says what the two have
+    /// of each other.
+    func noteStanding(_ link: Link, _ hello: Hello) {
+        var standing = Standing(
+            rights: link.rights, ownRights: link.ownRights, isServer: hello.isServer)
+        if let old = standings[hello.peerKey] {
+            standing.changedThrough = old.changedThrough
+            if old.rights != standing.rights || old.ownRights != standing.ownRights
+                || old.isServer != standing.isServer
+            {
+                standing.changedThrough = news.snapshot.log.commit
+                wishes.cursors[hello.peerKey] = nil
+            }
+        }
+        standings[hello.peerKey] = standing
+    }
+
+    /// Whether what another side could be told up to a cursor of its own is all that it may be told of that.
+    func isTold(upTo cursor: Cursor, _ link: Link) -> Bool {
+        let key = link.session.remote?.peerKey ?? []
+        return [widenedThrough, standings[key]?.changedThrough].allSatisfy { last in
+            last.map { cursor.commit > $0 } ?? true
+        }
+    }
+
     /// Reads the rules for one side; false where the connection was ended, since they cannot be read.
     func prepareRights(of link: Link) -> Bool {
         do throws(QueryError) {
@@ -103,19 +138,27 @@ extension SyncHost {
         let old = scopes
         scopes = new
         recheckReaders()
+        if new.isWider(than: old) { widenedThrough = news.snapshot.log.commit }
+        // What was not asked for, or not named, is not behind any cursor.
+        let asksWider = wishes.queries.contains { new.isWider(than: old, for: $0.collection) }
+        if asksWider { wishes.epoch += 1 }
         for link in allLinks where link.session.isOpen {
             let isServer = link.session.remote?.isServer ?? false
             let told = link.telling?.matcher.collections ?? []
-            if link.telling?.isStreaming == true,
-                told.contains(where: {
-                    new.allows($0, toServer: isServer) && !old.allows($0, toServer: isServer)
+            if told.contains(where: {
+                new.allows($0, toServer: isServer) && !old.allows($0, toServer: isServer)
+            }) {
+                if link.telling?.isStreaming == true {
+                    restart(link)
+                } else if link.telling?.compared != nil {
+                    link.telling?.isListOutdated = true
+                }
+            }
+            if asksWider
+                || wishes.queries.contains(where: {
+                    new.isShared($0.collection) != old.isShared($0.collection)
                 })
             {
-                restart(link)
-            }
-            if wishes.queries.contains(where: {
-                new.isShared($0.collection) != old.isShared($0.collection)
-            }) {
                 ask(link)
             }
             handle(link)

@@ -34,7 +34,7 @@ extension SyncHost {
         } else if isDone {
             link.telling?.sent = outgoing.snapshot.log.commit
             link.telling?.echoDue = nil
-            noteSent(outgoing.whole, with: outgoing.snapshot.log.commit, on: link)
+            noteSent(outgoing, on: link)
         } else {
             link.telling?.outgoing = rest
         }

@@ -23,8 +23,12 @@ extension SyncHost {
         var isBehind = false
         /// Documents that the other side needs whole in the next step.
         var whole: Set<DocumentAddress> = []
+        /// The same when a commit here is durable: as they are now nobody can be sent them.
+        var wholeLater: [(here: CommitID, address: DocumentAddress)] = []
         /// The state whose list was told.
         var compared: DocumentSnapshot?
+        /// Whether more may be told by now than that list has.
+        var isListOutdated = false
         /// What queries with LIMIT have, in that state, or when the last step was begun.
         var rankings: SubscriptionRankings?
         /// A step of which some is sent.
@@ -42,6 +46,8 @@ extension SyncHost {
         /// What changed since this commit is sent, and of those in `whole` everything.
         let since: CommitID?
         var whole: Set<DocumentAddress> = []
+        /// Whether a step before it had the same number: who has that one need not have this one.
+        var isRepeated = false
         /// What queries with LIMIT have behind the step, and had before.
         var rankings: SubscriptionRankings?
         /// How many bytes of documents the step has by now.
@@ -81,6 +87,7 @@ extension SyncHost {
         guard cursor.log == log, cursor.commit <= news.snapshot.log.commit,
             cursor.commit >= news.reapedThrough,
             corrections.forgottenThrough.map({ cursor.commit > $0 }) ?? true,
+            isTold(upTo: cursor, link),
             // What was among the first then is not known any more.
             link.telling?.matcher.isRanked == false
         else {
@@ -90,7 +97,8 @@ extension SyncHost {
         link.telling?.sent = cursor.commit
         link.telling?.isStreaming = true
         link.telling?.isBehind = true
-        link.telling?.whole = outstandingCorrections(of: link).union(request.whole)
+        let corrections = outstandingCorrections(of: link)
+        link.telling?.whole = corrections.union(request.whole)
         tell(link)
     }
 
@@ -137,6 +145,10 @@ extension SyncHost {
         }
         link.telling?.outgoing = Outgoing(snapshot: snapshot, documents: wanted, since: nil)
         link.telling?.isStreaming = true
+        guard !telling.isListOutdated else {
+            link.telling?.isListOutdated = false
+            return restart(link)
+        }
         tell(link)
     }
 

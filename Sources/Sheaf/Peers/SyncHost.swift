@@ -75,7 +75,11 @@ package final class SyncHost {
     /// The time of the last event.
     var now: UInt64 = 0
     /// With whom collections are shared.
-    var scopes = SyncScopes()
+    var scopes: SyncScopes
+    /// The newest commit when more was shared than before: who was told up to there may lack some of it.
+    var widenedThrough: CommitID?
+    /// What peers may, by their keys, when they were met last.
+    var standings: [[UInt8]: Standing] = [:]
 
     /// What this peer subscribes to.
     var wishes = Wishes()
@@ -135,6 +139,7 @@ package final class SyncHost {
         self.random = random
         log = XXH3.Hash128(low: random(), high: random())
         news = News(queries.documents)
+        scopes = queries.parameters.values.syncScopes
         mesh = Self.lonelyMesh(identity, queries, salt: random())
     }
 
@@ -202,7 +207,9 @@ package final class SyncHost {
         if links.values.contains(where: { $0.telling?.goesOn == true }) { return now }
         let deadlines = links.values.compactMap { link in
             [
-                link.session.deadline, link.asking.announced.deadline, link.asking.due?.turn,
+                // While something is written nobody looks what has not come.
+                link.session.deadline,
+                link.asking.isWriting ? nil : link.asking.announced.deadline, link.asking.due?.turn,
                 link.delayed?.turn, link.telling?.echoDue,
             ].compactMap { $0 }.min()
         }
@@ -212,10 +219,13 @@ package final class SyncHost {
     /// Readers of the store see more than before.
     package func notePublished() {
         news.update(queries.documents)
+        // Before anything is told that is kept back by now.
+        noteScopes()
         noteEvictions()
         for link in allLinks {
             acknowledge(link)
             checkAnnounced(link)
+            correctDurable(link)
             tell(link)
             handle(link)
         }
@@ -279,6 +289,7 @@ package final class SyncHost {
             handle(other)
         }
         guard prepareRights(of: link) else { return }
+        noteStanding(link, hello)
         note(connected: link, hello)
         mesh.opened(link.number, to: hello.peerKey, kind: link.kind.rawValue, at: now)
         ask(link)

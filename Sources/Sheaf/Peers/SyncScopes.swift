@@ -46,6 +46,18 @@ struct SyncScopes: Equatable, Sendable {
         }
     }
 
+    /// Whether documents of any collection may be sent to somebody to whom they might not.
+    func isWider(than old: SyncScopes) -> Bool {
+        old.scopes.keys.contains { isWider(than: old, for: String(decoding: $0, as: UTF8.self)) }
+    }
+
+    /// The same of one collection.
+    func isWider(than old: SyncScopes, for collection: String) -> Bool {
+        [false, true].contains {
+            allows(collection, toServer: $0) && !old.allows(collection, toServer: $0)
+        }
+    }
+
     /// Whether documents of a collection are shared with anybody.
     func isShared(_ collection: String) -> Bool {
         scopes[Array(collection.utf8)] != .localPeerOnly

@@ -141,4 +141,29 @@ import Testing
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
         #expect(scene.nodes[1].farewells.isEmpty && scene.nodes[0].farewells.isEmpty)
     }
+
+    @Test func `what could be read for a while is deleted`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        let rights = PeerRights(read: ["cars": "level < 5"], write: [:])
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'level': 9})")
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'level': 1})")
+        let wire = try scene.connect(0, 1, rightsOfRight: rights)
+        try scene.run()
+        scene.nodes[1].isBusy = true
+        try scene.execute(0, "UPDATE cars SET level = 3 WHERE _id = 'a'")
+        try scene.run()
+        scene.nodes[1].isBusy = false
+        try scene.run(steps: 1)
+        scene.nodes[1].isBusy = true
+        try scene.run()
+        try scene.disconnect(wire)
+        scene.nodes[1].isBusy = false
+        try scene.run()
+        #expect(try scene.rows(1, all).count == 2)
+        try scene.execute(0, "DELETE FROM cars WHERE _id = 'a'")
+        try scene.connect(0, 1, rightsOfRight: rights)
+        for _ in 0..<5 { try scene.advance(milliseconds: 1_000) }
+        #expect(try scene.rows(1, all).count == 1)
+    }
 }

@@ -55,4 +55,90 @@ struct CursorTests {
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
         #expect(try scene.rows(1, all).count == 1)
     }
+
+    @Test func `nothing is acknowledged that is not durable, also behind what was announced`()
+        throws
+    {
+        let scene = try DocumentScene(3)
+        let (source, other, reader) = (0, 1, 2)
+        for number in [other, reader] { try scene.subscribe(number, ["SELECT * FROM cars"]) }
+        let direct = try scene.connect(source, reader)
+        try scene.connect(source, other)
+        let detour = try scene.connect(other, reader)
+        try scene.run()
+        scene.hold(direct, to: reader)
+        try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'first'})")
+        try scene.run()
+        try scene.letGo(direct, to: reader)
+        #expect(scene.nodes[reader].sent.contains(.announceOnly))
+        scene.nodes[reader].isBusy = true
+        try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'announced'})")
+        let announced = scene.nodes[source].newestCommit
+        try scene.run()
+        scene.hold(detour, to: reader)
+        let many = (0..<300).map { "({'_id': \($0)})" }.joined(separator: ", ")
+        try scene.execute(source, Query(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
+        let newest = scene.nodes[source].newestCommit
+        try scene.run()
+        scene.nodes[reader].isBusy = false
+        try scene.run(steps: 1)
+        #expect(try scene.rows(reader, "SELECT * FROM cars WHERE _id = 'announced'").count == 1)
+        scene.nodes[reader].flushesLate = true
+        try scene.run()
+        #expect(scene.nodes[source].synced(with: scene.nodes[reader]) < newest)
+        #expect(scene.nodes[source].synced(with: scene.nodes[reader]) >= announced)
+        try scene.nodes[reader].store.flush()
+        scene.nodes[reader].host.notePublished()
+        try scene.advance(milliseconds: 1)
+        #expect(scene.nodes[source].synced(with: scene.nodes[reader]) == newest)
+    }
+
+    @Test func `what was announced is not waited for while something is written`() throws {
+        let scene = try DocumentScene(3)
+        let (source, other, reader) = (0, 1, 2)
+        for number in [other, reader] { try scene.subscribe(number, ["SELECT * FROM cars"]) }
+        let direct = try scene.connect(source, reader)
+        try scene.connect(source, other)
+        let detour = try scene.connect(other, reader)
+        try scene.run()
+        scene.hold(direct, to: reader)
+        try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'first'})")
+        try scene.run()
+        try scene.letGo(direct, to: reader)
+        #expect(scene.nodes[reader].sent.contains(.announceOnly))
+        scene.hold(detour, to: reader)
+        scene.nodes[reader].isBusy = true
+        try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'announced'})")
+        try scene.run()
+        let many = (0..<300).map { "({'_id': \($0)})" }.joined(separator: ", ")
+        try scene.execute(source, Query(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
+        try scene.run()
+        // Whoever waits for a time that is over does nothing else any more.
+        try scene.advance(milliseconds: 1_000)
+        scene.nodes[reader].isBusy = false
+        try scene.run()
+        try scene.advance(milliseconds: 1_000)
+        #expect(try scene.rows(reader, all).count == 302)
+    }
+
+    @Test func `what was asked for anew is not acknowledged by what came before`() throws {
+        let scene = try DocumentScene(2)
+        try scene.execute(0, "INSERT INTO boats DOCUMENTS ({'_id': 'b'})")
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        let wire = try scene.connect(0, 1)
+        try scene.run()
+        scene.nodes[1].flushesLate = true
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        try scene.run()
+        try scene.subscribe(1, ["SELECT * FROM cars", "SELECT * FROM boats"])
+        scene.hold(wire, to: 1)
+        scene.nodes[1].flushesLate = false
+        try scene.nodes[1].store.flush()
+        scene.nodes[1].host.notePublished()
+        try scene.advance(milliseconds: 1)
+        #expect(scene.nodes[0].synced(with: scene.nodes[1]) < scene.nodes[0].newestCommit)
+        try scene.letGo(wire, to: 1)
+        try scene.advance(milliseconds: 1_000)
+        #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
+    }
 }

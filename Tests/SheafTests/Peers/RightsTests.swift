@@ -182,4 +182,46 @@ struct RightsTests {
         #expect(scene.nodes[0].farewells.first?.text.contains("secret") == false)
         #expect(try scene.rows(0, all) == here)
     }
+
+    // MARK: Rights that change
+
+    @Test(arguments: [true, false])
+    func `who may see more than before is told of it`(_ isAll: Bool) throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.execute(
+            0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'level': 1}), ({'_id': 'b', 'level': 9})")
+        let wire = try scene.connect(
+            0, 1, rightsOfRight: PeerRights(read: ["cars": "level < 5"], write: [:]))
+        try scene.run()
+        #expect(try scene.rows(1, cars).count == 1)
+        try scene.disconnect(wire)
+        try scene.connect(
+            0, 1, rightsOfRight: isAll ? nil : PeerRights(read: ["cars": "true"], write: [:]))
+        try scene.advance(milliseconds: 1_000)
+        #expect(try scene.rows(1, cars).count == 2)
+    }
+
+    @Test(arguments: [true, false])
+    func `who may write more than before is listened to again`(_ isTold: Bool) throws {
+        let scene = try DocumentScene(2)
+        for number in 0...1 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
+        let ann = PeerRights(read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ann', 'n': 1})")
+        var wire = try scene.connect(0, 1, rightsOfRight: ann, isTold: isTold)
+        try scene.run()
+        try scene.disconnect(wire)
+        try scene.execute(0, "UPDATE cars SET owner = 'bob'")
+        try scene.execute(1, "UPDATE cars SET n = 2")
+        wire = try scene.connect(0, 1, rightsOfRight: ann, isTold: isTold)
+        try scene.run()
+        try scene.disconnect(wire)
+        #expect(try scene.rows(0, "SELECT n FROM cars") == [#"{"n":1}"#])
+        try scene.connect(
+            0, 1, rightsOfRight: PeerRights(read: ["cars": "true"], write: ["cars": "true"]),
+            isTold: isTold)
+        try scene.advance(milliseconds: 1_000)
+        #expect(try scene.rows(0, "SELECT n FROM cars") == [#"{"n":2}"#])
+        #expect(try scene.rows(1, cars) == scene.rows(0, cars))
+    }
 }
