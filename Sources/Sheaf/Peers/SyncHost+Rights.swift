@@ -32,6 +32,28 @@ extension SyncHost {
         standings[hello.peerKey] = standing
     }
 
+    /// More peers are not remembered, but those who are connected.
+    private static let mostKnown = 4_096
+
+    /// How many peers are remembered.
+    package var knownPeerCount: Int { max(statuses.count, standings.count) }
+
+    /// Forgets who is not connected where too many are known: who lets anybody in would remember for ever each
+    /// who ever came. They compare when they come again.
+    private func forgetAbsentPeers() {
+        let connected = Set(links.values.compactMap { $0.session.remote?.peerKey })
+        statuses = statuses.filter { connected.contains($0.key) }
+        standings = standings.filter { connected.contains($0.key) }
+        wishes.cursors = wishes.cursors.filter { connected.contains($0.key) }
+        widenedThrough = news.snapshot.log.commit
+        emit(.statusChanged)
+    }
+
+    func makeRoom(forPeer key: [UInt8]) {
+        guard standings[key] == nil, knownPeerCount >= Self.mostKnown else { return }
+        forgetAbsentPeers()
+    }
+
     /// Whether what another side could be told up to a cursor of its own is all that it may be told of that.
     func isTold(upTo cursor: Cursor, _ link: Link) -> Bool {
         let key = link.session.remote?.peerKey ?? []

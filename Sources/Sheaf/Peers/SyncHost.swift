@@ -289,6 +289,7 @@ package final class SyncHost {
             handle(other)
         }
         guard prepareRights(of: link) else { return }
+        makeRoom(forPeer: hello.peerKey)
         noteStanding(link, hello)
         note(connected: link, hello)
         mesh.opened(link.number, to: hello.peerKey, kind: link.kind.rawValue, at: now)

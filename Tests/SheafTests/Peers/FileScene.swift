@@ -319,11 +319,12 @@ final class LyingPeer {
 
 extension SyncSession {
     /// The session of somebody who is no host, with a number for a name.
-    static func stranger(_ number: UInt8, at now: UInt64) -> SyncSession {
+    static func stranger(_ number: UInt16, at now: UInt64) -> SyncSession {
         let database = Hello.DatabaseID(low: 1, high: 2)
+        let key = [UInt8(number >> 8)] + Array(repeating: UInt8(number & 255), count: 31)
         return SyncSession(
             Hello(
-                database: database, peerKey: Array(repeating: number, count: 32),
+                database: database, peerKey: key,
                 site: Site(rawValue: UInt64(number)), log: database, nonce: 1, isServer: false,
                 name: ""),
             at: now)

@@ -18,6 +18,24 @@ struct RightsTests {
         try scene.nodes[number].rows("SELECT _id FROM cars ORDER BY _id")
     }
 
+    @Test func `no more peers are remembered than there is room for`() throws {
+        let scene = try FileScene(1)
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        let host = scene.nodes[0].host
+        for number in 1...5_000 as ClosedRange<UInt16> {
+            var session = SyncSession.stranger(number, at: 1)
+            host.connect(UInt64(number), at: 1)
+            while case .send(let bytes)? = session.takeEffect() {
+                bytes.withUnsafeBytes { host.receive($0, on: UInt64(number), at: 1) }
+            }
+            // One of them stays.
+            if number > 1 { host.disconnect(UInt64(number)) }
+            _ = host.takeEffects()
+        }
+        #expect((900...1_000).contains(host.knownPeerCount))
+        #expect(host.allStatuses.values.count { $0.isConnected } == 1)
+    }
+
     @Test(arguments: [
         ["_id = 'a'"], ["'a' = _id"], ["_id = 'a' AND true"], ["_id IN ('a')"], ["owner = 'a'"],
     ])
