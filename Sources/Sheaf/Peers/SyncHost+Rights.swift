@@ -38,8 +38,9 @@ extension SyncHost {
     /// How many peers are remembered.
     package var knownPeerCount: Int { max(statuses.count, standings.count) }
 
-    /// Forgets who is not connected where too many are known: who lets anybody in would remember for ever each
-    /// who ever came. They compare when they come again.
+    /// Forgets all who are not connected; they compare when they come again.
+    ///
+    /// Who lets anybody in would remember for ever each who ever came.
     private func forgetAbsentPeers() {
         let connected = Set(links.values.compactMap { $0.session.remote?.peerKey })
         statuses = statuses.filter { connected.contains($0.key) }
