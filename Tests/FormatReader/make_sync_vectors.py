@@ -75,22 +75,23 @@ def text(data):
     return varint(len(data)) + data
 
 
-def hello(versions=(1, 1), site=0x0102030405060708, flags=1, name="Anna’s phone".encode()):
+def hello(versions=(2, 2), site=0x0102030405060708, flags=1, name="Anna’s phone".encode()):
     return (varint(versions[0]) + varint(versions[1]) + bytes(range(16)) + bytes(range(32))
-            + struct.pack("<Q", site) + bytes(range(100, 116)) + struct.pack("<Q", 7)
+            + struct.pack("<Q", site) + bytes(range(100, 116)) + struct.pack("<QQ", 7, 1700000000123)
             + bytes([flags]) + text(name))
 
 
 def greetings(output):
     output.begin("hello", "what a peer says first")
     output.bytes("hello.hello", hello())
-    output.lines += ["hello.lowest = 1", "hello.highest = 1", "hello.server = 1"]
+    output.lines += ["hello.lowest = 2", "hello.highest = 2", "hello.server = 1"]
     output.lines.append(f"hello.site = {0x0102030405060708}")
+    output.lines.append("hello.clock = 1700000000123")
     output.bytes("hello.key", bytes(range(32)))
     output.text("hello.name", "Anna’s phone".encode())
     wrong = [
-        ("versions", "versions that are not in their order", hello(versions=(2, 1))),
-        ("version", "the version 0", hello(versions=(0, 1))),
+        ("versions", "versions that are not in their order", hello(versions=(3, 2))),
+        ("version", "the version 0", hello(versions=(0, 2))),
         ("site", "no site", hello(site=0)),
         ("flags", "flags that there are not", hello(flags=2)),
         ("name", "a name that is no text", hello(name=b"\xff")),

@@ -106,7 +106,8 @@ package final class HostProbe {
     private func greet() throws {
         let hello = Hello(
             database: MeshPeer.database, peerKey: Array(repeating: 2, count: 32),
-            site: Site(rawValue: 2), log: .init(low: 3, high: 4), nonce: 1, isServer: false,
+            site: Site(rawValue: 2), log: .init(low: 3, high: 4), nonce: 1, wallMilliseconds: 1,
+            isServer: false,
             name: "")
         try hear(frames.bytes(of: Frame(.hello, hello.bytes)))
     }

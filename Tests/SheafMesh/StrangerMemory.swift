@@ -79,7 +79,8 @@ private final class FloodScene {
         host.connect(1, at: now)
         let hello = Hello(
             database: MeshPeer.database, peerKey: Array(repeating: 2, count: 32),
-            site: Site(rawValue: 2), log: .init(low: 3, high: 4), nonce: 1, isServer: false,
+            site: Site(rawValue: 2), log: .init(low: 3, high: 4), nonce: 1, wallMilliseconds: 1,
+            isServer: false,
             name: "")
         try hear(.hello, hello.bytes)
     }

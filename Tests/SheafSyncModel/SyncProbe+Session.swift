@@ -12,7 +12,8 @@ extension SyncProbe {
         func hello(_ number: UInt8) -> Hello {
             Hello(
                 database: database, peerKey: Array(repeating: number, count: 32),
-                site: Site(rawValue: UInt64(number)), log: database, nonce: 1, isServer: false,
+                site: Site(rawValue: UInt64(number)), log: database, nonce: 1, wallMilliseconds: 1,
+                isServer: false,
                 name: "")
         }
         var session = SyncSession(hello(1), at: 0)

@@ -9,7 +9,8 @@ struct PresenceSessionTests {
         let database = Hello.DatabaseID(low: 1, high: 2)
         return Hello(
             database: database, peerKey: Array(repeating: number, count: 32),
-            site: Site(rawValue: UInt64(number)), log: database, nonce: 1, isServer: false, name: ""
+            site: Site(rawValue: UInt64(number)), log: database, nonce: 1, wallMilliseconds: 1,
+            isServer: false, name: ""
         )
     }
 

@@ -71,6 +71,7 @@ struct SyncVectorTests {
         #expect(said.versions.upperBound == (try vectors.number("hello.highest")))
         #expect(said.isServer == (try vectors.number("hello.server") == 1))
         #expect(said.site.rawValue == (try vectors.number("hello.site")))
+        #expect(said.wallMilliseconds == (try vectors.number("hello.clock")))
         #expect(said.peerKey == (try vectors.bytes("hello.key")))
         #expect(said.name == (try vectors.text("hello.name")))
         let end = try farewell(vectors.bytes("close.close"))
@@ -280,7 +281,8 @@ struct SyncVectorTests {
             Hello(
                 versions: versions, database: .init(low: 1, high: 2),
                 peerKey: Array(repeating: 7, count: 32), site: Site(rawValue: 1),
-                log: .init(low: 3, high: 4), nonce: 5, isServer: false, name: "")
+                log: .init(low: 3, high: 4), nonce: 5, wallMilliseconds: 6, isServer: false,
+                name: "")
         }
         #expect(hello(1...3).version(with: hello(2...9)) == 3)
         #expect(hello(2...9).version(with: hello(1...3)) == 3)

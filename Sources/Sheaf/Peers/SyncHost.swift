@@ -164,7 +164,9 @@ package final class SyncHost {
     ) {
         let hello = Hello(
             database: identity.database, peerKey: identity.peerKey, site: queries.documents.site,
-            log: log, nonce: random(), isServer: identity.isServer, name: identity.name)
+            log: log, nonce: random(),
+            wallMilliseconds: queries.options.clock.wallMilliseconds(),
+            isServer: identity.isServer, name: identity.name)
         let session = SyncSession(hello, expecting: key, at: now)
         let link = Link(number, session, rights, own: ownRights, kind)
         links[number] = link

@@ -24,15 +24,24 @@ package struct Clock: Sendable {
 
     /// The clock of the machine.
     package static let system = Clock(
-        wallMilliseconds: { nanoseconds(of: CLOCK_REALTIME) / 1_000_000 },
-        monotonicNanoseconds: { nanoseconds(of: CLOCK_MONOTONIC) })
+        wallMilliseconds: { time(of: CLOCK_REALTIME, perSecond: 1_000) },
+        monotonicNanoseconds: { time(of: CLOCK_MONOTONIC, perSecond: 1_000_000_000) })
 
-    private static func nanoseconds(of clock: clockid_t) -> UInt64 {
+    private static func time(of clock: clockid_t, perSecond: UInt64) -> UInt64 {
         var time = timespec()
         clock_gettime(clock, &time)
-        // A machine without a battery may believe that it is before 1970.
-        guard time.tv_sec >= 0 else { return 0 }
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+        return units(
+            seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec), perSecond: perSecond)
+    }
+
+    /// Returns a time as a number of units, 0 before 1970, and `UInt64.max` beyond what fits.
+    package static func units(seconds: Int64, nanoseconds: Int64, perSecond: UInt64) -> UInt64 {
+        // A machine without a battery may start before 1970.
+        guard seconds >= 0, nanoseconds >= 0, perSecond > 0 else { return 0 }
+        let (units, isTooLarge) = UInt64(seconds).multipliedReportingOverflow(by: perSecond)
+        let rest = UInt64(nanoseconds) / (1_000_000_000 / min(perSecond, 1_000_000_000))
+        let (sum, isSumTooLarge) = units.addingReportingOverflow(rest)
+        return isTooLarge || isSumTooLarge ? .max : sum
     }
 }
 

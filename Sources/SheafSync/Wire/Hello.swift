@@ -17,19 +17,21 @@ package struct Hello: Equatable, Sendable {
     package let log: XXH3.Hash128
     /// Drawn anew for each connection.
     package let nonce: UInt64
+    /// The wall clock of the peer when it said this, in milliseconds since 1970.
+    package let wallMilliseconds: UInt64
     /// Whether it calls itself a server.
     package let isServer: Bool
     /// What people call the device.
     package let name: String
 
-    package static let spokenVersions: ClosedRange<UInt64> = 1...1
+    package static let spokenVersions: ClosedRange<UInt64> = 2...2
     package static let peerKeyLength = 32
     package static let maximumNameLength = 256
 
     package init(
         versions: ClosedRange<UInt64> = Self.spokenVersions, database: DatabaseID,
-        peerKey: [UInt8], site: Site, log: XXH3.Hash128, nonce: UInt64, isServer: Bool,
-        name: String
+        peerKey: [UInt8], site: Site, log: XXH3.Hash128, nonce: UInt64,
+        wallMilliseconds: UInt64, isServer: Bool, name: String
     ) {
         precondition(peerKey.count == Self.peerKeyLength, "A key has 32 bytes.")
         self.versions = versions
@@ -38,6 +40,7 @@ package struct Hello: Equatable, Sendable {
         self.site = site
         self.log = log
         self.nonce = nonce
+        self.wallMilliseconds = wallMilliseconds
         self.isServer = isServer
         // What is too long is cut where a character ends.
         var name = name
@@ -54,6 +57,7 @@ package struct Hello: Equatable, Sendable {
         writer.write(site.rawValue)
         writer.write(log)
         writer.write(nonce)
+        writer.write(wallMilliseconds)
         writer.write(isServer ? UInt8(1) : 0)
         writer.writeText(name)
         return writer.bytes
@@ -75,6 +79,7 @@ package struct Hello: Equatable, Sendable {
         self.site = Site(rawValue: site)
         log = try reader.readHash128()
         nonce = try reader.readUInt64()
+        wallMilliseconds = try reader.readUInt64()
         let flags = try reader.readUInt8()
         guard flags <= 1 else { throw .unexpected(flags, at: reader.offset - 1) }
         isServer = flags == 1

@@ -325,7 +325,8 @@ extension SyncSession {
         return SyncSession(
             Hello(
                 database: database, peerKey: key,
-                site: Site(rawValue: UInt64(number)), log: database, nonce: 1, isServer: false,
+                site: Site(rawValue: UInt64(number)), log: database, nonce: 1, wallMilliseconds: 1,
+                isServer: false,
                 name: ""),
             at: now)
     }

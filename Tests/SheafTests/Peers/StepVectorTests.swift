@@ -29,7 +29,8 @@ struct StepVectorTests {
             host.connect(1, at: 1)
             let hello = Hello(
                 database: database, peerKey: Array(repeating: 2, count: 32),
-                site: Site(rawValue: 2), log: database, nonce: 1, isServer: false, name: "")
+                site: Site(rawValue: 2), log: database, nonce: 1, wallMilliseconds: 1,
+                isServer: false, name: "")
             try hear(Frame(.hello, hello.bytes))
         }
 

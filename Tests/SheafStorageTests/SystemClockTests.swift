@@ -1,0 +1,32 @@
+import SheafStorage
+import Testing
+
+/// Times of the operating system as numbers.
+struct SystemClockTests {
+    @Test func `every time of the operating system is a number of milliseconds`() {
+        func milliseconds(_ seconds: Int64, _ nanoseconds: Int64 = 0) -> UInt64 {
+            Clock.units(seconds: seconds, nanoseconds: nanoseconds, perSecond: 1_000)
+        }
+        #expect(milliseconds(.min) == 0)
+        #expect(milliseconds(-1, 999_999_999) == 0)
+        #expect(milliseconds(0) == 0)
+        #expect(milliseconds(1_700_000_000, 123_999_999) == 1_700_000_000_123)
+        // In the year 2554 the nanoseconds since 1970 need more than 64 bits.
+        #expect(milliseconds(18_446_744_074) == 18_446_744_074_000)
+        #expect(milliseconds(253_402_300_799, 999_999_999) == 253_402_300_799_999)
+        #expect(milliseconds(9_214_364_837_600_034) == 9_214_364_837_600_034_000)
+        #expect(milliseconds(.max, 999_999_999) == .max)
+    }
+
+    @Test func `every time of the operating system is a number of nanoseconds`() {
+        func nanoseconds(_ seconds: Int64, _ nanoseconds: Int64) -> UInt64 {
+            Clock.units(
+                seconds: seconds, nanoseconds: nanoseconds, perSecond: 1_000_000_000)
+        }
+        #expect(nanoseconds(3, 7) == 3_000_000_007)
+        #expect(nanoseconds(18_446_744_073, 709_551_615) == .max)
+        #expect(nanoseconds(18_446_744_073, 709_551_616) == .max)
+        #expect(nanoseconds(18_446_744_074, 0) == .max)
+        #expect(nanoseconds(-1, 0) == 0)
+    }
+}
