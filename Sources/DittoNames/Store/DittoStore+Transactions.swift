@@ -44,7 +44,11 @@ extension DittoStore {
             try await sheaf.transaction(hint: hint, isReadOnly: isReadOnly) { transaction in
                 try await scope(DittoTransaction(transaction, of: self))
             } endingAs: { result in
-                result as? DittoTransactionCompletionAction == .rollback ? .rollback : .commit
+                switch result as? DittoTransactionCompletionAction {
+                case .commit: .commit
+                case .rollback: .rollback
+                case nil: nil
+                }
             }
         }
     }

@@ -28,11 +28,28 @@ public final class DittoTransaction: Sendable {
             }, store.complaints)
     }
 
-    /// What a block returns for its transaction to be committed; the call alone changes nothing.
-    public func commit() async throws -> DittoTransactionCompletionAction { .commit }
+    /// Commits the transaction; returns once the commit is durable.
+    ///
+    /// Every later use of the transaction throws. What the block returns is returned, and what it throws
+    /// is thrown; neither changes the commit.
+    @discardableResult
+    public nonisolated(nonsending) func commit() async throws
+        -> DittoTransactionCompletionAction
+    {
+        try await inDittoWords { try await transaction.end(with: .commit) }
+        return .commit
+    }
 
-    /// What a block returns for its transaction to be rolled back; the call alone changes nothing.
-    public func rollback() async throws -> DittoTransactionCompletionAction { .rollback }
+    /// Rolls the transaction back.
+    ///
+    /// Every later use of the transaction throws. What the block returns is returned.
+    @discardableResult
+    public nonisolated(nonsending) func rollback() async throws
+        -> DittoTransactionCompletionAction
+    {
+        try await inDittoWords { try await transaction.end(with: .rollback) }
+        return .rollback
+    }
 }
 
 /// What a transaction ends with.

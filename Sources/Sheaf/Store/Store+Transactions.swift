@@ -30,7 +30,7 @@ extension Store {
         hint: String? = nil, isReadOnly: Bool = false,
         _ body: nonisolated(nonsending) (Transaction) async throws -> Void
     ) async throws {
-        try await transaction(hint: hint, isReadOnly: isReadOnly, body, endingAs: { .commit })
+        try await transaction(hint: hint, isReadOnly: isReadOnly, body, endingAs: { nil })
     }
 
     /// Runs several statements as one transaction, which is committed when the block returns a value.
@@ -44,16 +44,19 @@ extension Store {
         _ body: nonisolated(nonsending) (Transaction) async throws -> Result
     ) async throws -> Result {
         try await transaction(hint: hint, isReadOnly: isReadOnly, body) {
-            $0 as? TransactionCompletion ?? .commit
+            $0 as? TransactionCompletion
         }
     }
 
     /// Runs several statements as one transaction, and ends it as `completion` says.
+    ///
+    /// Where `completion` returns nil, the transaction is committed, unless a call within the block has
+    /// ended it.
     @inline(never)
     package nonisolated(nonsending) func transaction<Result>(
         hint: String?, isReadOnly: Bool,
         _ body: nonisolated(nonsending) (Transaction) async throws -> Result,
-        endingAs completion: (Result) -> TransactionCompletion
+        endingAs completion: (Result) -> TransactionCompletion?
     ) async throws -> Result {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
         let number = numbers.add(1, ordering: .relaxed).newValue
@@ -61,9 +64,11 @@ extension Store {
         guard !isReadOnly else {
             let transaction = Transaction(reading: self, info)
             defer { transaction.rollBack() }
-            return try await Transaction.$current.withValue(transaction) {
+            let result = try await Transaction.$current.withValue(transaction) {
                 try await body(transaction)
             }
+            _ = try transaction.commitOfExplicitEnding(completion(result))
+            return result
         }
         try checkNesting {
             hint.map { "another transaction \"\($0)\"" } ?? "another transaction"
@@ -71,32 +76,47 @@ extension Store {
         try await enter()
         let transaction = Transaction(writing: self, info)
         let (result, commit) = try await finish(transaction, body, completion)
-        if let commit {
-            try await reachDurability(of: commit)
-            transaction.note(commit)
-            reapIfDue()
-        }
+        if let commit { try await finishCommit(commit, of: transaction) }
         return result
+    }
+
+    /// Waits until the commit of a transaction is durable, then publishes its number.
+    nonisolated(nonsending) func finishCommit(
+        _ commit: CommitID, of transaction: Transaction
+    ) async throws {
+        try await reachDurability(of: commit)
+        transaction.note(commit)
+        reapIfDue()
+    }
+
+    /// Lets the next writer in, once for each transaction that writes.
+    func leave(after transaction: Transaction) {
+        guard !transaction.info.isReadOnly,
+            !transaction.hasLeftGate.exchange(true, ordering: .acquiringAndReleasing)
+        else { return }
+        watchman?.end(transaction.info)
+        leave()
     }
 
     /// Runs the block of a transaction, and ends it; its changes have their place in the log then.
     private nonisolated(nonsending) func finish<Result>(
         _ transaction: Transaction,
         _ body: nonisolated(nonsending) (Transaction) async throws -> Result,
-        _ completion: (Result) -> TransactionCompletion
+        _ completion: (Result) -> TransactionCompletion?
     ) async throws -> (Result, CommitID?) {
         watchman?.begin(transaction.info)
-        defer {
-            watchman?.end(transaction.info)
-            leave()
-        }
+        defer { leave(after: transaction) }
         do {
             let result = try await Transaction.$current.withValue(transaction) {
                 try await body(transaction)
             }
+            let completion = completion(result)
+            if let commit = try transaction.commitOfExplicitEnding(completion) {
+                return (result, commit)
+            }
             // Whoever cancelled the task does not expect that it still changes something.
             try Task.checkCancellation()
-            switch completion(result) {
+            switch completion ?? .commit {
             case .commit: return (result, try transaction.commit())
             case .rollback:
                 transaction.rollBack()

@@ -36,8 +36,12 @@ public final class Transaction: Sendable {
     /// The transaction in whose block this one began, be it of another store.
     let outer: Transaction?
     private let phase: Mutex<Phase>
-    /// Told apart from the phase, whose lock a statement has as long as it runs.
+    /// Kept outside of the phase, whose lock a running statement holds.
     private let hasEnded = Atomic(false)
+    /// How a call within the block ended the transaction; nil if none did.
+    let explicitEnding = Mutex<ExplicitEnding?>(nil)
+    /// Whether the next writer was let in.
+    let hasLeftGate = Atomic(false)
     /// The commit of what was done, once there is one.
     private let commitCell = CommitCell()
 
@@ -89,9 +93,7 @@ public final class Transaction: Sendable {
                 return QueryResult(outcome, commit: .of(commitCell))
             }
             if let snapshot = phase.reading { return try read(query, arguments, on: snapshot) }
-            throw StoreError(
-                .transactionEnded, "the transaction\(quotedHint) has ended",
-                hint: "it is of use only within the block that it was handed to")
+            throw hasEndedError
         }
     }
 

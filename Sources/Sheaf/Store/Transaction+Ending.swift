@@ -1,0 +1,81 @@
+import SheafStorage
+import Synchronization
+
+/// Ending a transaction before its block returns.
+extension Transaction {
+    /// What a call within the block made of the transaction.
+    enum ExplicitEnding: Sendable {
+        /// Committed; without a commit if the transaction only read.
+        case committed(CommitID?)
+        case rolledBack
+        /// The commit failed, and nothing of it is kept.
+        case failed(StoreError)
+    }
+
+    /// Ends the transaction while its block runs; every later use of it throws.
+    ///
+    /// The next writer is let in. A commit is durable when this returns, and stays even if the block
+    /// throws afterwards.
+    package nonisolated(nonsending) func end(
+        with completion: TransactionCompletion
+    ) async throws {
+        if completion == .commit { try Task.checkCancellation() }
+        let made: ExplicitEnding? = explicitEnding.withLock { ending in
+            guard ending == nil, isOpen else { return nil }
+            ending = completed(completion)
+            return ending
+        }
+        guard let ending = made else { throw hasEndedError }
+        store.leave(after: self)
+        switch ending {
+        case .committed(let commit?): try await store.finishCommit(commit, of: self)
+        case .committed(nil), .rolledBack: break
+        case .failed(let error): throw error
+        }
+    }
+
+    private func completed(_ completion: TransactionCompletion) -> ExplicitEnding {
+        switch completion {
+        case .rollback:
+            rollBack()
+            return .rolledBack
+        case .commit:
+            do throws(StoreError) { return .committed(try commit()) } catch {
+                return .failed(error)
+            }
+        }
+    }
+
+    /// What a use of the transaction throws after its end.
+    var hasEndedError: StoreError {
+        let how =
+            switch explicitEnding.withLock({ $0 }) {
+            case .committed: "was committed by a call within its block"
+            case .rolledBack: "was rolled back by a call within its block"
+            case .failed: "has ended: its commit failed"
+            case nil: "has ended"
+            }
+        return StoreError(
+            .transactionEnded, "the transaction\(quotedHint) \(how)",
+            hint: "use a transaction only within its block, and not after commit() or rollback()")
+    }
+
+    /// Returns the commit that durability is owed to, if a call within the block ended the transaction;
+    /// nil if none did.
+    ///
+    /// Throws if the block asks for the opposite of what the call did.
+    func commitOfExplicitEnding(
+        _ completion: TransactionCompletion?
+    ) throws(StoreError) -> CommitID?? {
+        switch explicitEnding.withLock({ $0 }) {
+        case nil: return nil
+        case .failed(let error): throw error
+        case .committed(let commit):
+            guard completion != .rollback else { throw hasEndedError }
+            return .some(commit)
+        case .rolledBack:
+            guard completion != .commit else { throw hasEndedError }
+            return .some(nil)
+        }
+    }
+}
