@@ -34,9 +34,9 @@ package final class ObservedVolume: Volume {
         try inner.remove(name)
     }
 
-    package func synchronizeNames() throws(VolumeError) {
+    package func synchronizeNamesOnce() throws(VolumeError) {
         beforeChange()
-        try inner.synchronizeNames()
+        try inner.synchronizeNamesOnce()
     }
 
     package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
@@ -70,9 +70,9 @@ private final class ObservedFile: VolumeFile {
         return try inner.write(bytes, at: offset)
     }
 
-    func synchronize() throws(VolumeError) {
+    func synchronizeOnce() throws(VolumeError) {
         beforeChange()
-        try inner.synchronize()
+        try inner.synchronizeOnce()
     }
 
     func truncate(to size: Int) throws(VolumeError) {

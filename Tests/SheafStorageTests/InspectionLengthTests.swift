@@ -55,7 +55,7 @@ private final class LongFileVolume: Volume {
 
     func remove(_ name: String) throws(VolumeError) { try base.remove(name) }
 
-    func synchronizeNames() throws(VolumeError) { try base.synchronizeNames() }
+    func synchronizeNamesOnce() throws(VolumeError) { try base.synchronizeNames() }
 
     func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome { try base.lock(kind) }
 }
@@ -81,7 +81,7 @@ private final class LongFile: VolumeFile {
         throw VolumeError(.write, name, .readOnlyFileSystem)
     }
 
-    func synchronize() throws(VolumeError) {}
+    func synchronizeOnce() throws(VolumeError) {}
 
     func truncate(to size: Int) throws(VolumeError) {
         throw VolumeError(.truncate, name, .readOnlyFileSystem)

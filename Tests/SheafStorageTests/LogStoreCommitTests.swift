@@ -110,6 +110,20 @@ import Testing
         try store.close()
     }
 
+    @Test func `a commit whose flush is interrupted is durable all the same`() async throws {
+        let volume = SimulatedVolume()
+        let store = try store(volume)
+        for call in 1...3 {
+            volume.inject(SimulatedFault(.error(.interrupted), atCall: call, of: .synchronize))
+        }
+        _ = try await store.commit(batch("key", "new"))
+        for seed in 0..<20 as Range<UInt64> {
+            let again = try StoreEngine(opening: volume.powerCut(seed: seed))
+            #expect(try payload("key", in: again.snapshot()) == "new", "seed \(seed)")
+        }
+        try store.close()
+    }
+
     @Test func `a failure of the disk reaches everybody who waits, and reading goes on`()
         async throws
     {

@@ -30,6 +30,30 @@ import Testing
         }
     }
 
+    @Test func `an interrupted flush is repeated and loses nothing`() throws {
+        for isSticky in [false, true] {
+            let volume = SimulatedVolume(files: ["a": [0]])
+            let file = try volume.open("a", .write)
+            try file.writeFully([1, 2, 3], at: 0)
+            for operation in [VolumeError.Operation.synchronize, .synchronizeNames] {
+                volume.inject(
+                    SimulatedFault(.error(.interrupted), of: operation, forEver: isSticky))
+                let code = code {
+                    if operation == .synchronize {
+                        try file.synchronize()
+                    } else {
+                        try volume.synchronizeNames()
+                    }
+                }
+                #expect(code == (isSticky ? .interrupted : nil))
+                #expect(volume.counters[operation] == (isSticky ? 1_000 : 2))
+            }
+            volume.removeFaults()
+            try file.synchronize()
+            #expect(images(of: volume, "a") == [[1, 2, 3]])
+        }
+    }
+
     @Test func `interruptions are forgiven again after each progress`() throws {
         let volume = SimulatedVolume()
         let file = try volume.open("a", .create)

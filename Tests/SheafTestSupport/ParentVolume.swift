@@ -34,7 +34,7 @@ package final class ParentVolume: Volume {
         throw VolumeError(.remove, name, .noSuchFile)
     }
 
-    package func synchronizeNames() throws(VolumeError) {}
+    package func synchronizeNamesOnce() throws(VolumeError) {}
 
     package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome { .held(by: nil) }
 }

@@ -204,6 +204,9 @@ extension SimulatedDisk {
         case .proceed, .short, .flipped:
             if !liesAboutData { inodes[inode].synchronize() }
             counters.changes += 1
+        case .fail(.interrupted):
+            // An interrupted flush has marked nothing as clean.
+            throw VolumeError(.synchronize, name, .interrupted)
         case .fail(let code):
             inodes[inode].loseChanges(&random)
             counters.changes += 1

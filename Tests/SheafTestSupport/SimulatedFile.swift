@@ -42,7 +42,7 @@ final class SimulatedFile: VolumeFile {
         }
     }
 
-    func synchronize() throws(VolumeError) {
+    func synchronizeOnce() throws(VolumeError) {
         try onOpenFile(.synchronize) { disk throws(VolumeError) in
             try disk.synchronize(inode, name)
         }

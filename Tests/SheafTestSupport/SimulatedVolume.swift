@@ -72,7 +72,7 @@ package final class SimulatedVolume: Volume {
         }
     }
 
-    package func synchronizeNames() throws(VolumeError) {
+    package func synchronizeNamesOnce() throws(VolumeError) {
         try withDisk { disk throws(VolumeError) in
             try disk.synchronizeNames("simulation")
         }

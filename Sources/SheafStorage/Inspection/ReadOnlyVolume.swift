@@ -58,7 +58,7 @@ package final class ReadOnlyVolume: Volume {
         throw refusal(.remove, name)
     }
 
-    package func synchronizeNames() throws(VolumeError) {
+    package func synchronizeNamesOnce() throws(VolumeError) {
         throw refusal(.synchronizeNames, path)
     }
 

@@ -42,13 +42,14 @@ final class PosixFile: VolumeFile {
         }
     }
 
-    func synchronize() throws(VolumeError) {
-        // An interruption counts as a failure: nobody says what the disk has then.
+    func synchronizeOnce() throws(VolumeError) {
         try descriptor.call(.synchronize, name) { Int(Descriptor.synchronizeData($0)) }
     }
 
     func truncate(to size: Int) throws(VolumeError) {
-        try descriptor.call(.truncate, name) { Int(ftruncate($0, off_t(size))) }
+        try descriptor.call(.truncate, name) { number in
+            Int(Descriptor.retryingInterruptions { ftruncate(number, off_t(size)) })
+        }
     }
 
     func map(length: Int, _ mode: MappingMode) throws(VolumeError) -> FileMapping {

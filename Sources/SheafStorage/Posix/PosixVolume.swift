@@ -118,7 +118,7 @@ package final class PosixVolume: Volume {
         }
     }
 
-    package func synchronizeNames() throws(VolumeError) {
+    package func synchronizeNamesOnce() throws(VolumeError) {
         try directory.call(.synchronizeNames, path) { Int(Descriptor.synchronizeNames($0)) }
     }
 
@@ -193,7 +193,7 @@ extension PosixVolume {
     ) throws(VolumeError) {
         let number = try openDirectory(path).openOnceMore(.open, path, relation: relation)
         try Descriptor(number).call(.synchronizeNames, path) { number in
-            Int(Descriptor.synchronizeNames(number))
+            Int(Descriptor.retryingInterruptions { Descriptor.synchronizeNames(number) })
         }
     }
 

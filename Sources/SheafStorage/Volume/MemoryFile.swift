@@ -73,7 +73,7 @@ final class MemoryFile: VolumeFile {
         return count
     }
 
-    func synchronize() throws(VolumeError) {}
+    func synchronizeOnce() throws(VolumeError) {}
 
     func truncate(to size: Int) throws(VolumeError) {
         content.state.withLock { state in

@@ -47,7 +47,7 @@ package final class MemoryVolume: Volume {
         guard isThere else { throw VolumeError(.remove, name, .noSuchFile) }
     }
 
-    package func synchronizeNames() throws(VolumeError) {}
+    package func synchronizeNamesOnce() throws(VolumeError) {}
 
     package func directory(
         _ name: String, creating: Bool

@@ -18,8 +18,9 @@ package protocol Volume: Sendable {
     /// Takes a name away; the bytes live on for those who have the file open or mapped.
     func remove(_ name: String) throws(VolumeError)
 
-    /// Returns when all names that were created, changed and removed so far survive a power cut.
-    func synchronizeNames() throws(VolumeError)
+    /// Returns when all names that were created, changed and removed so far survive a power cut, or
+    /// when a signal interrupts the call.
+    func synchronizeNamesOnce() throws(VolumeError)
 
     /// Takes the lock of the directory without waiting for it.
     func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome
@@ -37,6 +38,11 @@ package protocol Volume: Sendable {
 }
 
 extension Volume {
+    /// Returns when all names that were created, changed and removed so far survive a power cut.
+    package func synchronizeNames() throws(VolumeError) {
+        try repeatingInterruptions { () throws(VolumeError) in try synchronizeNamesOnce() }
+    }
+
     package var isInstant: Bool { false }
     package var identity: UInt64 { 0 }
 
@@ -83,7 +89,8 @@ package protocol VolumeLock: AnyObject, Sendable {
 /// An open file.
 ///
 /// `read` and `write` are as raw as the system's: they may move fewer bytes than asked and be
-/// interrupted. Everybody else calls `readFully` and `writeFully`, which are not.
+/// interrupted, and so may `synchronizeOnce`. All other code calls `readFully`, `writeFully` and
+/// `synchronize`, which repeat them.
 package protocol VolumeFile: AnyObject, Sendable {
     /// The name under which the file was opened.
     var name: String { get }
@@ -99,8 +106,9 @@ package protocol VolumeFile: AnyObject, Sendable {
     /// Writes a beginning of `bytes` at `offset`, and says how long that beginning was.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(VolumeError) -> Int
 
-    /// Returns when every byte that was written so far survives a power cut.
-    func synchronize() throws(VolumeError)
+    /// Returns when every byte that was written so far survives a power cut, or when a signal
+    /// interrupts the call.
+    func synchronizeOnce() throws(VolumeError)
 
     /// Cuts the file, or extends it with zeros.
     func truncate(to size: Int) throws(VolumeError)
@@ -122,9 +130,30 @@ package enum MappingMode: Sendable {
     case copyOnWrite
 }
 
+/// Maximum number of interruptions in a row after which a call is repeated.
+private let maximumInterruptions = 1_000
+
+/// Repeats a call that a signal interrupted; any other error is thrown as it is.
+///
+/// An interrupted flush has marked no page as clean, and has reported no failed write: what it has not
+/// written is still dirty, so the same call does the rest. After a failure (EIO, ENOSPC) the system may
+/// have dropped dirty pages, so that one must never be repeated.
+private func repeatingInterruptions(
+    _ body: () throws(VolumeError) -> Void
+) throws(VolumeError) {
+    for _ in 1..<maximumInterruptions {
+        do throws(VolumeError) { return try body() } catch {
+            guard error.code == .interrupted else { throw error }
+        }
+    }
+    try body()
+}
+
 extension VolumeFile {
-    /// How many interruptions in a row are taken for bad luck.
-    private static var maximumInterruptions: Int { 1_000 }
+    /// Returns when every byte that was written so far survives a power cut.
+    package func synchronize() throws(VolumeError) {
+        try repeatingInterruptions { () throws(VolumeError) in try synchronizeOnce() }
+    }
 
     /// Reads until the buffer is full; a file that ends before is an error.
     package func readFully(
@@ -143,7 +172,7 @@ extension VolumeFile {
                 interruptions = 0
             } catch  where error.code == .interrupted {
                 interruptions += 1
-                guard interruptions < Self.maximumInterruptions else { throw error }
+                guard interruptions < maximumInterruptions else { throw error }
             }
         }
     }
@@ -166,7 +195,7 @@ extension VolumeFile {
                 interruptions = 0
             } catch  where error.code == .interrupted {
                 interruptions += 1
-                guard interruptions < Self.maximumInterruptions else { throw error }
+                guard interruptions < maximumInterruptions else { throw error }
             }
         }
     }

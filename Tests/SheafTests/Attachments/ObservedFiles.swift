@@ -29,7 +29,7 @@ final class ObservedFiles: Volume {
 
     func remove(_ name: String) throws(VolumeError) { try inner.remove(name) }
 
-    func synchronizeNames() throws(VolumeError) { try inner.synchronizeNames() }
+    func synchronizeNamesOnce() throws(VolumeError) { try inner.synchronizeNamesOnce() }
 
     func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome { try inner.lock(kind) }
 }
@@ -60,7 +60,7 @@ private final class ObservedFile: VolumeFile {
         try inner.write(bytes, at: offset)
     }
 
-    func synchronize() throws(VolumeError) { try inner.synchronize() }
+    func synchronizeOnce() throws(VolumeError) { try inner.synchronizeOnce() }
 
     func truncate(to size: Int) throws(VolumeError) { try inner.truncate(to: size) }
 
