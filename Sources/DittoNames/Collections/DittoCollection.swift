@@ -27,7 +27,7 @@ public final class DittoCollection: Sendable {
             throw DittoError(content: error)
         }
         let collection: Query = "\(identifier: name)"
-        let statement: Query =
+        let insertion: Query =
             switch writeStrategy {
             case .merge: "INSERT INTO \(part: collection) DOCUMENTS (:d) ON ID CONFLICT DO MERGE"
             case .insertIfAbsent:
@@ -37,7 +37,7 @@ public final class DittoCollection: Sendable {
                 "INSERT INTO \(part: collection) DOCUMENTS (:d) ON ID CONFLICT DO UPDATE_LOCAL_DIFF"
             }
         do {
-            let result = try store.write(Statement(statement, ["d": .object(document)]))
+            let result = try store.write(Statement(older: insertion, ["d": .object(document)]))
             // What was there already may not have been written.
             let id = result.mutatedDocumentIDs.first ?? document["_id"]
             return DittoDocumentID(id ?? .null)

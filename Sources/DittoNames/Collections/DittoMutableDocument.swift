@@ -120,10 +120,10 @@ extension DittoMutableDocument.Change {
         let path = Query(verbatim: field.map(\.inBackticks).joined(separator: "."))
         let start: Query = "UPDATE \(identifier: collection)"
         let remove = Statement(
-            "\(part: start) UNSET \(part: path) WHERE _id = :id", ["id": id.sheafValue])
+            older: "\(part: start) UNSET \(part: path) WHERE _id = :id", ["id": id.sheafValue])
         guard let value else { return [remove] }
         let set = Statement(
-            "\(part: start) SET \(part: path) = :value WHERE _id = :id",
+            older: "\(part: start) SET \(part: path) = :value WHERE _id = :id",
             ["id": id.sheafValue, "value": value])
         return replacesObject ? [remove, set] : [set]
     }

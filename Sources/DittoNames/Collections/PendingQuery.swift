@@ -35,6 +35,6 @@ struct PendingQuery: Sendable {
         if let offset { text += " OFFSET \(offset)" }
         let query: Query =
             "\(part: verb) FROM \(identifier: collection) WHERE \(part: Query(verbatim: text))"
-        return Statement(query, parser.parameters)
+        return Statement(older: query, parser.parameters)
     }
 }

@@ -55,7 +55,14 @@ extension Ditto {
         return PeerConfiguration(
             databaseID: config.databaseID, key: key,
             deviceName: ProcessInfo.processInfo.hostName, transports: [network],
-            store: StoreOptions(log: DittoLogger.storeLog))
+            store: storeOptions)
+    }
+
+    /// How the stores of databases are opened: strict, as the reference has REGISTER for its default type.
+    static var storeOptions: StoreOptions {
+        var options = StoreOptions(log: DittoLogger.storeLog)
+        options.isStrict = true
+        return options
     }
 
     // MARK: Files

@@ -53,7 +53,8 @@ public final class Ditto: Sendable {
 
     /// Opens the database in the directory at `path`, or makes one where there is none; without peers.
     public static func open(at path: String) async throws -> Ditto {
-        Ditto(over: try await inDittoWords { try await Store.open(at: path) })
+        Ditto(
+            over: try await inDittoWords { try await Store.open(at: path, options: storeOptions) })
     }
 
     /// Opens the database in a directory, or makes one where there is none; without peers.
@@ -63,7 +64,7 @@ public final class Ditto: Sendable {
 
     /// Makes an empty database in memory, which is gone when it is closed; without peers.
     public static func inMemory() async throws -> Ditto {
-        Ditto(over: try await inDittoWords { try await Store.inMemory() })
+        Ditto(over: try await inDittoWords { try await Store.inMemory(options: storeOptions) })
     }
 
     /// Waits for all transactions, makes everything durable, and lets go of the database.

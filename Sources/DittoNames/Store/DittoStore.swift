@@ -51,6 +51,12 @@ struct Statement: Sendable {
         self.values = values
     }
 
+    /// A statement that an older call is translated into: its objects are maps whatever the strict mode, since
+    /// older calls have no types to declare.
+    init(older query: Query, _ values: [String: Value]) {
+        self.init("/*+ {\"#strict_mode\":false} */ \(part: query)", values)
+    }
+
     init(_ text: String, _ arguments: [String: Any?]?) throws(DittoError) {
         query = Query(verbatim: text)
         do throws(Unbridgeable) {

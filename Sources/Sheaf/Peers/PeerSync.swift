@@ -149,7 +149,8 @@ public final class PeerSync: Sendable {
         try onStore { () throws(QueryError) in
             try SubscriptionQuery(
                 try store.queries.statement(query), try query.bind(arguments), store.queries,
-                isRestricted: store.queries.parameters.values.restrictsSubscriptions)
+                isRestricted: store.queries.parameters.values.restrictsSubscriptions,
+                isStrict: store.queries.parameters.values.isStrict)
         }
     }
 

@@ -16,12 +16,16 @@ package struct SubscriptionQuery: Sendable {
     /// Takes a statement that a peer can be asked for; refuses all others, and names the part that is
     /// too much.
     ///
+    /// Its strictness is fixed here and travels in its text, so that both peers mean the same documents
+    /// whatever their `dql_strict_mode`.
+    ///
     /// ORDER BY and LIMIT can be asked for where the parameter of the system does not restrict that; what
     /// others have asked for was checked there.
     package init(
         _ statement: Statement, _ arguments: ArgumentValues, _ queries: QueryEngine,
-        isRestricted: Bool = false
+        isRestricted: Bool = false, isStrict: Bool = false
     ) throws(QueryError) {
+        let statement = try statement.fixed(isStrict: isStrict)
         guard case .select(let select) = statement.body else {
             throw Self.refusal("a subscription is a SELECT, and this is none", statement)
         }

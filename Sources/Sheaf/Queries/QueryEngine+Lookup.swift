@@ -37,7 +37,7 @@ extension QueryEngine {
         on snapshot: DocumentSnapshot, commit: CommitCell?
     ) -> ResultStorage? {
         let parameters = parameters
-        guard parameters.arePlain else { return nil }
+        guard parameters.arePlain(for: statement) else { return nil }
         let start = requests.clock.monotonicNanoseconds()
         let item: ResultItem?
         switch Self.find(lookup, id, in: snapshot) {

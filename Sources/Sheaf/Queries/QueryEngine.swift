@@ -20,39 +20,46 @@ package final class QueryEngine: Sendable {
     /// Where it is written what people should know; nowhere, mostly.
     let log: StoreLog?
 
-    package convenience init(_ documents: DocumentEngine, log: StoreLog? = nil) {
-        self.init(.engine(documents), documents.store.options, log)
+    package convenience init(
+        _ documents: DocumentEngine, log: StoreLog? = nil, isStrict: Bool = false
+    ) {
+        self.init(.engine(documents), documents.store.options, log, isStrict: isStrict)
     }
 
     /// Reads a store that nobody has opened for writing; statements that would write are refused.
     package convenience init(
         reading reader: LogReader, options: LogStoreOptions = LogStoreOptions(),
-        log: StoreLog? = nil
+        log: StoreLog? = nil, isStrict: Bool = false
     ) throws(QueryError) {
         do throws(EngineError) {
-            self.init(try DocumentSource(reading: reader), options, log)
+            self.init(try DocumentSource(reading: reader), options, log, isStrict: isStrict)
         } catch {
             throw QueryError(error)
         }
     }
 
-    private init(_ source: DocumentSource, _ options: LogStoreOptions, _ log: StoreLog?) {
+    private init(
+        _ source: DocumentSource, _ options: LogStoreOptions, _ log: StoreLog?, isStrict: Bool
+    ) {
         self.source = source
         self.options = options
         self.log = log
         requests = RequestLog(options.clock)
         shared = Mutex(
-            SharedParameters(SystemParameters(), requests, board, clock: options.clock))
+            SharedParameters(
+                SystemParameters(isStrict: isStrict), requests, board, clock: options.clock))
     }
 
     /// Reads what the log of a store knows of names, and makes its indexes right.
     ///
     /// A commit of more new documents from elsewhere than `mostTold` is not told to peers one by one.
     package convenience init(
-        opening store: StoreEngine, log: StoreLog? = nil, mostTold: Int = 4_096
+        opening store: StoreEngine, log: StoreLog? = nil, mostTold: Int = 4_096,
+        isStrict: Bool = false
     ) throws(QueryError) {
         do throws(EngineError) {
-            self.init(try DocumentEngine(store, mostTold: mostTold), log: log)
+            self.init(
+                try DocumentEngine(store, mostTold: mostTold), log: log, isStrict: isStrict)
         } catch {
             throw QueryError(error)
         }
@@ -234,7 +241,7 @@ package final class QueryEngine: Sendable {
     ) throws(QueryError) -> QueryOutcome {
         let parameters = parameters
         let rows: QueryRows
-        if parameters.arePlain,
+        if parameters.arePlain(for: statement),
             let found = try statement.shortcut?.rows(arguments, on: reader)
         {
             rows = found
@@ -323,7 +330,7 @@ package final class QueryEngine: Sendable {
         on reader: SnapshotReader
     ) throws(QueryError) -> (MutationPlan, QueryRun?) {
         let random = options.random
-        if parameters.arePlain,
+        if parameters.arePlain(for: statement),
             let plan = try statement.shortcut?.mutations(
                 arguments, newID: { RandomID.make(random) })
         {

@@ -5,14 +5,20 @@ import SheafStorage
 final class SharedParameters: Sendable {
     let values: SystemParameters
     let collections: SystemCollections
-    /// Whether statements mean what they say, and nothing besides.
-    let arePlain: Bool
+    /// Whether statements have no directives but their own.
+    private let areDirectivesOwn: Bool
 
     init(
         _ values: SystemParameters, _ requests: RequestLog, _ board: SyncBoard, clock: Clock
     ) {
         self.values = values
         collections = SystemCollections(values, requests, board, clock: clock)
-        arePlain = !values.isStrict && values.defaultDirectives.isEmpty
+        areDirectivesOwn = values.defaultDirectives.isEmpty
+    }
+
+    /// Whether a statement means what it says, and nothing besides.
+    @inline(__always)
+    func arePlain(for statement: Statement) -> Bool {
+        areDirectivesOwn && !(statement.strictness ?? values.isStrict)
     }
 }

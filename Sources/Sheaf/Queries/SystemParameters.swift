@@ -44,6 +44,9 @@ package struct SystemParameters: Sendable {
             standard: 500),
     ]
 
+    /// The value of `dql_strict_mode` until something sets it.
+    private let strictAtFirst: Value
+
     private var changed: [String: Value] = [:] {
         didSet { note() }
     }
@@ -71,7 +74,9 @@ package struct SystemParameters: Sendable {
     /// With whom collections are shared.
     private(set) var syncScopes = SyncScopes()
 
-    package init() {
+    /// Creates the parameters of a store that was just opened.
+    package init(isStrict: Bool = false) {
+        strictAtFirst = .bool(isStrict)
         note()
     }
 
@@ -124,7 +129,11 @@ package struct SystemParameters: Sendable {
     /// The value of a parameter, whatever the case of its name.
     package func value(_ name: String) throws(QueryError) -> Value {
         let parameter = try Self.parameter(name)
-        return changed[parameter.name] ?? parameter.standard
+        return changed[parameter.name] ?? initial(parameter)
+    }
+
+    private func initial(_ parameter: Parameter) -> Value {
+        parameter.name == "dql_strict_mode" ? strictAtFirst : parameter.standard
     }
 
     /// Sets a parameter; returns its name as rows have it.
@@ -162,7 +171,7 @@ package struct SystemParameters: Sendable {
 
     /// All parameters, by their names.
     package var all: Object {
-        Object(Self.parameters.map { ($0.name, changed[$0.name] ?? $0.standard) })
+        Object(Self.parameters.map { ($0.name, changed[$0.name] ?? initial($0)) })
     }
 
     private func integer(_ name: String) -> Int {

@@ -50,10 +50,13 @@ public final class Store: Sendable {
             in: backing.volume, options: options.attachments(inMemory: backing.isInMemory))
         do throws(QueryError) {
             switch backing {
-            case .log(let log): queries = try QueryEngine(opening: log.engine, log: options.log)
+            case .log(let log):
+                queries = try QueryEngine(
+                    opening: log.engine, log: options.log, isStrict: options.isStrict)
             case .reader(let reader):
                 queries = try QueryEngine(
-                    reading: reader, options: options.logStore, log: options.log)
+                    reading: reader, options: options.logStore, log: options.log,
+                    isStrict: options.isStrict)
             }
             let queries = queries
             hub = ObserverHub(queries)

@@ -30,6 +30,10 @@ public struct StoreOptions: Sendable {
     /// Where the store writes what people should know; nowhere, by default.
     public var log: StoreLog?
 
+    /// Whether `dql_strict_mode` is true until a statement sets it: undeclared fields are registers then,
+    /// and an embedded object is one unit.
+    public var isStrict = false
+
     public init(
         durability: Durability = .full, isReadOnly: Bool = false, log: StoreLog? = nil
     ) {

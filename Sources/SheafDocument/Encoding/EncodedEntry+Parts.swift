@@ -33,6 +33,16 @@ extension EncodedEntry {
     }
 }
 
+extension EncodedObject {
+    /// Whether each field is one register and nothing else, so that registers are all there is to show.
+    package func hasOnlyRegisters() throws(Malformed) -> Bool {
+        for index in 0..<count {
+            guard try entry(index).tag().isValue else { return false }
+        }
+        return true
+    }
+}
+
 extension EncodedDocument {
     /// The document as a user sees it, without its id; nil where it does not exist.
     package func value(_ names: NameTable) throws(Malformed) -> Object? {

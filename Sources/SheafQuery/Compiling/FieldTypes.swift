@@ -32,6 +32,13 @@ package struct FieldTypes: Sendable {
     /// Whether fields are what they show.
     package var isPlain: Bool { !isStrict && declared.isEmpty }
 
+    /// Whether a row of these types shows what the bytes of a document hold, and nothing else.
+    func showAll(of object: EncodedObject) -> Bool {
+        if isPlain { return true }
+        // A damaged document is decoded, which throws.
+        return declared.isEmpty && (try? object.hasOnlyRegisters()) == true
+    }
+
     /// The part of a field that is meant; none for what shows.
     package func part(of name: String) -> Part? {
         // Hardly any statement declares types, and every path asks for them.

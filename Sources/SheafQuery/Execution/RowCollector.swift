@@ -34,11 +34,12 @@ final class RowCollector {
         meter = tallies?.meter
         types = plan.types
         var isLazy = false
-        if case .document = plan.projection, types[0].isPlain, !plan.isDistinct { isLazy = true }
+        if case .document = plan.projection, !plan.isDistinct { isLazy = true }
         self.isLazy = isLazy
         sortFilter = SortFilter.filter(plan, frame.names)
         givesDocuments =
-            isLazy && plan.condition == nil && plan.grouping == nil && plan.isOrdered
+            isLazy && types[0].isPlain && plan.condition == nil && plan.grouping == nil
+            && plan.isOrdered
         if let grouping = plan.grouping { grouper = Grouper(grouping) }
         let isDescending = plan.order.map(\.isDescending)
         // Rows that come one by one have no keys.
@@ -176,7 +177,7 @@ final class RowCollector {
         tallies?.projection.rowsIn += 1
         tallies?.projection.rowsOut += 1
         if isLazy, frame.rows[0].isLasting, let fields = frame.rows[0].fields,
-            let id = frame.rows[0].id
+            let id = frame.rows[0].id, types[0].showAll(of: fields)
         {
             return ResultItem(content: .stored(fields: fields, id: id, place: frame.rows[0].place))
         }

@@ -132,6 +132,12 @@ final class PlanEnvironment {
     func hints(_ source: Source) throws(QueryError) -> PlanHints {
         var hints = PlanHints()
         hints.index = source.index.flatMap { $0.text.isEmpty ? nil : $0.text }
+        if Directives.strictness(in: source.directives) != nil {
+            throw QueryError(
+                .meaning, "\(Directives.strictMode) holds for a statement, and not for one source",
+                hint: "write it at the start of the statement"
+            ).located(at: "\"\(Directives.strictMode)\"", in: text)
+        }
         for directive in directives + source.directives {
             for field in directive {
                 do throws(QueryError) { try Self.apply(field, to: &hints) } catch {
@@ -160,14 +166,17 @@ final class PlanEnvironment {
             hints.maximumScans = Int(clamping: value)
         case ("#max_joins", .integer(let value)) where value >= 0:
             hints.maximumJoins = min(Int(clamping: value), QueryLimits.maximumJoins)
-        case ("#index", _), ("#disable_index_scan", _), ("#prefer_order", _), ("#intersects", _),
+        // `Statement` reads it: it changes what fields mean, and no plan.
+        case (Directives.strictMode, .bool): break
+        case (Directives.strictMode, _), ("#index", _), ("#disable_index_scan", _),
+            ("#prefer_order", _), ("#intersects", _),
             ("#max_scans", _), ("#max_joins", _):
             throw QueryError(.meaning, "the directive \(field.name) cannot be \(field.value.json)")
         default:
             throw QueryError(
                 .meaning, "there is no directive \(field.name)",
                 hint: "there are #index, #disable_index_scan, #prefer_order, #max_scans, "
-                    + "#intersects and #max_joins")
+                    + "#intersects, #max_joins and #strict_mode")
         }
     }
 }

@@ -88,6 +88,8 @@ package struct QueryRun {
 
     package init(_ statement: Statement, on store: any QueryStore, _ options: QueryOptions) {
         self.statement = statement
+        var options = options
+        if let strictness = statement.strictness { options.isStrict = strictness }
         self.options = options
         environment = PlanEnvironment(
             text: statement.text, store: store, arguments: options.arguments,

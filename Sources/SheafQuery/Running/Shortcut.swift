@@ -75,7 +75,8 @@ package enum Shortcut: Sendable {
 
     /// None where the statement takes a plan.
     init?(_ body: Statement.Body, directives: [Object], in text: String) {
-        guard directives.isEmpty, let found = Self.shortcut(for: body, in: text) else {
+        guard Directives.areLenient(directives), let found = Self.shortcut(for: body, in: text)
+        else {
             return nil
         }
         self = found

@@ -57,7 +57,7 @@ package final class WatchedSelect {
         types = planner.compiler.scope.members.map(\.types)
         nameCount = planner.environment.store.names.count
         isPlain = types[0].isPlain
-        if case .document = projection { isLazy = isPlain } else { isLazy = false }
+        if case .document = projection { isLazy = true } else { isLazy = false }
         frame = Frame(
             sourceCount: 1, variableCount: planner.compiler.scope.variableCount,
             names: planner.environment.store.names, context: planner.environment.context)
@@ -90,7 +90,7 @@ package final class WatchedSelect {
     /// The row of a document.
     func row(_ document: ScannedDocument) throws(QueryError) -> LiveRow {
         let keys = try keys(document)
-        guard !isLazy || !document.isLasting else {
+        guard !isLazy || !document.isLasting || !types[0].showAll(of: document.fields) else {
             let item = ResultItem(
                 content: .stored(
                     fields: document.fields, id: document.id, place: document.place))

@@ -160,6 +160,15 @@ extension Parser {
         let hasEnd = lexer.byte(at: token.lower) == UInt8(ascii: "/")
         let json = String(Substring(hasEnd ? spelling.dropLast(2) : spelling))
         let object = try object(json: json, at: token.range)
+        // Statements that write have no plan, which would refuse it.
+        for field in object where field.name.lowercased() == Directives.strictMode {
+            guard case .bool = field.value else {
+                throw failure(
+                    .meaning,
+                    "\(Directives.strictMode) is true or false, and not \(field.value.json)",
+                    at: token.range)
+            }
+        }
         try advance()
         return object
     }

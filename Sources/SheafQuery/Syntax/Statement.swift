@@ -16,6 +16,8 @@ package final class Statement: Sendable {
     package let selection: Shortcut.Lookup?
     /// The plan of its last run.
     let plans = PlanSlot()
+    /// Whether undeclared fields are registers; nil where the store's parameter decides.
+    package let strictness: Bool?
     /// Where `:$1` and the like stand, in the order of the text.
     let placeholders: [SourceRange]
     /// Where names in backticks stand, in the order of the text.
@@ -31,7 +33,7 @@ package final class Statement: Sendable {
 
     init(
         text: String, body: Body, directives: [Object], parameters: [String],
-        placeholders: [SourceRange], quotedNames: [SourceRange]
+        placeholders: [SourceRange], quotedNames: [SourceRange], strictness: Bool? = nil
     ) {
         self.text = text
         self.body = body
@@ -39,8 +41,20 @@ package final class Statement: Sendable {
         self.parameters = parameters
         self.placeholders = placeholders
         self.quotedNames = quotedNames
+        self.strictness = strictness ?? Directives.strictness(in: directives)
         shortcut = Shortcut(body, directives: directives, in: text)
         selection = shortcut?.selection
+    }
+
+    /// Returns the statement with a strictness that no parameter changes, unless it has one.
+    ///
+    /// The text of a strict one begins with the directive, so that other stores read it the same way.
+    package func fixed(isStrict: Bool) throws(QueryError) -> Statement {
+        guard strictness == nil else { return self }
+        if isStrict { return try Parser.parse(Directives.strict + text) }
+        return Statement(
+            text: text, body: body, directives: directives, parameters: parameters,
+            placeholders: placeholders, quotedNames: quotedNames, strictness: false)
     }
 
     /// Whether it is about so few documents, known beforehand, that it takes no time worth a word.

@@ -9,7 +9,12 @@ struct DocumentationTests {
         "Sources/Sheaf/Sheaf.docc/Transactions.md", "Sources/Sheaf/Sheaf.docc/Observing.md",
         "Sources/Sheaf/Sheaf.docc/Merging.md", "Sources/Sheaf/Sheaf.docc/Limits.md",
         "Sources/Sheaf/Sheaf.docc/Reliability.md", "Sources/Sheaf/Sheaf.docc/Attachments.md",
-        "Sources/Sheaf/Sheaf.docc/Syncing.md",
+        "Sources/Sheaf/Sheaf.docc/Syncing.md", "Sources/Sheaf/Sheaf.docc/DataTypes.md",
+    ]
+
+    private static let examples = [
+        "Tests/SheafTests/Documentation/DocumentationExampleTests.swift",
+        "Tests/DittoNamesTests/DocumentedNamesTests.swift",
     ]
 
     /// The lines of each block of Swift in a page, without their indentation.
@@ -30,9 +35,8 @@ struct DocumentationTests {
     }
 
     @Test(arguments: pages) func `what a page shows is run by a test`(page: String) throws {
-        let code = try ProjectFile.text(
-            "Tests/SheafTests/Documentation/DocumentationExampleTests.swift"
-        ).split(separator: "\n").map { $0.drop { $0 == " " } }
+        let code = try Self.examples.map { try ProjectFile.text($0) }.joined(separator: "\n")
+            .split(separator: "\n").map { $0.drop { $0 == " " } }
         for block in try Self.blocks(of: page) {
             let isThere = code.indices.contains { code[$0...].starts(with: block) }
             #expect(isThere, "\(page): \(block.joined(separator: "\n"))")
