@@ -65,7 +65,7 @@ extension DocumentSnapshot {
         _ rankings: SubscriptionRankings?, _ matcher: SubscriptionMatcher
     ) throws(EngineError) -> SubscriptionRankings {
         if let rankings { return rankings }
-        return try matcher.rankings(in: self)
+        return try matcher.rankings(in: self, where: nil)
     }
 
     /// Visits the documents that match, from a key on, until `body` returns false.
@@ -84,6 +84,22 @@ extension DocumentSnapshot {
             }
             return
         }
+        try forEachDocument(of: collection, from: first) { (key, document) throws(EngineError) in
+            guard
+                try matcher.matches(document, key: key, in: collection, names)
+                    || (!ranked.isEmpty
+                        && ranked.contains(Array(key[StoreKey.documentPrefixLength...])))
+            else { return true }
+            return try body(key, document)
+        }
+    }
+
+    /// Visits the documents of a collection in the order of their keys, until `body` returns false.
+    func forEachDocument(
+        of collection: String, from first: [UInt8] = [],
+        _ body: ([UInt8], StoredDocument) throws(EngineError) -> Bool
+    ) throws(EngineError) {
+        guard let number = directory.number(ofCollection: collection) else { return }
         let range = StoreKey.documents(of: number).intersection(KeyRange(from: first))
         try log.forEachPlaces(in: range, .ascending) {
             (places) throws(EngineError) in
@@ -93,11 +109,7 @@ extension DocumentSnapshot {
                 }
                 guard let newest = operations.first else { continue }
                 let key = Array(newest.operation.key)
-                guard let document = try document(of: operations, key),
-                    try matcher.matches(document, key: key, in: collection, names)
-                        || (!ranked.isEmpty
-                            && ranked.contains(Array(key[StoreKey.documentPrefixLength...])))
-                else { continue }
+                guard let document = try document(of: operations, key) else { continue }
                 guard try body(key, document) else { return false }
             }
             return true

@@ -119,6 +119,17 @@ package final class SubscriptionMatcher {
         }
     }
 
+    /// The directions in which one of the queries sorts.
+    func isDescending(_ number: Int, _ names: NameTable) throws(EngineError) -> [Bool] {
+        do throws(QueryError) {
+            return try watched(terms[number], names.count, nil)?.isDescending ?? []
+        } catch {
+            throw .damaged(
+                key: Array(subscribed[number].collection.utf8),
+                .invalid("documents that cannot be ranked", at: 0))
+        }
+    }
+
     private func read<Answer>(
         _ document: StoredDocument, _ key: [UInt8],
         _ body: (EncodedDocument, UnsafeRawBufferPointer) throws(QueryError) -> Answer

@@ -18,6 +18,9 @@ struct SubscriptionRankings {
         var floor: Ranking.Row?
     }
 
+    /// Whether the other side may know a document; what it may not know has no rank.
+    typealias Filter = (StoredDocument, [UInt8], DocumentAddress) throws(EngineError) -> Bool
+
     fileprivate(set) var terms: [Term]
 
     /// All documents, each where it comes first.
@@ -79,11 +82,12 @@ struct SubscriptionRankings {
     ///
     /// `changed` are the keys of the documents that differ; none where these are not known.
     mutating func advance(
-        to snapshot: DocumentSnapshot, changed: [[UInt8]]?, _ matcher: SubscriptionMatcher
+        to snapshot: DocumentSnapshot, changed: [[UInt8]]?, _ matcher: SubscriptionMatcher,
+        where filter: Filter?
     ) throws(EngineError) -> Bool {
         var isSure = true
         for index in terms.indices {
-            try matcher.advance(&terms[index], to: snapshot, changed)
+            try matcher.advance(&terms[index], to: snapshot, changed, filter)
             let term = terms[index]
             guard let floor = term.floor else { continue }
             guard term.ranking.isFull, let last = term.ranking.rows.last else {
@@ -101,15 +105,19 @@ extension SubscriptionMatcher {
     /// Whether a query has a LIMIT, so that one document does not tell whether it belongs to it.
     var isRanked: Bool { subscribed.contains { $0.limit != nil } }
 
-    /// The documents of the queries with a LIMIT; of so many times as many, where more are asked for.
+    /// Returns the first documents of each query with a LIMIT, `factor` times as many as the LIMIT.
+    ///
+    /// With a filter, only documents that pass it are ranked: a rank among others would tell of them.
     func rankings(
-        in snapshot: DocumentSnapshot, widenedBy factor: Int = 1
+        in snapshot: DocumentSnapshot, widenedBy factor: Int = 1,
+        where filter: SubscriptionRankings.Filter?
     ) throws(EngineError) -> SubscriptionRankings {
         var terms: [SubscriptionRankings.Term] = []
         for (number, query) in subscribed.enumerated() {
             guard let limit = query.limit else { continue }
             let (wide, isTooWide) = limit.multipliedReportingOverflow(by: factor)
-            let ranking = try ranking(of: query, in: snapshot, limit: isTooWide ? .max : wide)
+            let ranking = try ranking(
+                of: query, number, in: snapshot, limit: isTooWide ? .max : wide, filter)
             let floor = ranking.isFull ? ranking.rows.last : nil
             terms.append(
                 SubscriptionRankings.Term(
@@ -120,28 +128,57 @@ extension SubscriptionMatcher {
 
     fileprivate func advance(
         _ term: inout SubscriptionRankings.Term, to snapshot: DocumentSnapshot,
-        _ changed: [[UInt8]]?
+        _ changed: [[UInt8]]?, _ filter: SubscriptionRankings.Filter?
     ) throws(EngineError) {
         let (query, old) = (term.query, term.ranking)
         guard let number = snapshot.directory.number(ofCollection: query.collection) else { return }
         var isKnown = changed != nil
         for key in changed ?? []
         where key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }) == number {
-            let row = try rank(key, term.number, in: snapshot)
+            let row = try rank(key, term.number, in: snapshot, filter)
             isKnown = term.ranking.take(Array(key[StoreKey.documentPrefixLength...]), row)
             if !isKnown { break }
         }
         if !isKnown {
             term.ranking = old
             term.ranking.replace(
-                with: try ranking(of: query, in: snapshot, limit: query.limit ?? 0))
+                with: try ranking(
+                    of: query, term.number, in: snapshot, limit: query.limit ?? 0, filter))
         }
         // What has left and still matches is told of once more, and then it is as good as unknown.
         for id in term.ranking.left where old.contains(id) {
             let key = StoreKey.document(collection: number, id: id).bytes
-            guard let row = try rank(key, term.number, in: snapshot) else { continue }
+            let row: Ranking.Row?
+            if let filter, try !isVisible(key, in: snapshot, to: filter) {
+                // The other side keeps the document as it was when it knew of it.
+                row = old.row(of: id)
+            } else {
+                row = try rank(key, term.number, in: snapshot, nil)
+            }
+            guard let row else { continue }
             if term.floor.map({ old.precedes(row, $0) }) ?? true { term.floor = row }
         }
+    }
+
+    private func ranking(
+        of query: SubscriptionQuery, _ number: Int, in snapshot: DocumentSnapshot, limit: Int,
+        _ filter: SubscriptionRankings.Filter?
+    ) throws(EngineError) -> Ranking {
+        guard let filter else { return try ranking(of: query, in: snapshot, limit: limit) }
+        var ranking = Ranking(isDescending: try isDescending(number, snapshot.names), limit: limit)
+        let collection = query.collection
+        try snapshot.forEachDocument(of: collection) { (key, document) throws(EngineError) in
+            // The filter decides first: the time that a condition takes would tell of the document, too.
+            let id = Array(key[StoreKey.documentPrefixLength...])
+            guard
+                try filter(document, key, DocumentAddress(collection: collection, id: id)),
+                let row = try rank(document, key: key, inQuery: number, snapshot.names)
+            else { return true }
+            _ = ranking.take(id, row)
+            return true
+        }
+        ranking.forgetChanges()
+        return ranking
     }
 
     private func ranking(
@@ -161,9 +198,23 @@ extension SubscriptionMatcher {
     }
 
     private func rank(
-        _ key: [UInt8], _ number: Int, in snapshot: DocumentSnapshot
+        _ key: [UInt8], _ number: Int, in snapshot: DocumentSnapshot,
+        _ filter: SubscriptionRankings.Filter?
     ) throws(EngineError) -> Ranking.Row? {
         guard let document = try snapshot.document(key) else { return nil }
+        if let filter {
+            guard let address = snapshot.address(of: key), try filter(document, key, address)
+            else { return nil }
+        }
         return try rank(document, key: key, inQuery: number, snapshot.names)
+    }
+
+    /// Whether a filter lets the other side know a document as it is.
+    private func isVisible(
+        _ key: [UInt8], in snapshot: DocumentSnapshot, to filter: SubscriptionRankings.Filter
+    ) throws(EngineError) -> Bool {
+        guard let document = try snapshot.document(key), let address = snapshot.address(of: key)
+        else { return false }
+        return try filter(document, key, address)
     }
 }

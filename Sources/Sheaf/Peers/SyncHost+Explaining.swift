@@ -110,7 +110,8 @@ extension SyncHost {
             for query in link?.telling?.matcher.subscribed ?? []
             where UTF8Order.compare(query.collection, collection) == 0 {
                 let matcher = SubscriptionMatcher([query], queries)
-                let isRanked = try key.map { try ranks($0, matcher, in: snapshot) } ?? false
+                let isRanked =
+                    try key.map { try ranks($0, matcher, in: snapshot, for: link) } ?? false
                 if try isRanked || matches(matcher) { matching.append(query.statement.text) }
             }
         }
@@ -128,13 +129,16 @@ extension SyncHost {
 
     /// Whether a document is among those that queries with LIMIT have.
     private func ranks(
-        _ key: [UInt8], _ matcher: SubscriptionMatcher, in snapshot: DocumentSnapshot
+        _ key: [UInt8], _ matcher: SubscriptionMatcher, in snapshot: DocumentSnapshot,
+        for link: Link?
     ) throws -> Bool {
         guard matcher.isRanked, let collection = snapshot.address(of: key)?.collection else {
             return false
         }
         do throws(EngineError) {
-            return try matcher.rankings(in: snapshot).contains(key, in: collection).now
+            let filter = link.flatMap { rankFilter($0, in: snapshot, isOwn: false) }
+            return try matcher.rankings(in: snapshot, where: filter).contains(key, in: collection)
+                .now
         } catch {
             throw StoreError(error)
         }

@@ -27,7 +27,9 @@ extension SyncHost {
     ) throws(EngineError) -> SubscriptionRankings? {
         guard matcher.isRanked else { return nil }
         let snapshot = news.snapshot
-        let rankings = try matcher.rankings(in: snapshot, widenedBy: link.asking.rankFactor)
+        let rankings = try matcher.rankings(
+            in: snapshot, widenedBy: link.asking.rankFactor,
+            where: rankFilter(link, in: snapshot, isOwn: true))
         link.asking.rankCheck = RankCheck(
             snapshot: snapshot, compared: Set(rankings.addresses), isAll: rankings.areAll)
         return rankings
@@ -55,7 +57,7 @@ extension SyncHost {
             return
         }
         do throws(EngineError) {
-            guard try hasUnknown(check, matcher) else {
+            guard try hasUnknown(check, matcher, on: link) else {
                 link.asking.rankFactor = 1
                 return
             }
@@ -69,9 +71,10 @@ extension SyncHost {
 
     /// Whether there is a document among the first ones that was there, and that nobody has compared.
     private func hasUnknown(
-        _ check: RankCheck, _ matcher: SubscriptionMatcher
+        _ check: RankCheck, _ matcher: SubscriptionMatcher, on link: Link
     ) throws(EngineError) -> Bool {
-        for address in try matcher.rankings(in: news.snapshot).addresses
+        let filter = rankFilter(link, in: news.snapshot, isOwn: true)
+        for address in try matcher.rankings(in: news.snapshot, where: filter).addresses
         where !check.compared.contains(address) {
             guard let key = check.snapshot.key(of: address),
                 let document = try check.snapshot.document(key), !document.isRemnant
@@ -79,6 +82,18 @@ extension SyncHost {
             return true
         }
         return false
+    }
+
+    /// Which documents have a rank for the other side; nil where all have.
+    ///
+    /// `isOwn` where this side asks: its documents are named to the other one when the two compare.
+    func rankFilter(
+        _ link: Link, in snapshot: DocumentSnapshot, isOwn: Bool
+    ) -> SubscriptionRankings.Filter? {
+        guard isRestricted(link) else { return nil }
+        return { (document, key, address) throws(EngineError) in
+            try self.isShown(link, document, key, address, snapshot, isOwn: isOwn)
+        }
     }
 
     // MARK: What others want
@@ -92,7 +107,10 @@ extension SyncHost {
     ) throws(EngineError) -> Bool {
         guard let matcher = link.telling?.matcher, matcher.isRanked else { return true }
         let changed = commits == nil ? nil : keys
-        guard try rankings?.advance(to: snapshot, changed: changed, matcher) == true else {
+        let filter = rankFilter(link, in: snapshot, isOwn: false)
+        guard
+            try rankings?.advance(to: snapshot, changed: changed, matcher, where: filter) == true
+        else {
             return false
         }
         var known = Set(keys)

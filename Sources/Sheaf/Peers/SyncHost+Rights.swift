@@ -134,14 +134,21 @@ extension SyncHost {
         }
         return try snapshot.versions(matching: matcher, rankings) {
             (document, key, address) throws(EngineError) in
-            guard isOwn else {
-                return try maySend(link, document, before: nil, key, address, snapshot)
-            }
-            guard isShared(address.collection, on: link) else { return false }
-            guard let readable = link.readable else { return true }
-            return try readable.matches(
-                document, key: key, in: address.collection, snapshot.names)
+            try isShown(link, document, key, address, snapshot, isOwn: isOwn)
         }
+    }
+
+    /// Whether the other side may know of a document; with `isOwn`, where this side asks for others.
+    func isShown(
+        _ link: Link, _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
+        _ snapshot: DocumentSnapshot, isOwn: Bool
+    ) throws(EngineError) -> Bool {
+        guard isOwn else {
+            return try maySend(link, document, before: nil, key, address, snapshot)
+        }
+        guard isShared(address.collection, on: link) else { return false }
+        guard let readable = link.readable else { return true }
+        return try readable.matches(document, key: key, in: address.collection, snapshot.names)
     }
 
     /// Whether there may be something here that the other side must not have.

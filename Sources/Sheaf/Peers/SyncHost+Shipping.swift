@@ -66,7 +66,8 @@ extension SyncHost {
         guard let matcher = link.telling?.matcher else { return }
         let isFree = link.readable == nil && link.sendable == nil
         prepareNames(snapshot.names, on: link)
-        let rankings = try matcher.rankings(in: snapshot)
+        let rankings = try matcher.rankings(
+            in: snapshot, where: rankFilter(link, in: snapshot, isOwn: false))
         var length = 0
         defer { total += length }
         while let collection = collections.first {

@@ -107,7 +107,8 @@ extension SyncHost {
         guard let telling = link.telling else { return }
         link.telling?.compared = snapshot
         do throws(EngineError) {
-            let rankings = try telling.matcher.rankings(in: snapshot)
+            let filter = rankFilter(link, in: snapshot, isOwn: false)
+            let rankings = try telling.matcher.rankings(in: snapshot, where: filter)
             link.telling?.rankings = rankings
             let list = try versions(
                 matching: telling.matcher, rankings, in: snapshot, isOwn: false, on: link)
@@ -127,7 +128,8 @@ extension SyncHost {
         let wanted: Outgoing.Documents
         do throws(EngineError) {
             if telling.compared == nil {
-                link.telling?.rankings = try telling.matcher.rankings(in: snapshot)
+                link.telling?.rankings = try telling.matcher.rankings(
+                    in: snapshot, where: rankFilter(link, in: snapshot, isOwn: false))
             }
             switch documents {
             case .all where telling.matcher.isRanked:

@@ -21,10 +21,18 @@ package struct Ranking: Sendable {
     private let limit: Int
     private let isDescending: [Bool]
 
+    /// Creates a ranking without rows.
+    package init(isDescending: [Bool], limit: Int) {
+        (self.isDescending, self.limit) = (isDescending, limit)
+    }
+
     /// Whether there may be more documents behind the last one.
     package var isFull: Bool { rows.count >= limit }
 
     package func contains(_ id: [UInt8]) -> Bool { ranks[id] != nil }
+
+    /// The row of a document; nil where it is not among the first.
+    package func row(of id: [UInt8]) -> Row? { ranks[id] }
 
     /// Whether a document was among these when the changes were forgotten.
     package func contained(_ id: [UInt8]) -> Bool {

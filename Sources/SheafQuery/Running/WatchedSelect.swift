@@ -30,7 +30,7 @@ package final class WatchedSelect {
         isIncremental && limit == nil && columns == nil && isPlain
     }
 
-    let isDescending: [Bool]
+    package let isDescending: [Bool]
     private let filter: FieldFilter?
     private let rest: Predicate?
     private let order: [SortTerm]
