@@ -16,7 +16,7 @@ extension SimulatedDisk {
             guard disk.directory.inode(name) == nil else {
                 throw VolumeError(.create, name, .exists)
             }
-            disk.inodes.append(SimulatedInode())
+            disk.inodes.append(SimulatedInode(birth: disk.drawBirth()))
             disk.inodes[inode].openCount = 1
             disk.directory.link(name, inode)
         }

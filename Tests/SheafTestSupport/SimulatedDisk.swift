@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafStorage
 
 /// The state of a simulated volume, and what each call does to it.
@@ -20,6 +21,8 @@ struct SimulatedDisk: Sendable {
     var directory: SimulatedDirectory
     var inodes: [SimulatedInode]
     private var random: SeededRandom
+    /// What tells files that are made from all others, also from those of another life of the disk.
+    private var births: SeededRandom
 
     var lock = Lock.free
     var processIdentifier: Int32 = 4_711
@@ -37,6 +40,7 @@ struct SimulatedDisk: Sendable {
         directory = SimulatedDirectory(entries)
         self.inodes = inodes
         random = SeededRandom(seed: seed, "disk")
+        births = SeededRandom(seed: seed, "births")
     }
 
     /// One of the states in which a power cut may leave the disk.
@@ -61,6 +65,28 @@ struct SimulatedDisk: Sendable {
         return disk
     }
 
+    /// The same bytes in files that were made anew.
+    func withNewFiles(_ seed: UInt64) -> SimulatedDisk {
+        var disk = self
+        var births = SeededRandom(seed: seed, "copies")
+        for index in disk.inodes.indices { disk.inodes[index].birth = births.next() }
+        return disk
+    }
+
+    /// Returns what `fstat` tells of a file: it changes with each write.
+    mutating func identity(of name: String) throws(VolumeError) -> UInt64 {
+        try beginWhole(.open, name)
+        guard let inode = directory.inode(name) else {
+            throw VolumeError(.open, name, .noSuchFile)
+        }
+        return withUnsafeBytes(of: (inodes[inode].birth, inodes[inode].changeCount)) {
+            XXH3.hash64($0)
+        }
+    }
+
+    /// Returns what a new file is told from others by.
+    mutating func drawBirth() -> UInt64 { births.next() }
+
     /// Whether a power cut can leave the disk in one state only.
     var isSettled: Bool {
         directory.isSettled && inodes.allSatisfy(\.isSettled)
@@ -69,6 +95,9 @@ struct SimulatedDisk: Sendable {
     /// What stays with the machine, whoever runs on it.
     private func reborn(_ disk: SimulatedDisk) -> SimulatedDisk {
         var disk = disk
+        // The files of the next life are other ones than those of this one.
+        var later = births
+        disk.births = SeededRandom(seed: later.next() ^ disk.births.next(), "births")
         disk.quota = quota
         disk.liesAboutData = liesAboutData
         disk.liesAboutNames = liesAboutNames

@@ -28,10 +28,18 @@ struct SimulatedInode: Sendable {
     private var isDivergent = false
     var openCount = 0
     var isNamed = true
+    /// What tells the file from all others.
+    var birth: UInt64
+    /// How many times the file was changed, in place of a time.
+    private(set) var changeCount = 0
 
     /// A file whose bytes are on the disk.
-    init(_ durable: SimulatedContent = SimulatedContent()) {
+    init(
+        _ durable: SimulatedContent = SimulatedContent(), birth: UInt64 = 0, changeCount: Int = 0
+    ) {
         self.durable = durable
+        self.birth = birth
+        self.changeCount = changeCount
     }
 
     /// Whether the disk has every change.
@@ -43,6 +51,7 @@ struct SimulatedInode: Sendable {
     /// Writes to memory, and leaves the change pending.
     mutating func write(_ source: UnsafeRawBufferPointer, at offset: Int) {
         guard let start = source.baseAddress, !source.isEmpty else { return }
+        changeCount += 1
         reserveMemory(offset + source.count)
         memory?.put(source, at: offset)
         for old in outgrown where offset < old.capacity {
@@ -57,6 +66,7 @@ struct SimulatedInode: Sendable {
     /// Changes the size in memory, and leaves the change pending.
     mutating func resize(to size: Int) {
         let old = current.size
+        changeCount += 1
         reserveMemory(size)
         memory?.resize(to: size)
         for bytes in outgrown where size < min(old, bytes.capacity) {
@@ -150,7 +160,9 @@ struct SimulatedInode: Sendable {
 extension SimulatedInode {
     /// One of the states in which a power cut may leave the file.
     func afterPowerCut(_ mode: PowerCutMode, _ random: inout SeededRandom) -> SimulatedInode {
-        guard !pending.isEmpty, mode != .nothing else { return SimulatedInode(durable) }
+        guard !pending.isEmpty, mode != .nothing else {
+            return SimulatedInode(durable, birth: birth, changeCount: changeCount)
+        }
         var image = SimulatedContent(copying: durable, capacity: requiredCapacity)
         for change in pending {
             guard mode != .everything else {
@@ -167,7 +179,7 @@ extension SimulatedInode {
                 }
             }
         }
-        return SimulatedInode(image)
+        return SimulatedInode(image, birth: birth, changeCount: changeCount)
     }
 
     private static func applyPart(

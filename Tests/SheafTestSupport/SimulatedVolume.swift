@@ -43,7 +43,21 @@ package final class SimulatedVolume: Volume {
 
     /// The same files in another directory.
     package func copy(identity: UInt64) -> SimulatedVolume {
-        SimulatedVolume(disk.withLock { $0.afterProcessDeath(seed: identity) }, identity: identity)
+        SimulatedVolume(
+            disk.withLock { $0.afterProcessDeath(seed: identity).withNewFiles(identity) },
+            identity: identity)
+    }
+
+    /// The files of this volume, taken out of an archive into the directory in which they lay.
+    package func restored(seed: UInt64) -> SimulatedVolume {
+        SimulatedVolume(
+            disk.withLock { $0.afterProcessDeath(seed: seed).withNewFiles(seed) },
+            identity: identity)
+    }
+
+    /// The volume as a snapshot of the file system brings it back, which nothing tells from before.
+    package func rolledBack(seed: UInt64) -> SimulatedVolume {
+        processDeath(seed: seed)
     }
 
     package func names() throws(VolumeError) -> [String] {
@@ -85,6 +99,10 @@ package final class SimulatedVolume: Volume {
         }
         if let holder { return .held(by: holder) }
         return .acquired(SimulatedLock(of: self))
+    }
+
+    package func identity(of name: String) throws(VolumeError) -> UInt64 {
+        try withDisk { disk throws(VolumeError) in try disk.identity(of: name) }
     }
 
     /// Runs one call on the state of the disk.

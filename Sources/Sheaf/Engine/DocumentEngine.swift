@@ -27,12 +27,12 @@ package final class DocumentEngine: Sendable {
         var clock: HybridClock
         /// Whether the log has the site.
         var isSiteWritten: Bool
-        /// The directory of the store.
-        let place: UInt64
+        /// What tells the files of the store from a copy of them.
+        var mark = StoreMark()
         /// Documents of commits that no snapshot shows yet.
         var pending = PendingDocuments()
 
-        var siteRecord: SiteRecord { SiteRecord(site: clock.site, directory: place) }
+        var siteRecord: SiteRecord { SiteRecord(site: clock.site, directory: mark.identity) }
     }
 
     /// Reads what the log knows of names, and goes on with its clock.
@@ -50,10 +50,10 @@ package final class DocumentEngine: Sendable {
         self.directory = Mutex(directory)
         // Without indexes everything can still be read, but for what is damaged.
         linkFailure = Self.mendLinks(of: store, directory)
-        let place = store.options.identity ?? store.volume.identity
-        // In a copy of a store that has another directory, the site belongs to the other one.
         let known = try Self.site(of: snapshot)
-        let site = known.flatMap { $0.isOf(directory: place) ? $0.site : nil }
+        // In a copy of a store, the site belongs to the files that were copied.
+        let mark = try StoreMark(of: store, known)
+        let site = mark.isKnown ? known?.site : nil
         // Each record is at least as late as the times in it.
         let latest = HybridTime(
             milliseconds: min(snapshot.commitAt, HybridTime.maximumMilliseconds),
@@ -64,7 +64,7 @@ package final class DocumentEngine: Sendable {
         state = Mutex(
             WriterState(
                 directory: directory, registry: NameRegistry(directory), clock: clock,
-                isSiteWritten: site != nil, place: place))
+                isSiteWritten: site != nil && !mark.isDue, mark: mark))
         isComplete = true
     }
 
@@ -281,10 +281,12 @@ package final class DocumentEngine: Sendable {
         transaction.directory.takeNames(of: state.directory)
         state.directory = transaction.directory
         publish(state.directory)
+        try state.mark.make(in: store)
         let batch = try transaction.batch(
             from: origin, writing: state.isSiteWritten ? nil : state.siteRecord, state.registry)
         let commit = try onStorage { () throws(StorageError) in try append(batch) }
         state.isSiteWritten = true
+        state.mark.noteWritten(by: commit, in: store)
         state.registry.noteWritten(state.directory)
         transaction.noteWritten(by: commit)
         feed.note(transaction, of: commit, from: origin)

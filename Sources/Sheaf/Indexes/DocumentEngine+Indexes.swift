@@ -38,9 +38,10 @@ extension DocumentEngine {
             var changes = LinkChanges()
             try links.linkAll(in: snapshot, &changes)
             changes.sort()
+            try state.mark.make(in: store)
             let batch = try state.batch(definition, definition.payload, directory, changes)
             let commit = try onStorage { () throws(StorageError) in try append(batch) }
-            state.noteWritten(directory, by: commit)
+            state.noteWritten(directory, by: commit, in: store)
             state.directory.add(definition.made(with: commit))
             publish(state.directory)
             return IndexReceipt(commit: commit, isChanged: true)
@@ -63,9 +64,10 @@ extension DocumentEngine {
             state.directory.remove(definition)
             publish(state.directory)
             do throws(EngineError) {
+                try state.mark.make(in: store)
                 let batch = try state.batch(definition, nil, state.directory, changes)
                 let commit = try onStorage { () throws(StorageError) in try append(batch) }
-                state.noteWritten(state.directory, by: commit)
+                state.noteWritten(state.directory, by: commit, in: store)
                 return IndexReceipt(commit: commit, isChanged: true)
             } catch {
                 state.directory.add(definition)
@@ -103,9 +105,12 @@ extension DocumentEngine.WriterState {
     }
 
     /// Notes that such a batch has become a commit.
-    fileprivate mutating func noteWritten(_ directory: Directory, by commit: CommitID) {
+    fileprivate mutating func noteWritten(
+        _ directory: Directory, by commit: CommitID, in store: StoreEngine
+    ) {
         self.directory = directory
         isSiteWritten = true
+        mark.noteWritten(by: commit, in: store)
         registry.noteWritten(directory)
         pending.note([], of: commit)
     }

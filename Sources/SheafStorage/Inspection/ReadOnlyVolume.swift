@@ -32,7 +32,7 @@ package final class ReadOnlyVolume: Volume {
             case .segment, .base, .checkpoint, .closedMark: return true
             case .lock: hasLock = true
             case .foreign: hasForeign = true
-            case .temporary, .attachments: break
+            case .temporary, .siteMark, .attachments: break
             }
         }
         // A store that was opened and never written has its lock alone; so have other things.

@@ -129,7 +129,7 @@ extension LogReader {
             case .checkpoint(let commit):
                 statistics.checkpoints.append(
                     StoreStatistics.CheckpointFile(name: name, commit: commit, byteCount: size))
-            case .lock, .closedMark, .attachments:
+            case .lock, .closedMark, .siteMark, .attachments:
                 break
             case .segment, .base, .temporary, .foreign:
                 statistics.otherCount += 1

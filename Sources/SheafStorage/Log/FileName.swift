@@ -9,6 +9,8 @@ package enum FileName: Equatable, Sendable {
     case checkpoint(CommitID)
     /// `00000000000000000042.closed`: an empty file, left when the store was closed at that commit.
     case closedMark(CommitID)
+    /// `0123456789abcdef.site`: tells these files from a copy of them; the number is random.
+    case siteMark(UInt64)
     /// `0123456789abcdef.tmp`: whatever was being written when the power went.
     case temporary
     /// `attachments`: the directory of what documents name.
@@ -18,7 +20,7 @@ package enum FileName: Equatable, Sendable {
 
     package static let lockName = "LOCK"
     package static let attachmentsName = "attachments"
-    private static let temporaryDigits = 16
+    private static let randomDigits = 16
 
     package static func name(ofSegment number: UInt32) -> String {
         padded(UInt64(number), to: 10) + ".log"
@@ -37,9 +39,17 @@ package enum FileName: Equatable, Sendable {
         padded(commit, to: 20) + ".closed"
     }
 
+    package static func name(ofSiteMark random: UInt64) -> String {
+        hexadecimal(random) + ".site"
+    }
+
     package static func temporaryName(_ random: UInt64) -> String {
-        let digits = String(random, radix: 16)
-        return String(repeating: "0", count: temporaryDigits - digits.count) + digits + ".tmp"
+        hexadecimal(random) + ".tmp"
+    }
+
+    private static func hexadecimal(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: randomDigits - digits.count) + digits
     }
 
     /// Reads a file name; only the exact form that is written counts.
@@ -68,12 +78,11 @@ package enum FileName: Equatable, Sendable {
             return number(stem, digits: 20).map(FileName.checkpoint) ?? .foreign
         case ".closed":
             return number(stem, digits: 20).map(FileName.closedMark) ?? .foreign
+        case ".site":
+            return random(stem).map(FileName.siteMark) ?? .foreign
         case ".tmp":
             // Files that are not ours must never be taken for leftovers, which are removed.
-            let isOurs =
-                stem.utf8.count == temporaryDigits
-                && stem.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
-            return isOurs ? .temporary : .foreign
+            return random(stem) == nil ? .foreign : .temporary
         default:
             return .foreign
         }
@@ -82,6 +91,13 @@ package enum FileName: Equatable, Sendable {
     private static func padded(_ number: UInt64, to width: Int) -> String {
         let digits = String(number)
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+
+    private static func random(_ text: Substring) -> UInt64? {
+        guard text.utf8.count == randomDigits,
+            text.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
+        else { return nil }
+        return UInt64(text, radix: 16)
     }
 
     private static func number(_ text: Substring, digits: Int) -> UInt64? {

@@ -1,3 +1,5 @@
+import SheafBytes
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -12,6 +14,11 @@ struct FileBirth {
     let inode: UInt64
     private(set) var seconds: Int64 = 0
     private(set) var nanoseconds: Int64 = 0
+    /// When the contents or the attributes changed last, which no program can choose.
+    private let changeSeconds: Int64
+    private let changeNanoseconds: Int64
+    /// The subvolume, on file systems where a snapshot repeats the numbers of all files.
+    private var subvolume: UInt64 = 0
 
     /// Asks for an open file; none where the system does not answer.
     init?(of number: Int32) {
@@ -19,14 +26,52 @@ struct FileBirth {
         guard fstat(number, &status) == 0 else { return nil }
         inode = UInt64(status.st_ino)
         #if canImport(Darwin)
+            changeSeconds = Int64(status.st_ctimespec.tv_sec)
+            changeNanoseconds = Int64(status.st_ctimespec.tv_nsec)
             seconds = Int64(status.st_birthtimespec.tv_sec)
             nanoseconds = Int64(status.st_birthtimespec.tv_nsec)
         #else
+            changeSeconds = Int64(status.st_ctim.tv_sec)
+            changeNanoseconds = Int64(status.st_ctim.tv_nsec)
             noteBirth(of: number)
+            noteSubvolume(of: number)
         #endif
     }
 
+    /// The hash of what stays while the file has this number; never 0.
+    var hash: UInt64 {
+        withUnsafeBytes(of: (inode, seconds, nanoseconds, subvolume)) { max(XXH3.hash64($0), 1) }
+    }
+
+    /// The hash of what stays until the file is written once more; never 0.
+    var hashWithChange: UInt64 {
+        withUnsafeBytes(of: (hash, changeSeconds, changeNanoseconds)) { max(XXH3.hash64($0), 1) }
+    }
+
     #if !canImport(Darwin)
+        /// What `fstatfs` is to callers: the headers that Swift has read do not declare it.
+        private typealias Fstatfs = @convention(c) (Int32, UnsafeMutableRawPointer) -> Int32
+
+        /// Where the answer has what, on machines of 64 bits.
+        private enum FileSystem {
+            static let length = 256
+            static let type = 0
+            static let identifier = 56
+            static let btrfs: UInt32 = 0x9123_683E
+        }
+
+        /// Asks Btrfs for the subvolume; elsewhere the number may change with each mount.
+        private mutating func noteSubvolume(of number: Int32) {
+            guard Int.bitWidth == 64, let symbol = dlsym(nil, "fstatfs") else { return }
+            let fstatfs = unsafeBitCast(symbol, to: Fstatfs.self)
+            withUnsafeTemporaryAllocation(byteCount: FileSystem.length, alignment: 8) { answer in
+                guard let base = answer.baseAddress, fstatfs(number, base) == 0,
+                    base.load(fromByteOffset: FileSystem.type, as: UInt32.self) == FileSystem.btrfs
+                else { return }
+                subvolume = base.load(fromByteOffset: FileSystem.identifier, as: UInt64.self)
+            }
+        }
+
         /// What `statx` is to callers: it is younger than the headers that Swift has read.
         private typealias Statx =
             @convention(c) (

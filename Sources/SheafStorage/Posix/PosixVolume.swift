@@ -39,10 +39,18 @@ package final class PosixVolume: Volume {
             birth = FileBirth(of: number)
             return 0
         }
-        guard let birth else { return 0 }
-        return withUnsafeBytes(of: (birth.inode, birth.seconds, birth.nanoseconds)) {
-            max(XXH3.hash64($0), 1)
+        return birth?.hash ?? 0
+    }
+
+    package func identity(of name: String) throws(VolumeError) -> UInt64 {
+        let file = try directory.open(.open, name, O_RDONLY)
+        defer { file.close() }
+        var birth: FileBirth?
+        _ = try file.call(.open, name) { number in
+            birth = FileBirth(of: number)
+            return 0
         }
+        return birth?.hashWithChange ?? 0
     }
 
     private init(path: String, _ directory: Descriptor) {

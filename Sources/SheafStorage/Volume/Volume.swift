@@ -35,6 +35,10 @@ package protocol Volume: Sendable {
     /// What tells the directory from all others, also from a copy that was put in its place; 0 where
     /// nobody knows.
     var identity: UInt64 { get }
+
+    /// Returns what tells a file from every copy of it, and from itself once it was written again; 0
+    /// where the system does not know.
+    func identity(of name: String) throws(VolumeError) -> UInt64
 }
 
 extension Volume {
@@ -45,6 +49,8 @@ extension Volume {
 
     package var isInstant: Bool { false }
     package var identity: UInt64 { 0 }
+
+    package func identity(of name: String) throws(VolumeError) -> UInt64 { 0 }
 
     package func directory(
         _ name: String, creating: Bool

@@ -1,0 +1,164 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Stores of which an older state was put in place of a newer one: stamps are never used twice.
+struct RestoredStoreTests {
+    /// One way to bring back files; `cp` writes into those that are there, and the others make new ones.
+    private enum Tool: String, CaseIterable, CustomTestStringConvertible {
+        case tar, tarAfterRemoving, copy, copyAfterRemoving, reflink, rsync, rsyncInPlace
+
+        var testDescription: String { rawValue }
+
+        /// The shell commands that keep a directory, and bring it back.
+        func commands(_ store: String, _ backup: String) -> (keep: String, bringBack: String) {
+            let copy = "mkdir -p \(backup) && cp -a \(store)/. \(backup)/"
+            let empty = "find \(store) -mindepth 1 -delete"
+            switch self {
+            case .tar:
+                // What the archive does not have stays otherwise, and with it the newest state.
+                return (
+                    "tar cf \(backup).tar -C \(store) . && \(copy)",
+                    "\(Self.remove(store, backup)) && tar xf \(backup).tar -C \(store)"
+                )
+            case .tarAfterRemoving:
+                return (
+                    "tar cf \(backup).tar -C \(store) .",
+                    "\(empty) && tar xf \(backup).tar -C \(store)"
+                )
+            case .copy:
+                return (copy, "\(Self.remove(store, backup)) && cp -a \(backup)/. \(store)/")
+            case .copyAfterRemoving: return (copy, "\(empty) && cp -a \(backup)/. \(store)/")
+            case .reflink:
+                return (
+                    copy.replacing("cp -a", with: "cp -a --reflink=auto"),
+                    "\(empty) && cp -a --reflink=auto \(backup)/. \(store)/"
+                )
+            // What `rsync -a --delete` does: a file with the same length and time is left alone.
+            case .rsync:
+                return (copy, Self.synchronize(store, backup, "cp -p \"$f\" .t && mv .t \"$f\""))
+            case .rsyncInPlace:
+                return (copy, Self.synchronize(store, backup, "cp -p \"$f\" \"$f\""))
+            }
+        }
+
+        /// Removes what the backup does not have.
+        private static func remove(_ store: String, _ backup: String) -> String {
+            "(cd \(store) && for f in *; do [ -e \(backup)/\"$f\" ] || rm -r \"$f\"; done)"
+        }
+
+        private static func synchronize(
+            _ store: String, _ backup: String, _ write: String
+        ) -> String {
+            let write = write.replacing("cp -p \"$f\"", with: "cp -p \(backup)/\"$f\"")
+            return remove(store, backup)
+                + " && (cd \(store) && for f in $(ls \(backup)); do "
+                + "[ \"$(stat -c '%s %y' \"$f\" 2>&1)\" = \"$(stat -c '%s %y' \(backup)/\"$f\")\" ]"
+                + " || { \(write); }; done)"
+        }
+    }
+
+    private func run(_ command: String) throws {
+        let child = try ChildProcess("sh", ["-c", command])
+        #expect(child.wait() == 0, "\(command)")
+    }
+
+    /// Opens a store, inserts a document and closes it; returns the site that the store wrote with.
+    @discardableResult
+    private func write(_ id: Int, at path: String) throws -> Site {
+        let volume = try PosixVolume(path: path, creatingDirectory: true)
+        let life = try EngineLife(volume)
+        try life.insert(id)
+        defer { life.close() }
+        return life.engine.site
+    }
+
+    @Test(arguments: Tool.allCases)
+    private func `a store that was brought back in place writes as another site`(
+        _ tool: Tool
+    ) throws {
+        let directory = TemporaryDirectory()
+        let (store, backup) = (directory.path("store"), directory.path("backup"))
+        let site = try write(1, at: store)
+        let commands = tool.commands(store, backup)
+        try run(commands.keep)
+        #expect(try write(2, at: store) == site)
+        try run(commands.bringBack)
+        let restored = try write(3, at: store)
+        #expect(restored != site)
+        // From then on the files are those of that store again.
+        #expect(try write(4, at: store) == restored)
+    }
+
+    @Test func `a store keeps its site when it is opened, moved or only read`() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.path("store")
+        let site = try write(1, at: path)
+        for id in 2..<6 { #expect(try write(id, at: path) == site) }
+        try run("mv \(path) \(path)2 && cat \(path)2/* > /dev/null && mv \(path)2 \(path)")
+        #expect(try write(6, at: path) == site)
+        let before = try PosixVolume(path: path, creatingDirectory: false).names().sorted()
+        let life = try EngineLife(try PosixVolume(path: path, creatingDirectory: false))
+        #expect(life.engine.site == site)
+        life.close()
+        let after = try PosixVolume(path: path, creatingDirectory: false).names().sorted()
+        #expect(before == after)
+        #expect(after.count { $0.hasSuffix(".site") } == 1)
+    }
+
+    @Test func `a process that dies at any call keeps the site or takes another for good`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("sites and crashes, seed \(seed)")
+        var kept = 0
+        for call in 1..<60 {
+            let first = SimulatedVolume(seed: seed)
+            let site = try writeSimulated(1, first)
+            let volume = first.processDeath(seed: 1)
+            volume.crashAtCall(call)
+            _ = try? writeSimulated(2, volume)
+            let next = volume.powerCut(seed: seed &+ UInt64(call))
+            let after = try writeSimulated(3, next)
+            // No copy was made: the file that the log names is there at each moment.
+            #expect(after == site, "call \(call), seed \(seed)")
+            kept += after == site ? 1 : 0
+            let restored = next.restored(seed: seed &+ 7)
+            #expect(try writeSimulated(4, restored) != site)
+        }
+        #expect(kept == 59)
+    }
+
+    private func writeSimulated(_ id: Int, _ volume: SimulatedVolume) throws -> Site {
+        let life = try EngineLife(volume)
+        try life.insert(id)
+        defer { life.close() }
+        return life.engine.site
+    }
+}
+
+/// A document engine in one opening of a directory.
+private final class EngineLife {
+    let store: StoreEngine
+    let engine: DocumentEngine
+
+    init(_ volume: any Volume) throws {
+        var options = LogStoreOptions()
+        options.isHousekeepingAutomatic = false
+        store = try StoreEngine(opening: volume, options: options)
+        engine = try DocumentEngine(store)
+    }
+
+    func insert(_ id: Int) throws {
+        _ = try engine.commit([
+            DocumentChange(
+                "cars", .integer(Int64(id)), .insert(["n": 1], onConflict: .fail))
+        ]) { (batch) throws(StorageError) in try store.append(batch) }
+        _ = try store.flush()
+    }
+
+    func close() {
+        try? store.close()
+    }
+}
