@@ -30,6 +30,8 @@ struct NaiveEvaluator {
     var rows: [Object?] = []
     var variables: [(name: String, value: Value?)] = []
     var group: Group?
+    /// The columns by their aliases, for names in groups that are no keys.
+    var columns: [String: Expression] = [:]
 
     init(_ sources: [Source], _ arguments: [String: Value], _ context: FunctionContext) {
         members = sources.map {
@@ -52,7 +54,12 @@ struct NaiveEvaluator {
         case .literal(let value): return value
         case .missing: return nil
         case .parameter(let name): return arguments[name]
-        case .path(let path): return value(at: path)
+        case .path(let path):
+            guard group != nil, variables.isEmpty, path.count == 1, let column = columns[path[0]]
+            else { return value(at: path) }
+            var inner = self
+            inner.columns = [:]
+            return try inner.value(column)
         case .array(let elements):
             var values: [Value] = []
             for element in elements { if let value = try value(element) { values.append(value) } }
@@ -117,7 +124,8 @@ struct NaiveEvaluator {
         return nil
     }
 
-    private func isSame(_ key: Expression, _ expression: Expression) -> Bool {
+    /// Whether an expression is a key of GROUP BY.
+    func isSame(_ key: Expression, _ expression: Expression) -> Bool {
         switch (key.node, expression.node) {
         case (.path(let left), .path(let right)): target(of: left) == target(of: right)
         case (_, .literal), (_, .path), (.path, _): false

@@ -31,9 +31,12 @@ package struct NaiveRows {
 package struct NaiveSelect {
     private typealias Joined = [Object?]
 
-    private let select: Select
+    var select: Select
     private let documents: (String) -> [Value: Object]
-    private var evaluator: NaiveEvaluator
+    var evaluator: NaiveEvaluator
+
+    /// What ORDER BY sorts by; columns stand for their numbers and aliases.
+    var order: [(expression: Expression, isColumn: Bool)] = []
 
     package init(
         _ select: Select, _ arguments: [String: Value], _ context: FunctionContext,
@@ -52,11 +55,13 @@ package struct NaiveSelect {
     ) throws(QueryError) -> NaiveRows {
         let select = Select(columns: columns, source: source)
         var naive = NaiveSelect(select, arguments, context) { _ in [:] }
+        try naive.replaceColumnNames()
         return try naive.result(of: objects.map { [$0] })
     }
 
     /// All rows in order.
     package mutating func run() throws(QueryError) -> NaiveRows {
+        try replaceColumnNames()
         var rows = try source()
         for (number, join) in select.joins.enumerated() {
             rows = try joined(rows, join, number + 1)
@@ -128,7 +133,7 @@ package struct NaiveSelect {
 
     /// Whether rows are gathered; aggregates below other operators come with GROUP BY or HAVING.
     private var isGrouped: Bool {
-        var expressions = select.ordering.terms.map(\.expression)
+        var expressions = order.map(\.expression)
         for case .expression(let expression, _) in select.columns { expressions.append(expression) }
         return !select.groups.isEmpty || select.having != nil
             || expressions.contains {
@@ -212,15 +217,10 @@ package struct NaiveSelect {
 
     private func add(id: Value?, to result: inout NaiveRows) throws(QueryError) {
         var keys: [Value?] = []
-        for term in select.ordering.terms {
-            var expression = term.expression
-            for case .expression(let column, let alias?) in select.columns {
-                if case .path(let path) = term.expression.node, path == [alias.text] {
-                    expression = column
-                    break
-                }
-            }
-            keys.append(try evaluator.value(expression))
+        for term in order {
+            keys.append(
+                term.isColumn
+                    ? try columnValue(term.expression) : try evaluator.value(term.expression))
         }
         result.rows.append(NaiveRows.Row(object: try object(), keys: keys, id: id))
     }
@@ -240,12 +240,9 @@ package struct NaiveSelect {
                 hasAll = true
                 for field in evaluator.rows[index] ?? Object() { object[field.name] = field.value }
             case .expression(let expression, let alias):
-                var name = alias?.text ?? "($\(number + 1))"
-                if alias == nil, case .path(let path) = expression.node, let last = path.last {
-                    name = last
-                }
+                let name = Self.name(of: expression, alias, number: number + 1)
                 // MISSING takes away what `*` has brought, and nothing else.
-                if let value = try evaluator.value(expression) {
+                if let value = try columnValue(expression) {
                     object[name] = value
                 } else if hasAll {
                     object[name] = nil

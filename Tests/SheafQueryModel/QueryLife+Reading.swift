@@ -28,7 +28,13 @@ extension QueryLife {
             throw difference("it is no SELECT")
         }
         let expected: NaiveRows
-        do { expected = try naive(parsed, arguments) } catch { return .failed }
+        do throws(QueryError) { expected = try naive(parsed, arguments) } catch {
+            guard error.reason == .meaning else { return .failed }
+            do throws(QueryError) { _ = try rows(statement, arguments, reader) } catch {
+                return error.reason == .meaning ? .refused : .failed
+            }
+            throw difference("it is not refused: \(error)")
+        }
         do {
             let found = try rows(statement, arguments, reader)
             guard let problem = RowComparison.difference(found, expected) else { return .same }

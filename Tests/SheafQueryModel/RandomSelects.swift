@@ -178,8 +178,7 @@ struct RandomSelects {
                     .expression(expressions.expression(2), alias: name($0))
                 }
         case 3:
-            return (0...expressions.below(3)).map { _ in .expression(expressions.path(), alias: nil)
-            }
+            return withoutAliases()
         default:
             let aliases = ["a", "b", "n", "m"].shuffled(using: &expressions.values.random)
             return (0...expressions.below(3)).map { index in
@@ -188,6 +187,25 @@ struct RandomSelects {
                     alias: name(aliases[index]))
             }
         }
+    }
+
+    /// Paths, of which hardly ever two have the same name.
+    private mutating func withoutAliases() -> [ResultColumn] {
+        var columns: [ResultColumn] = []
+        var names: Set<String> = []
+        for _ in 0...expressions.below(3) {
+            let path = expressions.chance(1, in: 12) ? bareSource() : expressions.path()
+            guard case .path(let steps) = path.node,
+                names.insert(steps.last ?? "").inserted || expressions.chance(1, in: 12)
+            else { continue }
+            columns.append(.expression(path, alias: nil))
+        }
+        return columns
+    }
+
+    /// The name of a collection, which stands for its documents.
+    private mutating func bareSource() -> Expression {
+        Expression(.path([expressions.pick(expressions.sources)]), at: RandomExpressions.nowhere)
     }
 
     // MARK: Groups
@@ -215,10 +233,14 @@ struct RandomSelects {
             columns.append(.expression(aggregate(), alias: name("n\(index)")))
         }
         select.columns = columns
+        if expressions.chance(1, in: 4) { nameGroups(&select) }
         if expressions.chance(1, in: 3) {
+            let subject =
+                expressions.chance(1, in: 3)
+                ? Expression(.path(["n0"]), at: RandomExpressions.nowhere) : aggregate()
             let one = Expression(
                 .comparison(
-                    expressions.pick([.less, .greater, .equal, .notEqual]), aggregate(),
+                    expressions.pick([.less, .greater, .equal, .notEqual]), subject,
                     expressions.literal(expressions.values.number())),
                 at: RandomExpressions.nowhere)
             select.having = one
@@ -232,6 +254,18 @@ struct RandomSelects {
             }
         }
         select.isDistinct = expressions.chance(1, in: 12)
+    }
+
+    /// Groups by the aliases of columns instead of what they are.
+    private mutating func nameGroups(_ select: inout Select) {
+        for index in select.groups.indices where expressions.coin() {
+            let alias = "k\(index)"
+            let hasColumn = select.columns.contains {
+                if case .expression(_, let name?) = $0 { name.text == alias } else { false }
+            }
+            guard hasColumn else { continue }
+            select.groups[index] = Expression(.path([alias]), at: RandomExpressions.nowhere)
+        }
     }
 
     private mutating func aggregate() -> Expression {
@@ -279,12 +313,26 @@ struct RandomSelects {
                 columns.append(Expression(.path([alias.text]), at: RandomExpressions.nowhere))
             }
         }
-        if select.groups.isEmpty, !select.isDistinct, !Self.isGrouped(select) {
-            if let column = columns.last, expressions.chance(1, in: 4) { return column }
-            return expressions.chance(3, in: 4) ? expressions.path() : expressions.expression(1)
+        if !select.columns.isEmpty, expressions.chance(1, in: 6) {
+            // Mostly a column, and sometimes one too many.
+            let number = expressions.below(select.columns.count + expressions.below(6) / 5) + 1
+            return Expression(
+                .literal(.integer(Int64(number))), at: RandomExpressions.nowhere)
         }
-        // Only what the row says can be sorted by where rows stand for several.
-        return columns.isEmpty ? nil : expressions.pick(columns)
+        let term: Expression?
+        if select.groups.isEmpty, !select.isDistinct, !Self.isGrouped(select) {
+            if let column = columns.last, expressions.chance(1, in: 4) {
+                term = column
+            } else {
+                term = expressions.chance(3, in: 4) ? expressions.path() : expressions.expression(1)
+            }
+        } else {
+            // Only what the row says can be sorted by where rows stand for several.
+            term = columns.isEmpty ? nil : expressions.pick(columns)
+        }
+        // Constants are refused; a literal would be the number of a column, and a parameter not.
+        guard let term, NaiveSelect.readsRows(term) else { return nil }
+        return term
     }
 
     private static func isGrouped(_ select: Select) -> Bool {

@@ -9,6 +9,8 @@ enum ProjectionCompiler {
             let members = compiler.scope.members
             return members.count == 1 ? .document : .rows(members.map(\.name))
         }
+        var names = ColumnNames(compiler)
+        try names.check(columns)
         var compiled: [ProjectedColumn] = []
         for (index, column) in columns.enumerated() {
             switch column {
@@ -32,17 +34,26 @@ enum ProjectionCompiler {
                 }
                 compiled.append(.all(source: source))
             case .expression(let expression, let alias):
-                let name = alias?.text ?? defaultName(of: expression, number: index + 1)
-                compiled.append(.value(name: name, try compiler.compile(expression).evaluator))
+                let name = ColumnNames.name(of: expression, alias, number: index + 1)
+                compiled.append(.value(name: name, try value(of: expression, compiler)))
             }
         }
         return .columns(compiled)
     }
 
-    /// What a column without an alias is called.
-    private static func defaultName(of expression: Expression, number: Int) -> String {
-        if case .path(let path) = expression.node, let last = path.last { return last }
-        return "($\(number))"
+    /// Returns the evaluator of a column.
+    ///
+    /// The name of the only collection is its field of that name, or the document where it has none.
+    static func value(
+        of expression: Expression, _ compiler: ExpressionCompiler
+    ) throws(QueryError) -> Evaluator {
+        let field = try compiler.compile(expression).evaluator
+        guard compiler.groups == nil, compiler.scope.isBareSource(expression) else { return field }
+        let types = compiler.scope.members[0].types
+        return { (frame) throws(QueryError) in
+            if let value = try field(frame) { return value }
+            return try frame.rows[0].object(types, frame.names).map(Value.object)
+        }
     }
 }
 
@@ -56,7 +67,7 @@ extension Projection {
             var names: [String] = []
             for column in columns {
                 guard case .value(let name, _) = column else { return nil }
-                if !names.hasSpelling(name) { names.append(name) }
+                names.append(name)
             }
             return names
         }

@@ -90,6 +90,14 @@ struct Scope {
         return field(0, path)
     }
 
+    /// Whether an expression is the name of the only source, which is no alias.
+    func isBareSource(_ expression: Expression) -> Bool {
+        guard case .path(let path) = expression.node, path.count == 1, members.count == 1,
+            !members[0].hasAlias
+        else { return false }
+        return members[0].name.isSpelled(path[0])
+    }
+
     private func field(_ member: Int, _ path: [String]) -> Target {
         path[0] == Row.idName ? .id(member, rest: Array(path.dropFirst())) : .field(member, path)
     }

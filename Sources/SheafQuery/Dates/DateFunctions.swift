@@ -132,24 +132,17 @@ extension Function {
 // MARK: Counting
 
 extension Function {
-    /// `date_add(date, part, n)`: so many parts later; a day that the month lacks becomes its last.
+    /// `date_add(date, part, n)`: `n` parts later; a day that the month lacks becomes its last.
     private static let dateAdd = strict("date_add", 3...3) { (arguments, _) throws(QueryError) in
-        guard let count = arguments[2].dateCount else { return nil }
-        return moved(arguments, by: count)
+        guard let step = DateStep(arguments[1], arguments[2]) else { return nil }
+        return DateValue(arguments[0])?.moved(by: step.count, step.unit)
     }
 
-    /// `date_sub(date, part, n)`: so many parts earlier.
+    /// `date_sub(date, part, n)`: `n` parts earlier.
     private static let dateSub = strict("date_sub", 3...3) { (arguments, _) throws(QueryError) in
-        guard let count = arguments[2].dateCount else { return nil }
-        let (negated, overflow) = Int64(0).subtractingReportingOverflow(count)
-        return overflow ? nil : moved(arguments, by: negated)
-    }
-
-    private static func moved(_ arguments: [Value], by count: Int64) -> Value? {
-        guard let date = DateValue(arguments[0]), let unit = arguments[1].dateUnit else {
-            return nil
-        }
-        return date.moment.adding(count, unit).map { date.value(of: $0) }
+        guard let step = DateStep(arguments[1], arguments[2]) else { return nil }
+        let (negated, overflow) = Int64(0).subtractingReportingOverflow(step.count)
+        return overflow ? nil : DateValue(arguments[0])?.moved(by: negated, step.unit)
     }
 
     /// `date_diff(d1, d2, part)`: the whole parts from d2 to d1; negative where d1 is the earlier.
@@ -175,8 +168,9 @@ extension Function {
     private static let dateRange = strict("date_range", 4...4) {
         (arguments, _) throws(QueryError) in
         guard let start = DateValue(arguments[0]), let end = DateValue(arguments[1]),
-            let unit = arguments[2].dateUnit, let step = arguments[3].dateCount
+            let steps = DateStep(arguments[2], arguments[3])
         else { return nil }
+        let (unit, step) = (steps.unit, steps.count)
         var elements: [Value] = []
         var distance: Int64 = 0
         // A step of the wrong sign leads away from the end, and one of zero nowhere.
@@ -207,6 +201,28 @@ extension Function {
         case "timezone", "tz": return text(ofOffset: date.offset ?? 0)
         default: return DateUnit(name).map { .integer(Int64(time.count(of: $0))) }
         }
+    }
+}
+
+/// A number of units, in either order of the two arguments: only one of them is a number.
+private struct DateStep {
+    let unit: DateUnit
+    let count: Int64
+
+    init?(_ first: Value, _ second: Value) {
+        if let unit = first.dateUnit, let count = second.dateCount {
+            (self.unit, self.count) = (unit, count)
+        } else if let count = first.dateCount, let unit = second.dateUnit {
+            (self.unit, self.count) = (unit, count)
+        } else {
+            return nil
+        }
+    }
+}
+
+extension DateValue {
+    fileprivate func moved(by count: Int64, _ unit: DateUnit) -> Value? {
+        moment.adding(count, unit).map { value(of: $0) }
     }
 }
 

@@ -35,7 +35,9 @@ struct MutationPlanner {
 
     /// The SELECT that finds what is deleted.
     func selection(_ delete: Delete) throws(QueryError) -> Select {
-        try selection(
+        try delete.ordering.refuseConstants(
+            of: delete.isEviction ? "EVICT" : "DELETE", in: environment.text)
+        return try selection(
             of: delete.source, delete.condition, delete.ordering,
             readsFields: !delete.returning.isEmpty)
     }

@@ -3,7 +3,8 @@ import SheafDocument
 
 /// Makes the plan of a SELECT.
 final class SelectPlanner {
-    let select: Select
+    /// The statement; GROUP BY, HAVING and ORDER BY without the names and numbers of columns, once read.
+    private(set) var select: Select
     let environment: PlanEnvironment
     let compiler: ExpressionCompiler
     var hints = PlanHints()
@@ -195,11 +196,13 @@ final class SelectPlanner {
         for column in select.columns {
             switch column {
             case .all: return nil
-            case .expression(let expression, _): expressions.append(expression)
+            case .expression(let expression, _):
+                // The document may be the column.
+                guard !compiler.scope.isBareSource(expression) else { return nil }
+                expressions.append(expression)
             }
         }
-        // An alias in ORDER BY stands for its column.
-        for term in select.ordering.terms where column(named: term.expression) == nil {
+        for term in select.ordering.terms where !term.isColumn {
             expressions.append(term.expression)
         }
         var paths: [[String]] = []
@@ -214,38 +217,6 @@ final class SelectPlanner {
             }
         }
         return readsAll ? nil : paths
-    }
-
-    /// What ORDER BY wants, where keys can give it; none where they cannot.
-    func wantedOrder(isGrouped: Bool) throws(QueryError) -> [IndexDescription.Field]? {
-        guard !isGrouped, !select.isDistinct, select.joins.isEmpty else { return nil }
-        var fields: [IndexDescription.Field] = []
-        for term in select.ordering.terms {
-            var expression = term.expression
-            if let column = column(named: expression) { expression = column }
-            guard case .path(let path) = expression.node else { return nil }
-            switch try compiler.scope.resolve(path, at: expression.range) {
-            case .id(_, let rest):
-                fields.append(
-                    IndexDescription.Field([Row.idName] + rest, isDescending: term.isDescending))
-            case .field(let source, let path):
-                let types = compiler.scope.members[source].types
-                guard types.isShown(path) else { return nil }
-                fields.append(IndexDescription.Field(path, isDescending: term.isDescending))
-            default: return nil
-            }
-        }
-        return fields
-    }
-
-    /// The column whose alias an expression is.
-    private func column(named expression: Expression) -> Expression? {
-        guard case .path(let path) = expression.node, path.count == 1 else { return nil }
-        for case .expression(let column, let alias?) in select.columns
-        where alias.text.isSpelled(path[0]) {
-            return column
-        }
-        return nil
     }
 
     func bounds() throws(QueryError) -> (limit: Int?, offset: Int) {
@@ -265,6 +236,7 @@ final class SelectPlanner {
 
     /// Whether rows are grouped; refuses what cannot be.
     func checkGrouping() throws(QueryError) -> Bool {
+        select = try withoutColumnNames(select)
         let isGrouped =
             !select.groups.isEmpty || select.having?.hasAggregate == true
             || select.columns.contains { $0.expression?.hasAggregate == true }
@@ -297,13 +269,18 @@ final class SelectPlanner {
         }
         var order: [SortTerm] = []
         for term in select.ordering.terms {
-            let expression = column(named: term.expression) ?? term.expression
+            let expression = term.expression
             let compiled = try compiler.compile(expression)
+            // A column may be the same for all rows.
             guard !compiled.isConstant else { continue }
+            let isDocument = term.isColumn && compiler.scope.isBareSource(expression)
             order.append(
                 SortTerm(
-                    evaluator: compiled.evaluator, isDescending: term.isDescending,
-                    expression: term.expression, field: try compiler.field(expression)))
+                    evaluator: isDocument
+                        ? try ProjectionCompiler.value(of: expression, compiler)
+                        : compiled.evaluator, isDescending: term.isDescending,
+                    expression: term.alias ?? expression,
+                    field: isDocument ? nil : try compiler.field(expression)))
         }
         var grouping: GroupPlan?
         if let groups = compiler.groups {

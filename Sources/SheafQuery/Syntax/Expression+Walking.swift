@@ -1,7 +1,7 @@
 /// What stands in an expression.
 extension Expression {
     /// Visits the expressions right below this one.
-    func forEachChild(
+    package func forEachChild(
         _ body: (Expression) throws(QueryError) -> Void
     ) throws(QueryError) {
         switch node {

@@ -190,11 +190,21 @@ package enum ResultColumn: Sendable {
 package struct OrderTerm: Sendable {
     package let expression: Expression
     package let isDescending: Bool
+    /// The alias or number in the text; nil where the expression itself is written there.
+    let alias: Expression?
 
     package init(_ expression: Expression, isDescending: Bool) {
-        self.expression = expression
-        self.isDescending = isDescending
+        self.init(expression, isDescending: isDescending, alias: nil)
     }
+
+    init(_ column: Expression, isDescending: Bool, alias: Expression?) {
+        expression = column
+        self.isDescending = isDescending
+        self.alias = alias
+    }
+
+    /// Whether the expression is a column of the statement.
+    var isColumn: Bool { alias != nil }
 }
 
 /// ORDER BY, LIMIT and OFFSET.

@@ -1,0 +1,187 @@
+import SheafDocument
+
+/// The columns that GROUP BY, HAVING and ORDER BY name.
+extension SelectPlanner {
+    /// Replaces numbers in ORDER BY by columns, and aliases where a field of the name is refused.
+    ///
+    /// The sources must have been added before.
+    func withoutColumnNames(_ written: Select) throws(QueryError) -> Select {
+        var select = written
+        select.ordering = try select.ordering.withColumns(select.columns, in: environment.text)
+        let aliases = select.columns.contains {
+            if case .expression(_, _?) = $0 { true } else { false }
+        }
+        guard aliases, !select.groups.isEmpty || select.having != nil else { return select }
+        for (index, group) in select.groups.enumerated() {
+            guard let column = column(named: group), !column.hasAggregate,
+                isRefused(group, column, select.groups)
+            else { continue }
+            select.groups[index] = column
+        }
+        guard
+            let groups = try? GroupScope(select.groups, compiler.scope, compiler.arguments)
+        else { return select }
+        select.having = select.having.map { replacingAliases(in: $0, groups) }
+        let isGrouped =
+            !select.groups.isEmpty
+            || select.columns.contains { $0.expression?.hasAggregate == true }
+        guard isGrouped else { return select }
+        select.ordering = Ordering(
+            terms: select.ordering.terms.map {
+                guard !$0.isColumn else { return $0 }
+                return OrderTerm(
+                    replacingAliases(in: $0.expression, groups), isDescending: $0.isDescending)
+            }, limit: select.ordering.limit, offset: select.ordering.offset)
+        return select
+    }
+
+    /// Whether a key of GROUP BY cannot be a field: it is ambiguous, or its column is not grouped by.
+    private func isRefused(
+        _ group: Expression, _ column: Expression, _ groups: [Expression]
+    ) -> Bool {
+        let scratch = environment.compiler()
+        scratch.scope = compiler.scope
+        do throws(QueryError) {
+            _ = try scratch.compile(group)
+            scratch.groups = try GroupScope(
+                groups.filter { (try? scratch.compile($0)) != nil }, compiler.scope,
+                compiler.arguments)
+            _ = try scratch.compile(column)
+            return false
+        } catch {
+            return true
+        }
+    }
+
+    /// Replaces names of columns that are neither keys nor in aggregates; loops keep their names.
+    private func replacingAliases(in expression: Expression, _ groups: GroupScope) -> Expression {
+        expression.replacing { part in
+            switch part.node {
+            case .call(let call) where AggregateKind(rawValue: call.name) != nil: return part
+            case .quantified, .comprehension: return part
+            default: break
+            }
+            if let key = try? groups.key(of: part, compiler.scope), key >= 0 { return part }
+            return column(named: part)
+        }
+    }
+
+    /// Returns the order that ORDER BY asks for; nil where keys cannot give it.
+    func wantedOrder(isGrouped: Bool) throws(QueryError) -> [IndexDescription.Field]? {
+        guard !isGrouped, !select.isDistinct, select.joins.isEmpty else { return nil }
+        var fields: [IndexDescription.Field] = []
+        for term in select.ordering.terms {
+            let expression = term.expression
+            guard case .path(let path) = expression.node,
+                !(term.isColumn && compiler.scope.isBareSource(expression))
+            else { return nil }
+            switch try compiler.scope.resolve(path, at: expression.range) {
+            case .id(_, let rest):
+                fields.append(
+                    IndexDescription.Field([Row.idName] + rest, isDescending: term.isDescending))
+            case .field(let source, let path):
+                let types = compiler.scope.members[source].types
+                guard types.isShown(path) else { return nil }
+                fields.append(IndexDescription.Field(path, isDescending: term.isDescending))
+            default: return nil
+            }
+        }
+        return fields
+    }
+
+    /// The column whose alias an expression is.
+    private func column(named expression: Expression) -> Expression? {
+        select.columns.column(named: expression)
+    }
+}
+
+extension [ResultColumn] {
+    /// Returns the column whose alias an expression is.
+    fileprivate func column(named expression: Expression) -> Expression? {
+        guard case .path(let path) = expression.node, path.count == 1 else { return nil }
+        for case .expression(let column, let alias?) in self where alias.text.isSpelled(path[0]) {
+            return column
+        }
+        return nil
+    }
+}
+
+extension Ordering {
+    /// Returns the same order by the columns that aliases and numbers stand for.
+    fileprivate func withColumns(
+        _ columns: [ResultColumn], in text: String
+    ) throws(QueryError) -> Ordering {
+        guard !terms.isEmpty else { return self }
+        var replaced: [OrderTerm] = []
+        for term in terms {
+            if let number = term.columnNumber {
+                let column = try Self.column(number, columns, at: term.expression.range, in: text)
+                replaced.append(
+                    OrderTerm(column, isDescending: term.isDescending, alias: term.expression))
+            } else if let column = columns.column(named: term.expression) {
+                replaced.append(
+                    OrderTerm(column, isDescending: term.isDescending, alias: term.expression))
+            } else {
+                try term.refuseConstant(in: text)
+                replaced.append(term)
+            }
+        }
+        return Ordering(terms: replaced, limit: limit, offset: offset)
+    }
+
+    /// Refuses numbers of columns, for statements that have none, and other constants.
+    func refuseConstants(of statement: String, in text: String) throws(QueryError) {
+        for term in terms {
+            if let number = term.columnNumber {
+                throw QueryError(
+                    .meaning, "ORDER BY \(number) is a column, and \(statement) has no columns",
+                    hint: "write a field, as in ORDER BY price", at: term.expression.range,
+                    in: text)
+            }
+            try term.refuseConstant(in: text)
+        }
+    }
+
+    private static func column(
+        _ number: Int64, _ columns: [ResultColumn], at range: SourceRange, in text: String
+    ) throws(QueryError) -> Expression {
+        guard (1...Int64(columns.count)).contains(number) else {
+            let count =
+                columns.count == 1 ? "there is 1 column" : "there are \(columns.count) columns"
+            throw QueryError(
+                .meaning, "ORDER BY \(number) is no column: \(count)",
+                hint: columns.count == 1
+                    ? "columns are numbered from 1" : "write a number from 1 to \(columns.count)",
+                at: range, in: text)
+        }
+        guard let column = columns[Int(number) - 1].expression else {
+            throw QueryError(
+                .meaning, "ORDER BY \(number) is not a single column: it is *",
+                hint: "write a field, as in ORDER BY price", at: range, in: text)
+        }
+        return column
+    }
+}
+
+extension OrderTerm {
+    /// The number that is written instead of an expression.
+    fileprivate var columnNumber: Int64? {
+        guard case .literal(.integer(let number)) = expression.node else { return nil }
+        return number
+    }
+
+    /// Refuses what is the same for all rows: an expression without fields and aggregates.
+    fileprivate func refuseConstant(in text: String) throws(QueryError) {
+        var readsFields = expression.hasAggregate
+        try expression.forEachPath { (_, _) throws(QueryError) in readsFields = true }
+        guard !readsFields else { return }
+        var isValue = false
+        if case .parameter = expression.node { isValue = true }
+        throw QueryError(
+            .meaning, "ORDER BY takes fields and columns, and this is the same for all rows",
+            hint: isValue
+                ? "a parameter is a value: write the name of a field or the number of a column"
+                : "write a field, as in ORDER BY price, or the number of a column",
+            at: expression.range, in: text)
+    }
+}
