@@ -104,6 +104,12 @@ struct DocumentationExampleTests {
         let cheap = try await store.execute(
             "SELECT * FROM products WHERE \(identifier: field) < :limit", ["limit": 100])
         #expect(cheap.items.isEmpty)
+        let months = try await store.execute(
+            """
+            SELECT date_format(sold, '%Y-%m') AS month, COUNT(*) AS n FROM products
+            GROUP BY month HAVING n > 10 ORDER BY 1
+            """)
+        #expect(months.items.isEmpty)
         try await store.execute("CREATE INDEX by_price ON products (price)")
         let plan = try await store.execute("EXPLAIN SELECT * FROM products WHERE price < 100")
         print(try plan.items[0].jsonString)
