@@ -187,11 +187,12 @@ def addresses(documents):
     return made
 
 
-def subscribe(cursor=b"\0", generation=3, queries=None):
-    queries = queries or [(b"SELECT * FROM cars WHERE color = :c", b"arguments"), (b"SELECT * FROM b", b"")]
-    return (varint(generation) + varint(len(queries))
+def subscribe(cursor=b"\0", generation=3, queries=None, flag=b"\0", end=varint(77)):
+    if queries is None:
+        queries = [(b"SELECT * FROM cars WHERE color = :c", b"arguments"), (b"SELECT * FROM b", b"")]
+    return (varint(generation) + flag + varint(len(queries))
             + b"".join(text(query) + text(arguments) for query, arguments in queries)
-            + varint(77) + cursor)
+            + end + cursor)
 
 
 def wishes(output):
@@ -205,12 +206,22 @@ def wishes(output):
     output.bytes("subscribe-anew.subscribe", subscribe())
     output.lines += ["subscribe-anew.generation = 3", "subscribe-anew.commit = 77"]
     output.text("subscribe-anew.query", b"SELECT * FROM cars WHERE color = :c")
+    output.begin("subscribe-part", "queries whose rest follows in the next frame")
+    output.bytes("subscribe-part.subscribe", subscribe(b"", flag=b"\1", end=b""))
+    output.lines += ["subscribe-part.generation = 3"]
+    output.text("subscribe-part.query", b"SELECT * FROM cars WHERE color = :c")
     twice = varint(2) + b"\0" + text(b"c") + text(b"a") + b"\0" + text(b"c") + text(b"b")
     wrong = [
         ("flag", "Subscribe", "neither a cursor nor none", subscribe(b"\2")),
         ("more", "Subscribe", "something behind the last field", subscribe() + b"\0"),
-        ("many", "Subscribe", "too many queries", subscribe(queries=[(b"", b"")] * 257)),
-        ("long", "Subscribe", "a query that is too long", subscribe(queries=[(b"a" * 8_193, b"")])),
+        ("many", "Subscribe", "too many queries", subscribe(queries=[(b"", b"")] * 4_097)),
+        ("long", "Subscribe", "a query that is too long", subscribe(queries=[(b"a" * 65_537, b"")])),
+        ("wide", "Subscribe", "arguments that are too long",
+         subscribe(queries=[(b"a", b"a" * 262_145)])),
+        ("continued", "Subscribe", "neither the last part nor one before it", subscribe(flag=b"\2")),
+        ("empty", "Subscribe", "a part that is continued, without queries",
+         subscribe(b"", queries=[], flag=b"\1", end=b"")),
+        ("ended", "Subscribe", "a part that is continued, with a commit", subscribe(flag=b"\1")),
         ("twice", "Subscribe", "a collection that is spelled twice", subscribe(cursor + twice)),
         ("first", "Subscribe", "a first document without its collection",
          subscribe(cursor + varint(1) + b"\1" + text(b"a"))),

@@ -50,7 +50,7 @@ enum FalseFrames {
         case 1: return Frame(.credit, varint(number(&random)))
         case 2: return Frame(.restart, varint(generation(&random)))
         case 3: return Frame(.announceOnly, varint(generation(&random)))
-        case 4: return Frame(.subscribe, subscription(&random).bytes)
+        case 4: return Frame(.subscribe, subscription(&random).parts[0].bytes)
         case 5:
             let question = (0..<random.below(5)).map { _ in UInt8(random.below(9)) }
             return Frame(

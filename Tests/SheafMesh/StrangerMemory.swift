@@ -144,7 +144,9 @@ private final class FloodScene {
         let queries = (0..<200).map { number in
             SubscribedQuery(text: text + " OR n = \(number)", arguments: arguments)
         }
-        try hear(.subscribe, Subscribe(generation: generation, queries, at: 0).bytes)
+        for part in Subscribe(generation: generation, queries, at: 0).parts {
+            try hear(.subscribe, part.bytes)
+        }
     }
 
     private func hear(_ type: FrameType, _ body: [UInt8]) throws {

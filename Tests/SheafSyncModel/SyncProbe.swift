@@ -19,7 +19,7 @@ package enum SyncProbe {
             case .segment: return try readSegments(rest)
             case .ask: return try readQuestion(rest)
             case .answer: return try readAnswers(rest)
-            case .subscribe: return rewritten(rest, try Subscribe(decoding: rest).bytes)
+            case .subscribe: return rewritten(rest, try SubscribePart(decoding: rest).bytes)
             case .acknowledge: return rewritten(rest, try Acknowledge(decoding: rest).bytes)
             case .want: return rewritten(rest, try Want(decoding: rest).bytes)
             case .announce: return rewritten(rest, try Announce(decoding: rest).bytes)

@@ -33,6 +33,12 @@ final class PeerLoop: Sendable {
         /// Nobody looks into it any more.
         var isOver = false
 
+        /// Appends an event; of subscriptions only the newest list counts.
+        mutating func append(_ event: Event) {
+            if case .subscribed = event, case .subscribed? = events.last { events.removeLast() }
+            events.append(event)
+        }
+
         var isEmpty: Bool { isEmptyBut(0) }
 
         /// Whether there is nothing to be done but so many events.
@@ -83,7 +89,7 @@ final class PeerLoop: Sendable {
 
     func post(_ event: Event) {
         let isOver = inbox.withLock { inbox in
-            if !inbox.isOver { inbox.events.append(event) }
+            if !inbox.isOver { inbox.append(event) }
             return inbox.isOver
         }
         guard !isOver else { return Self.refuse(event) }

@@ -5,6 +5,7 @@ import Synchronization
 public final class PeerSync: Sendable {
     private struct State: Sendable {
         var subscriptions: [Subscription] = []
+        var tally = SubscriptionTally()
         var isActive = false
         var isShutDown = false
         var count: UInt64 = 0
@@ -88,9 +89,7 @@ public final class PeerSync: Sendable {
         let checked = try check(query, arguments)
         let subscription: Subscription? = try state.withLock { state in
             guard !state.isShutDown else { return nil }
-            try onStore { () throws(QueryError) in
-                try SubscriptionQuery.check(state.subscriptions.map(\.checked) + [checked])
-            }
+            try onStore { () throws(QueryError) in try state.tally.add(checked) }
             state.count += 1
             let subscription = Subscription(checked, number: state.count, sync: self)
             state.subscriptions.append(subscription)
@@ -106,9 +105,11 @@ public final class PeerSync: Sendable {
 
     func remove(_ subscription: Subscription) -> Bool {
         state.withLock { state in
-            let count = state.subscriptions.count
-            state.subscriptions.removeAll { $0 === subscription }
-            guard state.subscriptions.count < count else { return false }
+            guard let index = state.subscriptions.firstIndex(where: { $0 === subscription }) else {
+                return false
+            }
+            state.subscriptions.remove(at: index)
+            state.tally.remove(subscription.checked)
             tell(state)
             return true
         }

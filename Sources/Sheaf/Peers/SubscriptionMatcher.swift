@@ -16,8 +16,11 @@ package final class SubscriptionMatcher {
         }
     }
 
-    /// What was subscribed to, in that order.
+    /// What was subscribed to, in that order, without what other queries cover.
     let subscribed: [SubscriptionQuery]
+    /// Whether a query has a LIMIT, so that one document does not tell whether it belongs to it.
+    let isRanked: Bool
+    private let ranked: Set<[UInt8]>
     private let queries: QueryEngine
     /// The last collection that was asked about, and what asks plainly for it: mostly it is the same again.
     private var last: (collection: String, terms: [Term]?) = ("", nil)
@@ -29,17 +32,24 @@ package final class SubscriptionMatcher {
     let collections: [String]
     private let names: Set<[UInt8]>
 
-    package init(_ subscribed: [SubscriptionQuery], _ queries: QueryEngine) {
+    package init(_ queries: [SubscriptionQuery], _ engine: QueryEngine) {
+        let subscribed = SubscriptionQuery.effective(queries)
         self.subscribed = subscribed
-        self.queries = queries
+        self.queries = engine
         terms = subscribed.map(Term.init)
         var (collections, names): ([String], Set<[UInt8]>) = ([], [])
+        var ranked: Set<[UInt8]> = []
         for term in terms {
             let name = Array(term.query.collection.utf8)
             if names.insert(name).inserted { collections.append(term.query.collection) }
-            if term.query.limit == nil { plain[name, default: []].append(term) }
+            if term.query.limit == nil {
+                plain[name, default: []].append(term)
+            } else {
+                ranked.insert(name)
+            }
         }
         (self.collections, self.names) = (collections, names)
+        (self.ranked, isRanked) = (ranked, !ranked.isEmpty)
     }
 
     func asks(for collection: String) -> Bool { names.contains(Array(collection.utf8)) }
@@ -49,9 +59,7 @@ package final class SubscriptionMatcher {
 
     /// Whether some of the documents of a collection are asked for by ORDER BY and LIMIT.
     func hasLimit(in collection: String) -> Bool {
-        subscribed.contains {
-            $0.limit != nil && UTF8Order.compare($0.collection, collection) == 0
-        }
+        isRanked && ranked.contains(Array(collection.utf8))
     }
 
     private func plainTerms(of collection: String) -> [Term]? {
@@ -69,7 +77,8 @@ package final class SubscriptionMatcher {
         guard let terms = plainTerms(of: collection) else { return false }
         let fields = try Self.fields(of: document)
         guard let fields else { return false }
-        if terms.contains(where: \.query.takesAll) { return true }
+        // Such a query is the only one of its collection.
+        if terms.count == 1, terms[0].query.takesAll { return true }
         let scanned = ScannedDocument(fields, id: id, place: 0, isLasting: false)
         for term in terms {
             guard let watched = try watched(term, nameCount, transaction) else { continue }

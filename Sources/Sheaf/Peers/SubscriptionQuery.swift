@@ -12,6 +12,8 @@ package struct SubscriptionQuery: Sendable {
     let limit: Int?
     /// Whether all documents of the collection match.
     let takesAll: Bool
+    /// The query as it is sent.
+    package let wire: SubscribedQuery
 
     /// Takes a statement that a peer can be asked for; refuses all others, and names the part that is
     /// too much.
@@ -49,17 +51,9 @@ package struct SubscriptionQuery: Sendable {
                 "what a subscription asks for cannot depend on the time; pass a time as an argument",
                 statement)
         }
-        try Self.check([self])
-    }
-
-    /// Refuses queries that have more documents with LIMIT than anybody keeps in mind for somebody else.
-    static func check(_ queries: [SubscriptionQuery]) throws(QueryError) {
-        let most = SyncLimits.rankedDocuments
-        guard queries.reduce(0, { min($0, most) + min($1.limit ?? 0, most + 1) }) > most else {
-            return
-        }
-        throw QueryError(
-            .limit, "the LIMITs of subscriptions are more than \(most) documents together")
+        wire = try Self.wire(statement, arguments)
+        var tally = SubscriptionTally()
+        try tally.add(self)
     }
 
     /// Reads what a peer has sent.
@@ -78,18 +72,17 @@ package struct SubscriptionQuery: Sendable {
         try self.init(statement, ArgumentValues(arguments), queries)
     }
 
-    /// The query as it is sent.
-    package var wire: SubscribedQuery {
-        get throws(QueryError) {
-            do throws(EditError) {
-                var object = Object()
-                for field in arguments.fields { object[field.name] = field.value }
-                return SubscribedQuery(
-                    text: statement.text, arguments: try Insertion.initial(object, NameTable()))
-            } catch {
-                throw QueryError(
-                    .argument, "the arguments of a subscription cannot be sent: \(error)")
-            }
+    private static func wire(
+        _ statement: Statement, _ arguments: ArgumentValues
+    ) throws(QueryError) -> SubscribedQuery {
+        do throws(EditError) {
+            var object = Object()
+            for field in arguments.fields { object[field.name] = field.value }
+            return SubscribedQuery(
+                text: statement.text, arguments: try Insertion.initial(object, NameTable()))
+        } catch {
+            throw QueryError(
+                .argument, "the arguments of a subscription cannot be sent: \(error)")
         }
     }
 

@@ -102,9 +102,6 @@ struct SubscriptionRankings {
 }
 
 extension SubscriptionMatcher {
-    /// Whether a query has a LIMIT, so that one document does not tell whether it belongs to it.
-    var isRanked: Bool { subscribed.contains { $0.limit != nil } }
-
     /// Returns the first documents of each query with a LIMIT, `factor` times as many as the LIMIT.
     ///
     /// With a filter, only documents that pass it are ranked: a rank among others would tell of them.

@@ -52,14 +52,14 @@ extension SyncHost {
 
     /// Subscribes to something else from now on.
     package func subscribe(_ queries: [SubscriptionQuery]) throws(QueryError) {
-        var wire: [SubscribedQuery] = []
-        try SubscriptionQuery.check(queries)
-        for query in queries {
-            let query = try query.wire
-            if !wire.contains(query) { wire.append(query) }
-        }
-        let isWider = !wire.allSatisfy { wishes.wire.contains($0) }
+        var tally = SubscriptionTally()
+        for query in queries { try tally.add(query) }
+        // What another query covers is not sent: it would cost the other side, and bring nothing.
+        let queries = SubscriptionQuery.effective(queries)
+        let wire = queries.map(\.wire)
         guard wire != wishes.wire else { return }
+        let known = Set(wishes.wire)
+        let isWider = !wire.allSatisfy { known.contains($0) }
         wishes.wire = wire
         wishes.queries = queries
         wishes.matcher = SubscriptionMatcher(queries, self.queries)
@@ -113,15 +113,13 @@ extension SyncHost {
     func sendSubscription(_ link: Link, whole: [DocumentAddress]) {
         guard let hello = link.session.remote, link.session.isOpen else { return }
         // What is kept to this peer is not wanted of others.
-        var shared: [SubscribedQuery] = []
-        for query in wishes.queries where scopes.isShared(query.collection) {
-            if let wire = try? query.wire, !shared.contains(wire) { shared.append(wire) }
-        }
+        let shared = wishes.queries.filter { scopes.isShared($0.collection) }.map(\.wire)
         var cursor: Cursor?
         if let known = wishes.cursors[hello.peerKey], known.epoch == wishes.epoch,
             known.cursor.log == hello.log
         {
-            cursor = known.cursor
+            // What cannot be named in one frame is found by comparing.
+            if Subscribe.fits(whole: whole) { cursor = known.cursor }
         }
         link.asking.reached = cursor?.commit ?? 0
         link.session.subscribe(

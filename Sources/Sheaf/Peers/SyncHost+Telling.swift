@@ -70,10 +70,12 @@ extension SyncHost {
     func begin(_ link: Link, _ request: Subscribe) {
         do throws(QueryError) {
             var queries: [SubscriptionQuery] = []
+            var tally = SubscriptionTally()
             for query in request.queries {
-                queries.append(try SubscriptionQuery(query, self.queries))
+                let query = try SubscriptionQuery(query, self.queries)
+                try tally.add(query)
+                queries.append(query)
             }
-            try SubscriptionQuery.check(queries)
             // Who asks again is missing something: from then on both sides send.
             link.asking.announced.isAnnouncing = false
             link.telling = Telling(
@@ -81,7 +83,7 @@ extension SyncHost {
                 matcher: SubscriptionMatcher(queries, self.queries),
                 theirCommit: request.commit)
         } catch {
-            return fail(link, .refused, "\(error.message)")
+            return fail(link, error.reason == .limit ? .limit : .refused, "\(error.message)")
         }
         guard let cursor = request.cursor else { return }
         guard cursor.log == log, cursor.commit <= news.snapshot.log.commit,

@@ -48,7 +48,8 @@ extension SyncSession {
         asking.request = request
         abandonStaged()
         asking.lastCommit = request.cursor?.commit ?? 0
-        send(.subscribe, request.bytes)
+        for part in request.parts { send(.subscribe, part.bytes) }
+        guard isOpen else { return }
         asking.phase = .streaming
         if request.cursor == nil { startComparing() }
     }

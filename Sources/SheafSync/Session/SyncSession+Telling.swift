@@ -5,6 +5,8 @@ package import SheafDocument
 extension SyncSession {
     struct Telling: Sendable {
         var generation: UInt64 = 0
+        /// The parts received of a subscription that is continued.
+        var subscribing: PartialSubscribe?
         var hasCursor = false
         /// Who answers, once the host has made a list.
         var teller: RangeTeller?
@@ -146,10 +148,21 @@ extension SyncSession {
         emit(.announceOnly)
     }
 
-    mutating func takeSubscribe(_ request: Subscribe) throws(WireError) {
-        guard request.generation > telling.generation else {
-            throw .outOfOrder("the generation \(request.generation)")
+    mutating func takeSubscribe(_ part: SubscribePart) throws(WireError) {
+        var partial = telling.subscribing ?? PartialSubscribe(generation: part.generation)
+        guard part.generation == partial.generation, part.generation > telling.generation else {
+            throw .outOfOrder("the generation \(part.generation)")
         }
+        partial.append(part)
+        if let excess = partial.excess { return end(Farewell(.limit, excess)) }
+        guard let end = part.end else {
+            telling.subscribing = partial
+            return
+        }
+        telling.subscribing = nil
+        let request = Subscribe(
+            generation: part.generation, partial.queries, at: end.commit, from: end.cursor,
+            whole: end.whole)
         // What was begun for an older generation is not ended: the other side drops it.
         telling.raw.removeAll()
         telling.generation = request.generation

@@ -68,6 +68,8 @@ package struct SyncSession: Sendable {
     /// Who the transport has proven the other side to be; none where nobody has.
     private let expectedKey: [UInt8]?
     private(set) var phase = Phase.greeting
+    /// Whether the other side ended the conversation.
+    package private(set) var isEndedRemotely = false
     /// What the other side has said of itself.
     package internal(set) var remote: Hello?
 
@@ -182,7 +184,13 @@ package struct SyncSession: Sendable {
 
     // MARK: Frames
 
+    /// Sends a frame; ends the conversation where the other side would refuse its length.
     mutating func send(_ type: FrameType, _ body: [UInt8]) {
+        guard phase != .ended else { return }
+        guard body.count < SyncLimits.frameLength else {
+            let text = "a frame \(type) of this side has \(body.count + 1) bytes; "
+            return end(Farewell(.failed, text + "\(SyncLimits.frameLength) are allowed"))
+        }
         effects.append(.send(writer.bytes(of: Frame(type, body))))
     }
 
@@ -198,16 +206,19 @@ package struct SyncSession: Sendable {
             default: throw .outOfOrder("\(frame.type) before hello")
             }
         }
+        if telling.subscribing != nil, frame.type != .subscribe, frame.type != .close {
+            throw .outOfOrder("\(frame.type) within a subscription")
+        }
         switch frame.type {
         case .hello: throw .outOfOrder("a second hello")
         case .close:
             let farewell = try frame.read(Farewell.init(decoding:))
-            phase = .ended
+            (phase, isEndedRemotely) = (.ended, true)
             emit(.end(farewell))
             forget()
         case .ping: send(.pong, [])
         case .pong: break
-        case .subscribe: try takeSubscribe(try frame.read(Subscribe.init(decoding:)))
+        case .subscribe: try takeSubscribe(try frame.read(SubscribePart.init(decoding:)))
         case .ask: try takeQuestion(frame)
         case .want: try takeWant(try frame.read(Want.init(decoding:)))
         case .acknowledge: try takeAcknowledgement(try frame.read(Acknowledge.init(decoding:)))

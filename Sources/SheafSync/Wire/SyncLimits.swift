@@ -16,8 +16,12 @@ package enum SyncLimits {
     package static let names = 4_096
     /// How long an id may be.
     package static let idLength = 4 << 10
-    /// How many queries a subscription has.
-    package static let queries = 256
+    /// Maximum number of different queries that a peer subscribes to.
+    package static let queries = 4_096
+    /// Maximum number of bytes of all their texts and arguments together.
+    package static let subscriptionLength = 4 << 20
+    /// Maximum number of bytes of the documents that a `subscribe` names as needed whole.
+    package static let wholeLength = 512 << 10
     /// How many documents the queries of a subscription may have that have a LIMIT, together.
     package static let rankedDocuments = 1 << 16
     /// How often a peer may subscribe anew at once, and after what time once more.
@@ -25,9 +29,9 @@ package enum SyncLimits {
     package static let subscriptionNanoseconds: UInt64 = 500_000_000
     /// How often it may do so before its turn has come.
     package static let delayedSubscriptions = 32
-    /// How long a query may be, and its arguments.
-    package static let queryLength = 8 << 10
-    package static let argumentsLength = 64 << 10
+    /// Maximum number of bytes of the text of a query, and of its arguments.
+    package static let queryLength = 64 << 10
+    package static let argumentsLength = 256 << 10
     /// How many bytes of segments may be sent before any credit came, and more than was used up.
     package static let credit = 4 << 20
     /// How many documents may be wanted at once; who wants more compares anew behind them.

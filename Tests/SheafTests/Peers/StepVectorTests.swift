@@ -96,7 +96,8 @@ struct StepVectorTests {
         listener.host.notePublished()
         let arguments = try Insertion.initial(Object(), NameTable())
         let query = SubscribedQuery(text: "SELECT * FROM cars", arguments: arguments)
-        try listener.hear(Frame(.subscribe, Subscribe(generation: 1, [query], at: 0).bytes))
+        try listener.hear(
+            Frame(.subscribe, Subscribe(generation: 1, [query], at: 0).parts[0].bytes))
         let addresses = try ["a", "b", "a", "a"].map { id in
             DocumentAddress(collection: "cars", id: try DocumentID.key(of: .string(id)))
         }

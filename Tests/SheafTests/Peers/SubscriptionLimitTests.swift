@@ -1,0 +1,99 @@
+import Sheaf
+import SheafSync
+import Testing
+
+/// How much a peer can subscribe to, and what it is told beyond that.
+struct SubscriptionLimitTests {
+    /// A query that matches the cars of one number, with a comment that makes it long.
+    private func query(_ number: Int, length: Int = 0) -> Query {
+        let padding = String(repeating: "x", count: length)
+        return Query(verbatim: "SELECT * FROM cars WHERE n = \(number) AND '\(padding)' != 'y'")
+    }
+
+    @Test func `4,096 subscriptions in several frames bring what they ask for`() async throws {
+        let scene = try await PeerScene(2)
+        let (left, right) = (scene.peers[0], scene.peers[1])
+        try await left.store.execute(
+            "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': 0}), ({'_id': 'b', 'n': 4095}), ({'_id': 'c', 'n': 4096})"
+        )
+        for number in 0..<SyncLimits.queries {
+            try right.sync.registerSubscription(query(number, length: 900))
+        }
+        scene.connect(0, 1)
+        try await right.items(of: "SELECT _id FROM cars ORDER BY _id") {
+            $0 == [#"{"_id":"a"}"#, #"{"_id":"b"}"#]
+        }
+        #expect(try left.sync.surveys().map { $0.wants?.count } == [SyncLimits.queries])
+        try await scene.close()
+    }
+
+    @Test func `a subscription above a limit is rejected with the limit and its value`()
+        async throws
+    {
+        let scene = try await PeerScene(1)
+        let sync = scene.peers[0].sync
+        func message(_ query: Query, _ arguments: QueryArguments = [:]) -> String {
+            do {
+                try sync.registerSubscription(query, arguments)
+                return "accepted"
+            } catch {
+                return "\(error)"
+            }
+        }
+        let long = message(query(1, length: SyncLimits.queryLength))
+        #expect(long.contains("65,") || long.contains("65536"), "\(long)")
+        #expect(long.contains("query of a subscription has"), "\(long)")
+        let wide = message(
+            "SELECT * FROM cars WHERE n = :n",
+            ["n": String(repeating: "x", count: SyncLimits.argumentsLength)])
+        #expect(wide.contains("arguments of a subscription have"), "\(wide)")
+        #expect(wide.contains("262144"), "\(wide)")
+        // What was rejected counts for nothing, and so does what is subscribed to twice.
+        for number in 0..<SyncLimits.queries { try sync.registerSubscription(query(number)) }
+        try sync.registerSubscription(query(7))
+        let many = message(query(SyncLimits.queries))
+        #expect(many.contains("4097 subscriptions; 4096 are allowed"), "\(many)")
+        sync.subscriptions[3].cancel()
+        #expect(message(query(SyncLimits.queries)) == "accepted")
+        try await scene.close()
+    }
+
+    @Test func `queries that are long together are rejected with their length`() async throws {
+        let scene = try await PeerScene(1)
+        let sync = scene.peers[0].sync
+        for number in 0..<69 {
+            do {
+                try sync.registerSubscription(query(number, length: 60 << 10))
+                #expect(number < 68)
+            } catch {
+                #expect(number == 68)
+                #expect("\(error)".contains("4194304 are allowed"), "\(error)")
+            }
+        }
+        try await scene.close()
+    }
+
+    @Test func `a query covered by another one is neither sent nor evaluated`() async throws {
+        let scene = try await PeerScene(2)
+        let (left, right) = (scene.peers[0], scene.peers[1])
+        try await left.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': 1})")
+        for number in 0..<100 { try right.sync.registerSubscription(query(number % 10)) }
+        let all = try right.sync.registerSubscription("SELECT * FROM cars")
+        try right.sync.registerSubscription("SELECT * FROM boats WHERE n = 1")
+        scene.connect(0, 1)
+        try await right.items(of: "SELECT * FROM cars") { $0.count == 1 }
+        #expect(
+            try left.sync.surveys().map(\.wants) == [
+                ["SELECT * FROM cars", "SELECT * FROM boats WHERE n = 1"]
+            ])
+        // Without the query that covered them the others count.
+        all.cancel()
+        try await left.store.execute(
+            "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'n': 99}), ({'_id': 'c', 'n': 2})")
+        try await right.items(of: "SELECT _id FROM cars ORDER BY _id") {
+            $0 == [#"{"_id":"a"}"#, #"{"_id":"c"}"#]
+        }
+        #expect(try left.sync.surveys().map { $0.wants?.count } == [11])
+        try await scene.close()
+    }
+}

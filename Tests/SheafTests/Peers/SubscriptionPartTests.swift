@@ -1,0 +1,106 @@
+import SheafBytes
+import SheafDocument
+import SheafSync
+import Testing
+
+/// Subscriptions in several frames.
+struct SubscriptionPartTests {
+    /// Returns what a session makes of frames that come after a hello.
+    private func received(
+        _ frames: [Frame]
+    ) -> (subscribed: [Subscribe], farewell: Farewell?) {
+        var session = SyncSession.stranger(1, at: 0)
+        var writer = FrameWriter()
+        let hello = Hello(
+            database: .init(low: 1, high: 2), peerKey: Array(repeating: 9, count: 32),
+            site: Site(rawValue: 9), log: .init(low: 1, high: 2), nonce: 1, wallMilliseconds: 0,
+            isServer: false,
+            name: "")
+        var (subscribed, farewell): ([Subscribe], Farewell?) = ([], nil)
+        for frame in [Frame(.hello, hello.bytes)] + frames {
+            writer.bytes(of: frame).withUnsafeBytes { session.receive($0, at: 0) }
+            while let effect = session.takeEffect() {
+                switch effect {
+                case .subscribed(let request): subscribed.append(request)
+                case .end(let reason): farewell = reason
+                default: break
+                }
+            }
+        }
+        return (subscribed, farewell)
+    }
+
+    private func wire(_ number: Int, length: Int) -> SubscribedQuery {
+        SubscribedQuery(
+            text: "SELECT \(number)" + String(repeating: "x", count: length), arguments: [1, 2, 3])
+    }
+
+    @Test func `a subscription in parts is received as one`() {
+        let queries = (0..<100).map { wire($0, length: 40_000) }
+        let cursor = Cursor(log: .init(low: 3, high: 4), commit: 5)
+        let request = Subscribe(
+            generation: 1, queries, at: 7, from: cursor,
+            whole: [DocumentAddress(collection: "c", id: [64, 1])])
+        let parts = request.parts
+        #expect(parts.count == 4)
+        #expect(parts.allSatisfy { $0.bytes.count < SyncLimits.frameLength })
+        let (subscribed, farewell) = received(parts.map { Frame(.subscribe, $0.bytes) })
+        #expect(subscribed == [request])
+        #expect(farewell == nil)
+    }
+
+    @Test func `parts of different subscriptions and other frames between them are refused`() {
+        let part = SubscribePart(generation: 1, [wire(1, length: 1)], end: nil)
+        let other = SubscribePart(
+            generation: 2, [], end: .init(commit: 1, cursor: nil, whole: []))
+        #expect(
+            received([Frame(.subscribe, part.bytes), Frame(.subscribe, other.bytes)])
+                .farewell?.code == .protocolBroken)
+        #expect(
+            received([Frame(.subscribe, part.bytes), Frame(.pong, [])]).farewell?.code
+                == .protocolBroken)
+    }
+
+    @Test func `a subscription above its limits ends the connection with the limit`() {
+        func farewell(_ count: Int, _ length: Int) -> Farewell? {
+            let queries = (0..<count).map { wire($0, length: length) }
+            let request = Subscribe(generation: 1, queries, at: 7)
+            return received(request.parts.map { Frame(.subscribe, $0.bytes) }).farewell
+        }
+        #expect(farewell(4_096, 900) == nil)
+        // 3 bytes are arguments, and 9 or 10 begin the text.
+        #expect(farewell(4_097, 300)?.code == .limit)
+        #expect(farewell(4_097, 900)?.text.contains("4096 queries") == true)
+        #expect(farewell(80, 60_000)?.code == .limit)
+        #expect(farewell(80, 60_000)?.text.contains("4194304 bytes") == true)
+    }
+
+    /// A frame beyond the limit would be refused, and sent again with each new connection.
+    @Test func `a frame that the other side would refuse is not sent`() {
+        var session = SyncSession.stranger(1, at: 0)
+        var writer = FrameWriter()
+        let hello = Hello(
+            database: .init(low: 1, high: 2), peerKey: Array(repeating: 9, count: 32),
+            site: Site(rawValue: 9), log: .init(low: 1, high: 2), nonce: 1, wallMilliseconds: 0,
+            isServer: false,
+            name: "")
+        writer.bytes(of: Frame(.hello, hello.bytes)).withUnsafeBytes {
+            session.receive($0, at: 0)
+        }
+        _ = session.takeEffects()
+        let addresses = (0..<300).map { number in
+            DocumentAddress(
+                collection: "c", id: Array(repeating: UInt8(number & 255), count: 4_096))
+        }
+        #expect(!Subscribe.fits(whole: addresses))
+        let cursor = Cursor(log: .init(low: 3, high: 4), commit: 5)
+        session.subscribe(Subscribe(generation: 1, [], at: 7, from: cursor, whole: addresses))
+        let effects = session.takeEffects()
+        #expect(
+            effects.contains { effect in
+                if case .end(let farewell) = effect { return farewell.text.contains("subscribe") }
+                return false
+            })
+        #expect(!session.isOpen)
+    }
+}
