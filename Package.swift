@@ -98,7 +98,10 @@ let package = Package(
             path: "Tests/sheaf-simulate", swiftSettings: settings),
         .executableTarget(
             name: "sheaf-crash",
-            dependencies: ["Sheaf", "SheafBytes", "SheafStorage", "SheafTestSupport"],
+            dependencies: [
+                "DittoNames", "Sheaf", "SheafBytes", "SheafNetwork", "SheafStorage",
+                "SheafTestSupport",
+            ],
             path: "Tests/sheaf-crash", swiftSettings: settings),
         .testTarget(
             name: "SheafBytesTests", dependencies: ["SheafBytes", "SheafTestSupport"],

@@ -64,4 +64,13 @@ import Testing
     @Test func `stores that come and go leave no thread, no descriptor and no memory`() throws {
         try run("stores", "1000")
     }
+
+    @Test func `peers released without close free their directories and end their threads`() throws
+    {
+        try run("peers", "60")
+    }
+
+    @Test func `other users have no access to the files of a store`() throws {
+        try run("modes")
+    }
 }

@@ -16,6 +16,8 @@ let usage = """
            sheaf-crash lock
            sheaf-crash leaks [ROUNDS]
            sheaf-crash stores [ROUNDS]
+           sheaf-crash peers [ROUNDS]
+           sheaf-crash modes
     """
 
 let arguments = Array(CommandLine.arguments.dropFirst())
@@ -48,6 +50,10 @@ do {
         Child.print(try await Leaks.run(rounds: rounds ?? 200), to: 1)
     case "stores":
         Child.print(try await StoreLeaks.run(rounds: rounds ?? 10_000), to: 1)
+    case "modes":
+        Child.print(try await FileModes.run(), to: 1)
+    case "peers":
+        Child.print(try await PeerLeaks.run(rounds: rounds ?? 1_000), to: 1)
     case "child" where arguments.count == 3 && arguments[1] == "load":
         try await Child.load(arguments[2])
     case "child" where arguments.count == 3 && arguments[1] == "hold":

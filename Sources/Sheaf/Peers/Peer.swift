@@ -76,7 +76,10 @@ public final class Peer: Sendable {
     /// By what others know this peer.
     public var key: PeerKey { presence.key }
 
-    /// Ends all connections, waits for those who write, and lets go of the store.
+    /// Ends all connections, waits for pending transactions, and closes the store.
+    ///
+    /// A peer that is released without it loses nothing: its connections and threads end, and its directory
+    /// can be opened again a moment after the last reference to the peer and its store is gone.
     public nonisolated(nonsending) func close() async throws {
         sync.shutDown()
         fetches.close()
@@ -89,6 +92,8 @@ public final class Peer: Sendable {
         sync.shutDown()
         fetches.close()
         presence.close()
+        // Not waited for: the last reference may be released on that thread, or where waiting is forbidden.
+        loop.beginStopping()
     }
 }
 

@@ -75,16 +75,22 @@ final class PeerLoop: Sendable {
                 .failed, "the system has no room for a thread (error \(error.code))",
                 hint: "end some threads, and try again")
         }
-        store.queries.documents.store.onPublishingToPeers { [weak self] in self?.notePublished() }
+        // The inbox, and not the loop: the log's thread must not be the last to release a store.
+        let inbox = inbox
+        store.queries.documents.store.onPublishingToPeers { Self.notePublished(to: inbox) }
     }
 
-    /// Ends all conversations, and the thread.
+    /// Ends all conversations, and the thread; returns when the thread has ended.
     func stop() {
+        beginStopping()
+        thread.withLock { $0 }?.join()
+    }
+
+    /// Ends all conversations, and the thread, which releases the store; waits for neither.
+    func beginStopping() {
         store.queries.documents.store.onPublishingToPeers(nil)
         inbox.withLock { $0.isStopping = true }
         inbox.broadcast()
-        thread.withLock { $0 }?.join()
-        _ = store.queries.documents.wantPeerFeed(false)
     }
 
     func post(_ event: Event) {
@@ -92,15 +98,20 @@ final class PeerLoop: Sendable {
             if !inbox.isOver { inbox.append(event) }
             return inbox.isOver
         }
-        guard !isOver else { return Self.refuse(event) }
+        guard !isOver else { return refuse(event) }
         inbox.signal()
     }
 
-    private static func refuse(_ event: Event) {
-        if case .asked(let answer) = event { answer(nil) }
+    private func refuse(_ event: Event) {
+        switch event {
+        case .asked(let answer): answer(nil)
+        // The turn to write came after the end: the next writer has it.
+        case .entered: store.leave()
+        default: break
+        }
     }
 
-    private func notePublished() {
+    private static func notePublished(to inbox: Monitor<Inbox>) {
         let isNew = inbox.withLock { inbox in
             defer { inbox.hasPublished = true }
             return !inbox.hasPublished
@@ -137,7 +148,8 @@ final class PeerLoop: Sendable {
             defer { inbox.events = [] }
             return inbox.events
         }
-        for event in late { Self.refuse(event) }
+        for event in late { refuse(event) }
+        _ = store.queries.documents.wantPeerFeed(false)
     }
 
     private func take(
@@ -215,8 +227,9 @@ final class PeerLoop: Sendable {
     private func enter(_ job: WriteJob) {
         if store.gate.withLock({ $0.enter() }) { return write(job) }
         let number = store.numbers.add(1, ordering: .relaxed).newValue
-        let wake: @Sendable (WriteGate.Outcome) -> Void = { [weak self] outcome in
-            if case .entered = outcome { self?.post(.entered(job)) }
+        // Held until the turn comes, which would otherwise be nobody's to pass on.
+        let wake: @Sendable (WriteGate.Outcome) -> Void = { [self] outcome in
+            if case .entered = outcome { post(.entered(job)) }
         }
         let serve: @Sendable () -> Bool = { [self] in
             self.serve(job)

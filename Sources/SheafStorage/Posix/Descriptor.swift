@@ -102,7 +102,7 @@ extension Descriptor {
         let number: Int
         do throws(VolumeError) {
             number = try call(operation, name) { directory in
-                Int(Self.retryingInterruptions { openat(directory, name, safe, 0o644) })
+                Int(Self.retryingInterruptions { openat(directory, name, safe, FileMode.file) })
             }
         } catch {
             // Directories and sockets refuse to be opened, each in its own words.

@@ -64,7 +64,7 @@ package final class PosixVolume: Volume {
         try Descriptor.check(name, for: creating ? .create : .open)
         if creating {
             do throws(VolumeError) {
-                try directory.call(.create, name) { Int(mkdirat($0, name, 0o755)) }
+                try directory.call(.create, name) { Int(mkdirat($0, name, FileMode.directory)) }
             } catch  where error.code == .exists {
                 // What stands in the way, if it is no directory, is found when it is opened.
             }
@@ -176,7 +176,8 @@ extension PosixVolume {
     /// Each one is durable before the next is made: when the process dies on the way, only the last
     /// one that it made can be in danger.
     private static func makeDirectory(_ path: String, depth: Int = 0) throws(VolumeError) {
-        guard mkdir(path, 0o755) != 0 else { return try makeDurable(path) }
+        let mode = depth == 0 ? FileMode.directory : FileMode.parentDirectory
+        guard mkdir(path, mode) != 0 else { return try makeDurable(path) }
         let code = VolumeError.Code.last
         // What stands in the way, if it is no directory, is found by those who open it.
         guard code != .exists else { return }
@@ -184,7 +185,7 @@ extension PosixVolume {
             throw VolumeError(.create, path, code)
         }
         try makeDirectory(parent, depth: depth + 1)
-        guard mkdir(path, 0o755) != 0 else { return try makeDurable(path) }
+        guard mkdir(path, mode) != 0 else { return try makeDurable(path) }
         let last = VolumeError.Code.last
         guard last == .exists else { throw VolumeError(.create, path, last) }
     }

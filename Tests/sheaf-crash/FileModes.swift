@@ -1,0 +1,71 @@
+import Sheaf
+import SheafTestSupport
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Creates a store with everything that a store can have, under a umask that takes nothing away, and
+/// expects that other users have no access to any of it.
+enum FileModes {
+    static func run() async throws -> String {
+        umask(0)
+        let directory = TemporaryDirectory()
+        let path = directory.path("above/store")
+        let store = try await Store.open(at: path)
+        try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'color': 'red'})")
+        try await store.execute("CREATE INDEX colors ON t (color)")
+        let file = try await store.newAttachment(data: [UInt8](repeating: 7, count: 100_000))
+        try await store.execute(
+            "INSERT INTO COLLECTION t (file ATTACHMENT) DOCUMENTS ({'_id': 2, 'file': :file})",
+            ["file": file.token.value])
+        var entries = try modes(below: path)
+        // A checkpoint and the mark of the end come with closing.
+        try await store.close()
+        entries += try modes(below: path)
+        guard mode(of: directory.path("above")) == 0o755 else {
+            throw CrashFailure("the directory above the store is as private as the store")
+        }
+        let directoryCount = entries.count(where: \.isDirectory)
+        guard directoryCount > 2, entries.count - directoryCount > 6 else {
+            throw CrashFailure("there are only \(entries)")
+        }
+        for entry in entries where entry.mode != (entry.isDirectory ? 0o700 : 0o600) {
+            throw CrashFailure("\(entry.path) has the mode \(String(entry.mode, radix: 8))")
+        }
+        return "\(entries.count) files and directories, none open to other users"
+    }
+
+    private struct Entry {
+        let path: String
+        let mode: mode_t
+        let isDirectory: Bool
+    }
+
+    /// The directory and everything in it.
+    private static func modes(below path: String) throws -> [Entry] {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw CrashFailure("\(path) cannot be looked at") }
+        let isDirectory = status.st_mode & S_IFMT == S_IFDIR
+        var found = [Entry(path: path, mode: status.st_mode & 0o777, isDirectory: isDirectory)]
+        guard isDirectory, let stream = opendir(path) else { return found }
+        defer { closedir(stream) }
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard name != ".", name != ".." else { continue }
+            found += try modes(below: path + "/" + name)
+        }
+        return found
+    }
+
+    private static func mode(of path: String) -> mode_t {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0
+    }
+}

@@ -1,0 +1,192 @@
+import DittoNames
+import Sheaf
+import SheafNetwork
+import SheafStorage
+import SheafTestSupport
+
+/// Releases peers without closing them, in a process that does nothing else.
+///
+/// Each is released while it has connections, subscriptions, observers, a transaction whose block has
+/// not returned, and a received write that waits for it.
+enum PeerLeaks {
+    /// How long a directory may stay locked after the last release.
+    private static let longestNanoseconds: UInt64 = 1_000_000_000
+    private static let allowedGrowth = 4 << 20
+
+    /// Expects each directory to be free within a second, and at the end no more threads, descriptors
+    /// and memory than in the middle.
+    static func run(rounds: Int) async throws -> String {
+        let directory = TemporaryDirectory()
+        var longest: UInt64 = 0
+        // The first half fills what is kept for all peers.
+        for round in 0..<rounds / 2 { longest = max(longest, try await use(round, directory)) }
+        let before = ProcessCounts.now()
+        for round in rounds / 2..<rounds {
+            longest = max(longest, try await use(round, directory))
+        }
+        let after = try await settled(from: before)
+        guard !after.hasGrown(from: before, allowing: allowedGrowth) else {
+            throw CrashFailure("there were \(before), and after \(rounds) rounds \(after)")
+        }
+        return
+            "\(rounds) rounds: free after \(longest / 1_000) us at most, \(after), before \(before)"
+    }
+
+    /// The counts of the process once the threads of the last round have ended, or after a second.
+    private static func settled(from before: ProcessCounts) async throws -> ProcessCounts {
+        let end = Clock.system.monotonicNanoseconds() + longestNanoseconds
+        var counts = ProcessCounts.now()
+        while counts.hasGrown(from: before, allowing: allowedGrowth),
+            Clock.system.monotonicNanoseconds() < end
+        {
+            await Task.yield()
+            counts = ProcessCounts.now()
+        }
+        return counts
+    }
+
+    /// Lets two peers live, releases them, and returns after how many nanoseconds both directories were free.
+    private static func use(_ round: Int, _ directory: TemporaryDirectory) async throws -> UInt64 {
+        let paths = [directory.path("left"), directory.path("right")]
+        let gate = AsyncStream<Void>.makeStream()
+        let pending: [Task<Void, any Error>]
+        switch round % 3 {
+        case 0: pending = try await overMemory(round, paths, until: gate.stream)
+        case 1: pending = try await overTCP(round, paths, until: gate.stream)
+        default: pending = try await asDitto(round, paths, until: gate.stream)
+        }
+        gate.continuation.finish()
+        for task in pending { try await task.value }
+        let start = Clock.system.monotonicNanoseconds()
+        for path in paths { try await reopen(path, by: start + longestNanoseconds) }
+        return Clock.system.monotonicNanoseconds() - start
+    }
+
+    private static func reopen(_ path: String, by deadline: UInt64) async throws {
+        while true {
+            do {
+                return try await Store.open(at: path).close()
+            } catch let error as StoreError where error.reason == .inUse {
+                guard Clock.system.monotonicNanoseconds() < deadline else {
+                    throw CrashFailure("\(path) stays locked: \(error)")
+                }
+                await Task.yield()
+            }
+        }
+    }
+
+    // MARK: Kinds of peers
+
+    private static func overMemory(
+        _ round: Int, _ paths: [String], until gate: AsyncStream<Void>
+    ) async throws -> [Task<Void, any Error>] {
+        let network = MemoryNetwork()
+        var peers: [Peer] = []
+        for path in paths {
+            let key = PeerKey.random()
+            peers.append(
+                try await Peer.open(
+                    at: path,
+                    configuration: PeerConfiguration(
+                        databaseID: "leaks", key: key, transports: [network.transport(for: key)])))
+        }
+        return try await live(peers[0], peers[1], round, until: gate)
+    }
+
+    private static func overTCP(
+        _ round: Int, _ paths: [String], until gate: AsyncStream<Void>
+    ) async throws -> [Task<Void, any Error>] {
+        let (left, _) = try await tcpPeer(paths[0])
+        let (right, transport) = try await tcpPeer(paths[1])
+        let addresses = AsyncStream<String>.makeStream()
+        left.presence.onTransportEvent { event in
+            if case .listening(let address) = event { addresses.continuation.yield(address) }
+        }
+        try left.sync.start()
+        for await address in addresses.stream {
+            try transport.add(address)
+            break
+        }
+        return try await live(left, right, round, until: gate)
+    }
+
+    private static func tcpPeer(_ path: String) async throws -> (Peer, TCPTransport) {
+        let keyPair = try PeerKeyPair.generate()
+        var configuration = NetworkConfiguration(
+            databaseID: PeerConfiguration.databaseBytes(of: "leaks"), keyPair: keyPair,
+            identity: .development())
+        configuration.limits.firstRetryMilliseconds = 5
+        let transport = try TCPTransport(configuration)
+        guard let key = PeerKey(keyPair.publicKey) else {
+            throw CrashFailure("a public key is no key of a peer")
+        }
+        let peer = try await Peer.open(
+            at: path,
+            configuration: PeerConfiguration(
+                databaseID: "leaks", key: key, transports: [transport]))
+        return (peer, transport)
+    }
+
+    /// The same peers under the names of the reference system.
+    private static func asDitto(
+        _ round: Int, _ paths: [String], until gate: AsyncStream<Void>
+    ) async throws -> [Task<Void, any Error>] {
+        let network = MemoryNetwork()
+        var dittos: [Ditto] = []
+        for path in paths {
+            let key = PeerKey.random()
+            dittos.append(
+                Ditto(
+                    over: try await Peer.open(
+                        at: path,
+                        configuration: PeerConfiguration(
+                            databaseID: "leaks", key: key,
+                            transports: [network.transport(for: key)]))))
+        }
+        for ditto in dittos {
+            try ditto.sync.registerSubscription(query: "SELECT * FROM t")
+            ditto.store.registerObserver(query: "SELECT * FROM t") { _ in }
+        }
+        guard let left = dittos[0].peer, let right = dittos[1].peer else {
+            throw CrashFailure("a Ditto over a peer has none")
+        }
+        return try await live(left, right, round, until: gate)
+    }
+
+    // MARK: What they do
+
+    /// Has two peers share a document, and leaves a transaction of the left one open until `gate` ends, with
+    /// writes that wait for it.
+    private static func live(
+        _ left: Peer, _ right: Peer, _ round: Int, until gate: AsyncStream<Void>
+    ) async throws -> [Task<Void, any Error>] {
+        for peer in [left, right] {
+            try peer.sync.registerSubscription("SELECT * FROM t")
+            try peer.store.observe("SELECT * FROM t WHERE n > 3") { _ in }
+            peer.presence.observe { _ in }
+            try peer.sync.start()
+        }
+        try await left.store.execute(
+            "INSERT INTO t DOCUMENTS ({'_id': 'left', 'n': \(round)}) ON ID CONFLICT DO UPDATE")
+        for try await result in try right.store.observe(
+            "SELECT * FROM t WHERE _id = 'left' AND n = \(round)")
+        where !result.items.isEmpty { break }
+        let begun = AsyncStream<Void>.makeStream()
+        let store = left.store
+        let transaction = Task {
+            try await store.transaction { transaction in
+                try await transaction.execute("UPDATE t SET open = \(round)")
+                begun.continuation.finish()
+                for await _ in gate {}
+            }
+        }
+        for await _ in begun.stream {}
+        // What it writes now reaches the left peer, and waits there for the transaction.
+        try await right.store.execute(
+            "INSERT INTO t DOCUMENTS ({'_id': 'right', 'n': \(round)}) ON ID CONFLICT DO UPDATE")
+        let waiting = Task {
+            _ = try await store.execute("UPDATE t SET waited = \(round)")
+        }
+        return [transaction, waiting]
+    }
+}
