@@ -35,7 +35,7 @@ extension ModelDocument {
         apply(differences(object, at: []), stamp: stamp)
     }
 
-    private func differences(_ object: Object, at names: [String]) -> [Edit] {
+    func differences(_ object: Object, at names: [String]) -> [Edit] {
         object.flatMap { field -> [Edit] in
             let names = names + [field.name]
             let path = Self.path(names)

@@ -95,6 +95,12 @@ extension QueryLife {
             if isThere, insert.conflict == .fail {
                 throw QueryError(.conflict, "there is a document already")
             }
+            let isDifference = insert.conflict == .mergeDifferences
+            if !insert.isInitial, isDifference || insert.conflict == .merge {
+                try refuseHiding(collection, id) {
+                    $0.hidesCounter(object, differencesOnly: isDifference)
+                }
+            }
             let isChanged = change(collection, id) { (model, stamp) in
                 var changed = model ?? ModelDocument()
                 if insert.isInitial {
@@ -140,6 +146,7 @@ extension QueryLife {
                 case .restart, .incrementOlder: break
                 }
             }
+            try refuseHiding(collection, id) { $0.hidesCounter(edits) }
             let isChanged = change(collection, id) { (model, stamp) in
                 model?.apply(edits, stamp: stamp)
             }
@@ -149,6 +156,16 @@ extension QueryLife {
             update.returning, update.source,
             effect.ids.compactMap { documents[collection]?[$0] }, arguments)
         return effect
+    }
+
+    /// Refuses what would hide a counter of a document.
+    private func refuseHiding(
+        _ collection: String, _ id: Value, _ hides: (ModelDocument) -> Bool
+    ) throws(QueryError) {
+        guard let model = models[DocumentName(collection: collection, id: id)], hides(model) else {
+            return
+        }
+        throw QueryError(.meaning, "a counter would be hidden")
     }
 
     // MARK: DELETE

@@ -8,6 +8,7 @@ struct RandomWrites {
 
     private static let paths = [
         ["a"], ["b"], ["s"], ["l"], ["o"], ["o", "x"], ["o", "z", "w"], ["d"], ["c"],
+        ["n"],
     ]
 
     init(seed: UInt64) {
@@ -70,7 +71,9 @@ struct RandomWrites {
         if selects.expressions.chance(1, in: 4) {
             assignments.append(
                 .increment(
-                    Path(["n"], at: RandomExpressions.nowhere),
+                    Path(
+                        selects.expressions.pick([["n"], ["n"], ["n"], ["o", "x"]]),
+                        at: RandomExpressions.nowhere),
                     by: selects.expressions.literal(.integer(Int64(selects.expressions.below(5))))))
         }
         for _ in 0...selects.expressions.below(2) {

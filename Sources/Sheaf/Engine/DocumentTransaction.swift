@@ -35,6 +35,8 @@ package struct DocumentTransaction: Sendable {
     private let maximumChangedLength: Int
     /// The length of documents that are worth a word; none is, as long as nobody hears it.
     var remarkableLength = Int.max
+    /// Whether a value that would hide a counter is refused, as statements want it.
+    var keepsCounters = false
     /// The documents longer than that, which nobody was told of.
     var remarkable: [LargeDocument] = []
     /// The tokens of attachments that were written: what they name is wanted.
@@ -168,7 +170,8 @@ package struct DocumentTransaction: Sendable {
         for case .set(_, let token, .attachment) in edits { tokens.append(token) }
         let stamp = try nextStamp(for: position)
         let delta = try translating { () throws(EditError) in
-            try working[position].delta(edits, at: stamp, directory.names)
+            try working[position].delta(
+                edits, at: stamp, directory.names, keepsCounters: keepsCounters)
         }
         guard let delta else { return false }
         try working[position].take(delta, directory.names)

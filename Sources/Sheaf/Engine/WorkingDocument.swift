@@ -82,7 +82,7 @@ struct WorkingDocument: Sendable {
 
     /// What edits change; none where that is nothing.
     func delta(
-        _ edits: [Edit], at stamp: Stamp, _ names: NameTable
+        _ edits: [Edit], at stamp: Stamp, _ names: NameTable, keepsCounters: Bool
     ) throws(EditError) -> ChangedBytes? {
         guard let state else { return nil }
         return try state.span.withUnsafeBytes { bytes throws(EditError) in
@@ -90,7 +90,8 @@ struct WorkingDocument: Sendable {
             do throws(Malformed) { document = try EncodedDocument(bytes) } catch {
                 throw .malformed(error)
             }
-            return try DocumentEditor.delta(of: edits, in: document, at: stamp, names)
+            return try DocumentEditor.delta(
+                of: edits, in: document, at: stamp, names, keepsCounters: keepsCounters)
         }
     }
 

@@ -32,6 +32,9 @@ extension DocumentTransaction {
             case .evict: return try apply(change(.evict)).isChanged
             }
         } catch {
+            if case .edit(.counter(let counter)) = error {
+                throw QueryError(counter, in: mutation.collection)
+            }
             throw QueryError(error)
         }
     }

@@ -278,6 +278,7 @@ package final class QueryEngine: Sendable {
         in transaction: inout DocumentTransaction
     ) throws(QueryError) -> QueryOutcome {
         transaction.maximumLength = parameters.values.hardSizeLimit
+        transaction.keepsCounters = true
         if log != nil { transaction.remarkableLength = parameters.values.softSizeLimit }
         transaction.remarkable = []
         let reader = transaction.reader(parameters.collections, storeNumber: number)

@@ -8,6 +8,8 @@ package enum EditError: Error, Equatable, Sendable {
     case tooDeep(limit: Int)
     /// Only an object can be set at the root, and nothing else be done there.
     case emptyPath
+    /// A value would hide a counter.
+    case counter(HiddenCounter)
 }
 
 extension EditError: CustomStringConvertible {
@@ -16,6 +18,8 @@ extension EditError: CustomStringConvertible {
         case .malformed(let reason): "the document is damaged: \(reason)"
         case .tooDeep(let limit): "fields are nested deeper than \(limit)"
         case .emptyPath: "an edit needs the name of a field"
+        case .counter(let counter):
+            "\(counter.path.joined(separator: ".")) is a counter, and cannot be set"
         }
     }
 }

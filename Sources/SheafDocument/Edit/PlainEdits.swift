@@ -17,12 +17,25 @@ package struct ChangedBytes: Sendable {
 }
 
 extension DocumentEditor {
-    /// The delta of some edits that are made one after the other; nil where they change nothing.
+    /// Returns the delta of some edits that are made one after the other; nil where they change nothing.
+    ///
+    /// With `keepsCounters`, values that would hide a counter are refused.
     package static func delta(
-        of edits: [Edit], in document: EncodedDocument, at stamp: Stamp, _ names: NameTable
+        of edits: [Edit], in document: EncodedDocument, at stamp: Stamp, _ names: NameTable,
+        keepsCounters: Bool = false
     ) throws(EditError) -> ChangedBytes? {
+        // These set values where there are values or nothing.
         if let delta = try PlainEdits.delta(of: edits, in: document, at: stamp, names) {
             return delta
+        }
+        if keepsCounters {
+            let hidden: HiddenCounter?
+            do throws(Malformed) {
+                hidden = try HiddenCounter.first(of: edits, in: document, names)
+            } catch {
+                throw .malformed(error)
+            }
+            if let hidden { throw .counter(hidden) }
         }
         let editor = try DocumentEditor(document, at: stamp, names)
         for edit in edits { try editor.apply(edit) }

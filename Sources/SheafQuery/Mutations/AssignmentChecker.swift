@@ -37,7 +37,8 @@ struct AssignmentChecker {
         case .attachment?: return .attachment
         case .counter?:
             throw QueryError(
-                .meaning, "a COUNTER is not set", hint: "use APPLY with INCREMENT BY or RESTART",
+                .meaning, "a COUNTER is not set",
+                hint: "write APPLY .. RESTART WITH or INCREMENT BY",
                 at: path.range, in: text)
         case .olderCounter?:
             throw QueryError(

@@ -194,6 +194,7 @@ struct DocumentationExampleTests {
             UPDATE COLLECTION pages (views COUNTER) APPLY views INCREMENT BY 1
             WHERE _id = 'start'
             """)
+        try await store.execute("UPDATE pages APPLY views RESTART WITH 100 WHERE _id = 'start'")
         try await store.execute(
             "INSERT INTO settings INITIAL DOCUMENTS ({ '_id': 'theme', 'name': 'light' })")
         try await store.execute("ALTER SYSTEM SET dql_request_timeout_seconds = 5")
