@@ -29,6 +29,30 @@ struct CommitIDSampleTests {
         try await ditto.close()
     }
 
+    @Test func `a statement that only reads has no commit ID`() async throws {
+        let write = try await ditto.store.execute(query: "INSERT INTO cars DOCUMENTS ({ _id: 'a' })")
+        #expect(write.commitID == 1)
+        for query in ["SELECT * FROM cars", "SELECT * FROM cars WHERE _id = 'a'", "SHOW ALL", "EXPLAIN SELECT * FROM cars"] {
+            #expect(try await ditto.store.execute(query: query).commitID == nil, "\(query)")
+        }
+        for query in ["UPDATE cars SET a = 1 WHERE _id = 'b'", "DELETE FROM cars WHERE _id = 'b'"] {
+            #expect(try await ditto.store.execute(query: query).commitID == 1, "\(query)")
+        }
+        try await ditto.store.transaction { transaction in
+            let read = try await transaction.execute(query: "SELECT * FROM cars")
+            #expect(read.commitID == nil)
+            return .commit
+        }
+        let (results, found) = AsyncStream.makeStream(of: Int64?.self)
+        let observer = ditto.store.registerObserver(query: "SELECT * FROM cars") { found.yield($0.commitID) }
+        for await commit in results {
+            #expect(commit == nil)
+            break
+        }
+        observer.cancel()
+        try await ditto.close()
+    }
+
     @Test func `a commit is compared with what peers have`() async throws {
         // Step 1: Execute statement and get commit ID
         let result = try await ditto.store.execute(

@@ -46,32 +46,36 @@ def proofs(output):
             output.bytes(f"{case}.{part}", data)
 
 
-def greeting(mode, refusal=0, length=0, database=bytes(32), secret=bytes(32)):
-    return b"SHN1" + struct.pack("<BBH", mode, refusal, length) + database + secret
+def greeting(mode, refusal=0, length=0, database=bytes(32), secret=bytes(32), metadata=0):
+    head = b"SHN2" + struct.pack("<BBH", mode, refusal, length)
+    return head + database + secret + struct.pack("<H", metadata)
 
 
 def greetings(output):
     database = proof(b"database", DATABASE, 1, DIALER, LISTENER)
     secret = proof(b"shared key", b"a key that both ends have", 1, DIALER, LISTENER)
-    cases = [("development", 0, 0, 0, database, bytes(32)), ("shared", 1, 0, 0, database, secret),
-             ("authority", 2, 0, 32_768, database, bytes(32))]
-    cases += [(f"refusal{code}", 0, code, 0, bytes(32), bytes(32)) for code in range(1, 9)]
-    for name, mode, refusal, length, *both in cases:
+    cases = [("development", 0, 0, 0, 0, database, bytes(32)),
+             ("shared", 1, 0, 0, 4_096, database, secret),
+             ("authority", 2, 0, 32_768, 2, database, bytes(32))]
+    cases += [(f"refusal{code}", 0, code, 0, 0, bytes(32), bytes(32)) for code in range(1, 9)]
+    for name, mode, refusal, length, metadata, *both in cases:
         case = f"greeting-{name}"
         output.begin(case, "what an end says first")
-        output.bytes(f"{case}.greeting", greeting(mode, refusal, length, *both))
+        output.bytes(f"{case}.greeting", greeting(mode, refusal, length, *both, metadata))
         output.lines += [f"{case}.mode = {mode}", f"{case}.refusal = {refusal}",
-                         f"{case}.length = {length}"]
+                         f"{case}.length = {length}", f"{case}.metadata = {metadata}"]
         output.bytes(f"{case}.database", both[0])
         output.bytes(f"{case}.secret", both[1])
     wrong = [
-        ("magic", "something else", b"SHN2" + greeting(0)[4:]),
+        ("magic", "something else", b"SHN1" + greeting(0)[4:]),
         ("mode", "a mode that there is not", greeting(3)),
         ("code", "a refusal that there is not", greeting(0, 9)),
         ("long", "a grant that is too long", greeting(2, 0, 32_769)),
         ("without", "an authority without a grant", greeting(2)),
         ("beside", "a grant without an authority", greeting(1, 0, 200)),
         ("refused", "a refusal with a grant", greeting(2, 5, 200)),
+        ("metadata", "metadata that is too long", greeting(0, metadata=4_097)),
+        ("refused-metadata", "a refusal with metadata", greeting(0, 8, metadata=2)),
         ("end", "a greeting that is cut off", greeting(0)[:-1]),
         ("more", "a greeting that is too long", greeting(0) + b"\0"),
     ]

@@ -34,10 +34,12 @@ struct IntroductionTests {
 
     /// What the listener says to what the dialer has said, or the rule by which he refuses.
     private func meet(
-        dialer: End, listener: End, changing change: (inout [UInt8]) -> Void = { _ in }
+        dialer: End, listener: End, metadata: Object = Object(),
+        changing change: (inout [UInt8]) -> Void = { _ in }
     ) -> Result<Introduction.Outcome, NetworkError> {
         let first = Introduction(
-            dialer.credentials, role: .dialer, remoteKey: listener.key, exporter: dialer.exporter)
+            dialer.credentials, role: .dialer, remoteKey: listener.key, exporter: dialer.exporter,
+            metadata: metadata)
         var second = Introduction(
             listener.credentials, role: .listener, remoteKey: dialer.key,
             exporter: listener.exporter)
@@ -198,6 +200,36 @@ struct IntroductionTests {
         let outcome = try result.get()
         #expect(outcome.rights == rights)
         #expect(outcome.endMilliseconds == Peers.now + 10)
+    }
+
+    @Test func `an end says what it is behind its proofs and its grant`() throws {
+        let metadata: Object = ["user": "ann", "roles": ["admin", 7]]
+        let pairs = [
+            (
+                try End(.development(allowsOtherMachines: true), keyPair: here),
+                try End(.development(allowsOtherMachines: true), keyPair: there)
+            ),
+            (try granted(here), try granted(there)),
+        ]
+        for (dialer, listener) in pairs {
+            let result = meet(dialer: dialer, listener: listener, metadata: metadata)
+            #expect(try result.get().metadata == metadata)
+            #expect(try meet(dialer: dialer, listener: listener).get().metadata.isEmpty)
+            for wrong in ["[1,2,3]", "{\"user\":\"a", "\"\u{1F600}\"", "{} "] {
+                let refused = meet(dialer: dialer, listener: listener, metadata: metadata) {
+                    words in
+                    let length = Array(Value.object(metadata).json.utf8).count
+                    let padded = wrong + String(repeating: "x", count: length - wrong.utf8.count)
+                    words = words.dropLast(length) + Array(padded.utf8)
+                }
+                #expect(rule(refused) == .greeting, "\(wrong)")
+            }
+        }
+        // What is longer than it may be is announced by liars alone.
+        let long: Object = ["text": .string(String(repeating: "x", count: 4_096))]
+        let (dialer, listener) = pairs[0]
+        #expect(
+            try meet(dialer: dialer, listener: listener, metadata: long).get().metadata.isEmpty)
     }
 
     @Test func `a changed bit of a grant is refused`() throws {

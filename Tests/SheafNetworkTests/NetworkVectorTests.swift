@@ -39,6 +39,8 @@ struct NetworkVectorTests {
             #expect(UInt64(greeting.refusal?.rawValue ?? 0) == refusal)
             let length = try vectors.integer("\(name).length")
             #expect(greeting.grantLength == length)
+            let metadata = try vectors.integer("\(name).metadata")
+            #expect(greeting.metadataLength == metadata)
             let database = try vectors.bytes("\(name).database")
             #expect(greeting.databaseProof == database)
             let secret = try vectors.bytes("\(name).secret")

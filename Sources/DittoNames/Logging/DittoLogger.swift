@@ -9,14 +9,14 @@ public enum DittoLogLevel: Int, CaseIterable, Hashable, Sendable {
 
 /// Where databases that were opened under the names of the reference system write what people should know.
 ///
-/// Warnings and errors go to standard error, unless something else is said here.
+/// Messages from `minimumLogLevel` on go to standard error, and to a callback or a file where one is set.
 public enum DittoLogger {
     /// Takes a message, on whatever thread it comes up.
     public typealias Callback = @Sendable (_ level: DittoLogLevel, _ message: String) -> Void
 
     private struct State: Sendable {
         var isEnabled = true
-        var level = DittoLogLevel.warning
+        var level = DittoLogLevel.info
         var callback: Callback?
     }
 

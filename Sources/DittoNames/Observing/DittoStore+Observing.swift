@@ -62,7 +62,7 @@ extension DittoStore {
         do {
             let statement = try Statement(query, arguments)
             let delivery = try Delivery(of: statement, from: self, on: queue) { result, next in
-                handler(DittoQueryResult(result, complaints), next)
+                handler(DittoQueryResult(result, isReading: true, complaints), next)
             }
             let observer = DittoStoreObserver(
                 query, statement.values, delivery, onCancel: unregister)

@@ -41,6 +41,8 @@ final class ConnectionGate: PeerTransportHost {
         return link
     }
 
+    var metadata: Object { host?.metadata ?? Object() }
+
     func report(_ event: PeerTransportEvent) {
         host?.report(event)
     }

@@ -54,7 +54,8 @@ extension Ditto {
         }
         return PeerConfiguration(
             databaseID: config.databaseID, key: key,
-            deviceName: ProcessInfo.processInfo.hostName, transports: [network],
+            deviceName: ProcessInfo.processInfo.hostName, isServer: config.isServer,
+            transports: [network],
             store: storeOptions)
     }
 

@@ -17,11 +17,18 @@ public struct DittoConfig: Hashable, Sendable {
     ///
     /// The key of the peer is in a file beside it.
     public var persistenceDirectory: URL?
+    /// Whether other peers see this one as a server: `is_ditto_server` of `system:data_sync_info`.
+    ///
+    /// It changes nothing else: a server subscribes, listens and syncs as every peer does.
+    public var isServer: Bool
 
+    /// Creates a configuration; each part has a default.
     public init(
         databaseID: String = Self.defaultDatabaseID,
-        connect: DittoConfigConnect = .smallPeersOnly(), persistenceDirectory: URL? = nil
+        connect: DittoConfigConnect = .smallPeersOnly(), persistenceDirectory: URL? = nil,
+        isServer: Bool = false
     ) {
+        self.isServer = isServer
         self.databaseID = databaseID
         self.connect = connect
         self.persistenceDirectory = persistenceDirectory

@@ -36,6 +36,7 @@ final class DittoNetwork: PeerTransport {
                 DittoLogger.write(
                     .warning, "\(name) has no effect: peers are reached over TCP, at addresses")
             }
+            if let note = config.loneliness { DittoLogger.write(.info, note) }
             if case .development = identity {
                 DittoLogger.write(
                     .warning,

@@ -103,7 +103,7 @@ public final class DittoPresence: Sendable {
     public var connectionRequestHandler: DittoConnectionRequestHandler? {
         get { current.withLock { $0.handler } }
         set {
-            guard let network, let peer else {
+            guard let network else {
                 let what = peer == nil ? "a connection request" : "a peer that was made elsewhere"
                 return complaints.complain(
                     peer == nil
@@ -114,11 +114,9 @@ public final class DittoPresence: Sendable {
             }
             current.withLock { $0.handler = newValue }
             guard let newValue else { return network.requests.handler = nil }
-            let presence = peer.presence
-            network.requests.handler = { [weak presence] identity, _ in
+            network.requests.handler = { identity, _ in
                 guard let key = PeerKey(identity.key) else { return false }
-                let metadata = presence?.graph[key]?.metadata ?? Object()
-                return await newValue(DittoConnectionRequest(key, metadata)) == .allow
+                return await newValue(DittoConnectionRequest(key, identity.metadata)) == .allow
             }
         }
     }
@@ -147,11 +145,17 @@ public struct DittoConnectionRequest: Sendable {
     /// What carries the connection.
     public var connectionType: DittoConnectionType { .accessPoint }
 
-    /// What the peer says of itself, where it is known from other peers already.
+    /// What the peer says of itself; it has sent that over this connection, with the key that it has proven.
     public var peerMetadata: [String: Any?] { metadata.dittoValue }
+
+    /// The same as JSON.
+    public var peerMetadataJSONData: Data { Data(Value.object(metadata).json.utf8) }
 
     /// What a cloud says of the peer: there is none, so this is empty.
     public var identityServiceMetadata: [String: Any?] { [:] }
+
+    /// The same as JSON: an empty object.
+    public var identityServiceMetadataJSONData: Data { Data("{}".utf8) }
 }
 
 /// Somebody who is told something, as long as somebody holds it and it is not stopped.

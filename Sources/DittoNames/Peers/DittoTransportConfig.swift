@@ -9,7 +9,8 @@ public import Foundation
 ///     }
 ///
 /// Nothing is found by itself. What is enabled of `peerToPeer` has no effect, and a warning says so when sync
-/// starts; what names a place that cannot be reached, or would keep peers apart, is an error then.
+/// starts; a web socket, or a sync group that would keep peers apart, is an error then. Without an address
+/// and without `listen`, sync starts and the log notes that no peer can be reached.
 public struct DittoTransportConfig: Hashable, Sendable {
     /// Ways to find peers that are near, of which there are none here.
     public var peerToPeer = PeerToPeer()
@@ -91,8 +92,7 @@ extension DittoTransportConfig {
 
     /// Throws where sync would not do what is asked for.
     func check() throws(DittoError) {
-        let instead =
-            "name addresses in connect.tcpServers, or wait for others with listen.tcp.isEnabled"
+        let instead = Self.instead
         if let url = connect.webSocketURLs.min() {
             throw .transportError(
                 message: "nothing is carried over web sockets, such as \(url); \(instead)")
@@ -105,9 +105,14 @@ extension DittoTransportConfig {
                 message: "there are no sync groups, and \(global.syncGroup) would not keep anybody "
                     + "out; peers that shall not sync need another database id")
         }
-        if connect.tcpServers.isEmpty, !listen.tcp.isEnabled {
-            let wanted = ineffective.isEmpty ? "" : ", for all of \(ineffective) is not carried"
-            throw .transportError(message: "nobody can be reached\(wanted); \(instead)")
-        }
     }
+
+    /// Note for the log where sync starts with no peer to reach; nil where there may be one.
+    var loneliness: String? {
+        guard connect.tcpServers.isEmpty, !listen.tcp.isEnabled else { return nil }
+        return "sync is active, and no peer can be reached yet; \(Self.instead)"
+    }
+
+    private static let instead =
+        "name addresses in connect.tcpServers, or accept connections with listen.tcp.isEnabled"
 }

@@ -32,10 +32,15 @@ public final class DittoStore: Sendable {
         query: String, arguments: [String: Any?]? = nil
     ) async throws -> DittoQueryResult {
         let statement = try Statement(query, arguments)
-        return DittoQueryResult(
-            try await inDittoWords {
-                try await sheaf.execute(statement.query, statement.arguments)
-            }, complaints)
+        let result = try await inDittoWords {
+            try await sheaf.execute(statement.query, statement.arguments)
+        }
+        return DittoQueryResult(result, isReading: isReading(statement), complaints)
+    }
+
+    /// Whether a statement that has run changes nothing.
+    func isReading(_ statement: Statement) -> Bool {
+        sheaf.isReading(statement.query)
     }
 }
 

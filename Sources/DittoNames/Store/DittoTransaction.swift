@@ -22,10 +22,11 @@ public final class DittoTransaction: Sendable {
         query: String, arguments: [String: Any?]? = nil
     ) async throws -> DittoQueryResult {
         let statement = try Statement(query, arguments)
+        let result = try await inDittoWords {
+            try await transaction.execute(statement.query, statement.arguments)
+        }
         return DittoQueryResult(
-            try await inDittoWords {
-                try await transaction.execute(statement.query, statement.arguments)
-            }, store.complaints)
+            result, isReading: store.isReading(statement), store.complaints)
     }
 
     /// Commits the transaction; returns once the commit is durable.

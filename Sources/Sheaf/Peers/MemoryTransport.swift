@@ -140,9 +140,13 @@ private final class MemoryWire: Sendable {
     }
 
     func begin(_ left: any PeerTransportHost, _ right: any PeerTransportHost) {
-        for (end, host) in [left, right].enumerated() {
-            guard let link = host.connected(MemoryConnection(self, end, remote: keys[1 - end]))
-            else { return cut("the connection was refused") }
+        let hosts = [left, right]
+        for (end, host) in hosts.enumerated() {
+            let remote = PeerIdentity(
+                key: keys[1 - end].bytes, address: "memory", metadata: hosts[1 - end].metadata)
+            guard let link = host.connected(MemoryConnection(self, end, remote: remote)) else {
+                return cut("the connection was refused")
+            }
             let isOpen = state.withLock { state in
                 state.ends[end].link = link
                 return state.isOpen
@@ -192,10 +196,10 @@ private final class MemoryConnection: PeerConnection {
     private let end: Int
     let remote: PeerIdentity
 
-    init(_ wire: MemoryWire, _ end: Int, remote: PeerKey) {
+    init(_ wire: MemoryWire, _ end: Int, remote: PeerIdentity) {
         self.wire = wire
         self.end = end
-        self.remote = PeerIdentity(key: remote.bytes, address: "memory")
+        self.remote = remote
     }
 
     func send(_ bytes: [UInt8]) {

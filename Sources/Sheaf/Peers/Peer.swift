@@ -115,6 +115,8 @@ final class PeerLinks: PeerTransportHost {
         return Link(number: number, loop: loop)
     }
 
+    var metadata: Object { presence.metadata }
+
     func report(_ event: PeerTransportEvent) {
         presence.note(event)
     }

@@ -1,3 +1,5 @@
+public import SheafDocument
+
 /// What carries bytes between peers.
 ///
 /// A transport finds or accepts connections, makes sure of who is at the other end, and hands each one
@@ -13,8 +15,14 @@ public protocol PeerTransport: Sendable {
 public protocol PeerTransportHost: AnyObject, Sendable {
     /// The other end is known and may talk; the link hears of what comes. Nil where it is refused.
     func connected(_ connection: any PeerConnection) -> (any PeerLink)?
+    /// What this peer says of itself to each peer that it connects with.
+    var metadata: Object { get }
     /// What people should know: that nobody could be reached, or who was refused, and why.
     func report(_ event: PeerTransportEvent)
+}
+
+extension PeerTransportHost {
+    public var metadata: Object { Object() }
 }
 
 /// One end of a connection that is open: bytes in order, in pieces of any length.
@@ -74,11 +82,16 @@ public struct PeerIdentity: Sendable, Hashable {
     public let address: String
     /// What it may read and write here, by collection; nil: everything.
     public let rights: PeerRights?
+    /// What the peer says of itself, over the connection on which it has proven its key: at most 4,096 bytes as JSON.
+    public let metadata: Object
 
-    public init(key: [UInt8], address: String, rights: PeerRights? = nil) {
+    public init(
+        key: [UInt8], address: String, rights: PeerRights? = nil, metadata: Object = Object()
+    ) {
         self.key = key
         self.address = address
         self.rights = rights
+        self.metadata = metadata
     }
 }
 

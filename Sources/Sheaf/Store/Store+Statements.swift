@@ -38,6 +38,11 @@ extension Store {
         }
     }
 
+    /// Whether a statement that has run changes nothing; its parsed form is cached.
+    package func isReading(_ query: Query) -> Bool {
+        (try? queries.statement(query).kind.isAllowedReadOnly) ?? false
+    }
+
     private func prepare(
         _ query: Query, _ arguments: QueryArguments
     ) throws(StoreError) -> (Statement, ArgumentValues) {

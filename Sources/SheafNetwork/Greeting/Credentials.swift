@@ -35,10 +35,13 @@ package struct Credentials: Sendable {
     }
 
     /// What this end says first, or answers.
-    package func greeting(_ proof: Proof, role: Proof.Role, to receiver: [UInt8]) -> Greeting {
+    package func greeting(
+        _ proof: Proof, role: Proof.Role, to receiver: [UInt8], metadataLength: Int = 0
+    ) -> Greeting {
         let proofs = proofs(proof, role: role, sender: publicKey, receiver: receiver)
         return Greeting(
             mode: identity.number, grantLength: grant?.bytes.count ?? 0,
+            metadataLength: metadataLength,
             databaseProof: proofs.database, secretProof: proofs.secret)
     }
 

@@ -9,22 +9,30 @@ package struct Greeting: Equatable, Sendable {
         package static let grantLength = 6
         package static let databaseProof = 8
         package static let secretProof = 40
-        package static let size = 72
+        package static let metadataLength = 72
+        package static let size = 74
     }
 
-    package static let magic = Array("SHN1".utf8)
+    package static let magic = Array("SHN2".utf8)
+    /// Maximum number of bytes of the metadata that follow a greeting.
+    package static let maximumMetadataLength = 4_096
 
     package var mode: UInt8
     /// Why the sender goes away; nil where he stays.
     package var refusal: Refusal?
     package var grantLength: Int
+    package var metadataLength: Int
     package var databaseProof: [UInt8]
     package var secretProof: [UInt8]
 
-    package init(mode: UInt8, grantLength: Int, databaseProof: [UInt8], secretProof: [UInt8]) {
+    package init(
+        mode: UInt8, grantLength: Int, metadataLength: Int = 0, databaseProof: [UInt8],
+        secretProof: [UInt8]
+    ) {
         self.mode = mode
         refusal = nil
         self.grantLength = grantLength
+        self.metadataLength = metadataLength
         self.databaseProof = databaseProof
         self.secretProof = secretProof
     }
@@ -46,6 +54,7 @@ package struct Greeting: Equatable, Sendable {
         writer.write(UInt16(grantLength))
         writer.write(databaseProof)
         writer.write(secretProof)
+        writer.write(UInt16(metadataLength))
         return writer.bytes
     }
 
@@ -62,7 +71,7 @@ package struct Greeting: Equatable, Sendable {
         guard code == 0 || refusal != nil else {
             throw NetworkError(.greeting, "the refusal \(code) in a greeting, which there is not")
         }
-        grantLength = Int(bytes[Layout.grantLength]) | Int(bytes[Layout.grantLength + 1]) << 8
+        grantLength = Self.length(in: bytes, at: Layout.grantLength)
         guard grantLength <= PeerGrant.maximumLength else {
             throw NetworkError(
                 .greeting,
@@ -74,7 +83,21 @@ package struct Greeting: Equatable, Sendable {
                 .greeting, "a grant belongs to the mode authority, and to no other")
         }
         databaseProof = Array(bytes[Layout.databaseProof..<Layout.secretProof])
-        secretProof = Array(bytes[Layout.secretProof..<Layout.size])
+        secretProof = Array(bytes[Layout.secretProof..<Layout.metadataLength])
+        metadataLength = Self.length(in: bytes, at: Layout.metadataLength)
+        guard metadataLength <= Self.maximumMetadataLength else {
+            throw NetworkError(
+                .greeting,
+                "metadata of \(metadataLength) bytes is announced; it may have "
+                    + "\(Self.maximumMetadataLength)")
+        }
+        guard metadataLength == 0 || refusal == nil else {
+            throw NetworkError(.greeting, "a refusal has no metadata")
+        }
+    }
+
+    private static func length(in bytes: [UInt8], at offset: Int) -> Int {
+        Int(bytes[offset]) | Int(bytes[offset + 1]) << 8
     }
 
     /// Why a greeting is not answered by one (`format-spec/network.md`, table 3).

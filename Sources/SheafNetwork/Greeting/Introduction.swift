@@ -10,11 +10,14 @@ package struct Introduction: Sendable {
         package let rights: PeerRights?
         /// When the connection has to end; milliseconds since 1970.
         package let endMilliseconds: UInt64?
+        /// What the other end says of itself.
+        package fileprivate(set) var metadata = Object()
     }
 
     private enum Phase {
         case greeting
         case grant
+        case metadata(Outcome)
         case over
     }
 
@@ -22,13 +25,20 @@ package struct Introduction: Sendable {
     private let proof: Proof
     private let role: Proof.Role
     private let remoteKey: [UInt8]
+    private let metadata: [UInt8]
     private var phase = Phase.greeting
+    /// How many bytes of metadata follow the grant.
+    private var metadataLength = 0
     /// How many bytes have to come next; none of what follows is asked for before.
     package private(set) var wantedLength = Greeting.Layout.size
 
+    /// Begins an introduction; `metadata` is what this end says of itself.
     package init(
-        _ credentials: Credentials, role: Proof.Role, remoteKey: [UInt8], exporter: [UInt8]
+        _ credentials: Credentials, role: Proof.Role, remoteKey: [UInt8], exporter: [UInt8],
+        metadata: Object = Object()
     ) {
+        let json = metadata.isEmpty ? [] : Array(Value.object(metadata).json.utf8)
+        self.metadata = json.count <= Greeting.maximumMetadataLength ? json : []
         self.credentials = credentials
         self.role = role
         self.remoteKey = remoteKey
@@ -37,8 +47,9 @@ package struct Introduction: Sendable {
 
     /// What this end says: who has connected first of all, who listens at the end.
     package var words: [UInt8] {
-        credentials.greeting(proof, role: role, to: remoteKey).bytes
-            + (credentials.grant?.bytes ?? [])
+        credentials.greeting(
+            proof, role: role, to: remoteKey, metadataLength: metadata.count
+        ).bytes + (credentials.grant?.bytes ?? []) + metadata
     }
 
     /// Refuses what makes every word superfluous.
@@ -66,19 +77,40 @@ package struct Introduction: Sendable {
         case .greeting:
             let greeting = try Greeting(decoding: bytes)
             try check(greeting)
+            metadataLength = greeting.metadataLength
             guard greeting.grantLength > 0 else {
-                phase = .over
-                return Outcome(rights: nil, endMilliseconds: nil)
+                return end(with: Outcome(rights: nil, endMilliseconds: nil))
             }
             phase = .grant
             wantedLength = greeting.grantLength
             return nil
         case .grant:
+            return end(with: try outcome(of: PeerGrant.decoded(bytes), at: now))
+        case .metadata(var outcome):
             phase = .over
-            return try outcome(of: PeerGrant.decoded(bytes), at: now)
+            outcome.metadata = try Self.metadata(bytes)
+            return outcome
         case .over:
             preconditionFailure("Nothing is told behind the end of an introduction.")
         }
+    }
+
+    /// Returns the outcome where no metadata follows.
+    private mutating func end(with outcome: Outcome) -> Outcome? {
+        guard metadataLength > 0 else {
+            phase = .over
+            return outcome
+        }
+        phase = .metadata(outcome)
+        wantedLength = metadataLength
+        return nil
+    }
+
+    private static func metadata(_ bytes: [UInt8]) throws(NetworkError) -> Object {
+        guard case .object(let object)? = try? Value(jsonBytes: bytes) else {
+            throw NetworkError(.greeting, "the metadata behind a greeting is no JSON object")
+        }
+        return object
     }
 
     private func check(_ greeting: Greeting) throws(NetworkError) {

@@ -55,7 +55,7 @@ extension NetworkLoop {
             let key = try session.remoteKey()
             let introduction = Introduction(
                 setup.credentials, role: channel.role, remoteKey: key,
-                exporter: try session.exporter())
+                exporter: try session.exporter(), metadata: tell { $0.metadata } ?? Object())
             channel.stage = .introduction(session, introduction, received: [], key: key)
             try introduction.begin(at: wallNow)
             if let dialer = channel.dialer { dialers[dialer]?.knownKey = key }
@@ -122,7 +122,8 @@ extension NetworkLoop {
             end(other, error)
         }
         if channel.role == .listener { _ = channel.queue.append(introduction.words) }
-        let remote = PeerIdentity(key: key, address: channel.address, rights: outcome.rights)
+        let remote = PeerIdentity(
+            key: key, address: channel.address, rights: outcome.rights, metadata: outcome.metadata)
         let connection = TCPConnection(
             remote, own: setup.credentials.grant?.rights, channel.identifier, channel.outlet,
             share.mailbox)
