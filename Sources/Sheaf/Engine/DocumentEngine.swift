@@ -29,6 +29,8 @@ package final class DocumentEngine: Sendable {
         var isSiteWritten: Bool
         /// What tells the files of the store from a copy of them.
         var mark = StoreMark()
+        /// When the site has written.
+        var ownWrites: OwnWrites
         /// Documents of commits that no snapshot shows yet.
         var pending = PendingDocuments()
 
@@ -64,7 +66,8 @@ package final class DocumentEngine: Sendable {
         state = Mutex(
             WriterState(
                 directory: directory, registry: NameRegistry(directory), clock: clock,
-                isSiteWritten: site != nil && !mark.isDue, mark: mark))
+                isSiteWritten: site != nil && !mark.isDue, mark: mark,
+                ownWrites: site == nil ? .ofNewSite : OwnWrites(opened: latest)))
         isComplete = true
     }
 
@@ -103,6 +106,14 @@ package final class DocumentEngine: Sendable {
                 try snapshot.payload(of: key).map { Array($0) }
             }
         }
+    }
+
+    /// Writes with a new site from now on, which the log has with the next commit.
+    func drawNewSite(_ state: inout WriterState) {
+        state.clock = HybridClock(
+            site: Self.drawSite(store.options.random), latest: state.clock.latest,
+            leniencyMilliseconds: state.clock.leniencyMilliseconds)
+        (state.isSiteWritten, state.ownWrites) = (false, .ofNewSite)
     }
 
     private static func drawSite(_ random: () -> UInt64) -> Site {
@@ -193,10 +204,12 @@ package final class DocumentEngine: Sendable {
     private func begin(_ state: inout WriterState) -> DocumentTransaction {
         let snapshot = store.snapshot()
         state.pending.forget(through: snapshot.commit)
-        return DocumentTransaction(
+        var transaction = DocumentTransaction(
             snapshot, state.directory, state.clock,
             now: store.options.clock.wallMilliseconds(), state.pending.taken(),
             maximumChangedLength: store.options.transactionLength)
+        transaction.ownWrites = state.ownWrites
+        return transaction
     }
 
     // MARK: Transactions of several steps
@@ -276,7 +289,9 @@ package final class DocumentEngine: Sendable {
         }
         // Names that this commit uses for the first time come with it, be it lost or not.
         state.clock = transaction.clock
-        if transaction.hasChangedSite { state.isSiteWritten = false }
+        if transaction.hasChangedSite {
+            (state.isSiteWritten, state.ownWrites) = (false, .ofNewSite)
+        }
         // Others may have given numbers to names since the transaction has begun.
         transaction.directory.takeNames(of: state.directory)
         state.directory = transaction.directory
@@ -287,6 +302,7 @@ package final class DocumentEngine: Sendable {
         let commit = try onStorage { () throws(StorageError) in try append(batch) }
         state.isSiteWritten = true
         state.mark.noteWritten(by: commit, in: store)
+        state.ownWrites.noteCommit(transaction.stamp?.time ?? transaction.clock.latest)
         state.registry.noteWritten(state.directory)
         transaction.noteWritten(by: commit)
         feed.note(transaction, of: commit, from: origin)
@@ -295,10 +311,7 @@ package final class DocumentEngine: Sendable {
         if transaction.metOwnFuture {
             // Somebody has seen what this store does not know to have written: it is an older state of
             // itself, and goes on as somebody else.
-            state.clock = HybridClock(
-                site: Self.drawSite(store.options.random), latest: state.clock.latest,
-                leniencyMilliseconds: state.clock.leniencyMilliseconds)
-            state.isSiteWritten = false
+            drawNewSite(&state)
         }
         return commit
     }

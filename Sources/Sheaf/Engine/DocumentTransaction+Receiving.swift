@@ -41,7 +41,7 @@ extension DocumentTransaction {
             }
             return (seen.latest, seen.time(of: clock.site), isAll ?? true)
         }
-        noteOwnWrites(own, of: position)
+        noteOwnWrites(own, of: position, seen: before?.time(of: clock.site))
         try observe(latest)
         let length = working[position].changedLength
         let untouched = rule == nil ? nil : working[position]

@@ -26,7 +26,10 @@ extension DocumentTransaction {
 
     /// Takes in until when a document that comes knows the writes of this store: if it knows of later ones than
     /// this store, or not of all that it has written and forgotten, the store goes on as somebody else.
-    mutating func noteOwnWrites(_ time: HybridTime, of position: Int) {
+    ///
+    /// `seen` is what the document here knows of it.
+    mutating func noteOwnWrites(_ time: HybridTime, of position: Int, seen: HybridTime? = nil) {
+        if ownWrites.lack(time) || seen.map({ time > $0 }) ?? false { lacksOwnWrites = true }
         if time > clock.latest || time < working[position].forgottenTime(of: clock.site) {
             metOwnFuture = true
         }

@@ -17,6 +17,9 @@ package struct DocumentTransaction: Sendable {
     var clock: HybridClock
     /// Whether somebody has seen writes of this store that are later than all it knows of.
     var metOwnFuture = false
+    /// When the site has written before, and whether a peer knows a write of it that it never made.
+    var ownWrites = OwnWrites.ofNewSite
+    var lacksOwnWrites = false
     /// Whether the transaction writes as another site than those before it.
     var hasChangedSite = false
     /// What documents have that are written once in this commit.

@@ -91,6 +91,7 @@ extension DocumentTransaction {
             return (seen.latest, seen.time(of: clock.site))
         }
         if own > clock.latest { metOwnFuture = true }
+        if ownWrites.lack(own) { lacksOwnWrites = true }
         try observe(latest)
         try noteTokens(of: document, key)
         try countLength(document.bytes.count)

@@ -211,6 +211,7 @@ extension SyncHost {
         statistics.documentsReceived += UInt64(outcome.documentCount)
         statistics.documentsTaken += UInt64(outcome.takenCount)
         noteRefused(outcome.refused, from: link)
+        if outcome.lacksOwnWrites { noteLackingOwnWrites(knownBy: link) }
         correct(outcome.known, behind: outcome.lastCommit, on: link)
         let isCurrent = outcome.generation == link.asking.generation
         var rounds: Rounds?

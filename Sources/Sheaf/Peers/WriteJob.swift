@@ -32,6 +32,8 @@ package struct WriteJob: Sendable {
         fileprivate(set) var documentCount = 0
         fileprivate(set) var takenCount = 0
         fileprivate(set) var isNew = false
+        /// Whether the peer knows writes of this store that it has never made.
+        fileprivate(set) var lacksOwnWrites = false
         /// Whether a step has brought documents, and nothing new.
         fileprivate(set) var hasRepetition = false
 
@@ -63,6 +65,7 @@ package struct WriteJob: Sendable {
             do throws(EngineError) {
                 let (commit, reception) = try queries.documents.receive(
                     step, from: peer, rule, append: append)
+                if reception.lacksOwnWrites { outcome.lacksOwnWrites = true }
                 guard reception.gaps.isEmpty else {
                     outcome.gaps = reception.gaps
                     return outcome
@@ -94,6 +97,8 @@ extension DocumentEngine {
         var refused: [DocumentAddress] = []
         var takenCount = 0
         var isNew = false
+        /// Whether the peer knows writes of this store that it has never made.
+        var lacksOwnWrites = false
     }
 
     /// Thrown to take back what was done of a step that cannot be applied.
@@ -103,6 +108,7 @@ extension DocumentEngine {
     /// on.
     func receive(
         _ step: PreparedStep, from peer: Site, _ rule: SubscriptionMatcher?,
+        hasSeparated: Bool = false,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> (CommitID, Reception) {
         let stamp = step.stamp ?? Stamp(.initial, peer)
@@ -112,17 +118,41 @@ extension DocumentEngine {
             let (commit, _) = try write(from: origin, append: append) {
                 (transaction) throws(WriteError) in
                 try Self.receive(step.documents, rule, in: &transaction, &reception)
+                if transaction.lacksOwnWrites, !hasSeparated {
+                    reception.lacksOwnWrites = true
+                    throw Self.takeBack
+                }
                 if !reception.gaps.isEmpty { throw Self.takeBack }
                 reception.isNew = transaction.hasChanges
             }
             return (commit, reception)
         } catch {
+            if reception.lacksOwnWrites {
+                return try receiveSeparated(step, from: peer, rule, append: append)
+            }
             if !reception.gaps.isEmpty { return (0, reception) }
             switch error {
             case .engine(let error): throw error
             case .query: preconditionFailure("What peers send asks no questions.")
             }
         }
+    }
+
+    /// Receives a step again, as another site than the one whose writes the peer knows better.
+    private func receiveSeparated(
+        _ step: PreparedStep, from peer: Site, _ rule: SubscriptionMatcher?,
+        append: (WriteBatch) throws(StorageError) -> CommitID
+    ) throws(EngineError) -> (CommitID, Reception) {
+        do throws(WriteError) { try separate(append: append) } catch {
+            switch error {
+            case .engine(let error): throw error
+            case .query: preconditionFailure("To go on as another site asks no questions.")
+            }
+        }
+        var (commit, reception) = try receive(
+            step, from: peer, rule, hasSeparated: true, append: append)
+        reception.lacksOwnWrites = true
+        return (commit, reception)
     }
 
     private static func receive(

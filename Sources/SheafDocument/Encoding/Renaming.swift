@@ -24,10 +24,10 @@ extension EncodedDocument {
 }
 
 /// Writes entries with other numbers for their names.
-private struct Renaming {
+struct Renaming<Stamps: StampSource> {
     let names: NameTable
     let others: NameTable
-    let source: CopySource<EncodedHeader>
+    let source: CopySource<Stamps>
 
     func write(
         _ entry: EncodedEntry, isRoot: Bool = false, depth: Int, into writer: inout EntryWriter

@@ -29,3 +29,47 @@ extension DocumentPassingTests {
         #expect(rows == ["a", "b", "c", "d", "e"].map { #"{"_id":"\#($0)"}"# })
     }
 }
+
+/// Snapshots of the file system that take the place of the newest state: nothing of the files tells.
+extension DocumentPassingTests {
+    private func insert(_ scene: DocumentScene, _ id: String, _ field: String) throws {
+        try scene.execute(
+            0, "INSERT INTO cars DOCUMENTS (:car) ON ID CONFLICT DO UPDATE",
+            ["car": ["_id": .string(id), field: 1] as Value])
+    }
+
+    @Test func `a peer that is told of writes that it has forgotten writes as another site`() throws
+    {
+        let scene = try DocumentScene(3)
+        for number in 0..<3 { try scene.subscribe(number, [cars]) }
+        try insert(scene, "a", "first")
+        try scene.connect(0, 1)
+        try scene.run()
+        let backup = scene.nodes[0].volume.processDeath()
+        try insert(scene, "a", "lost")
+        try insert(scene, "b", "lost")
+        try scene.run()
+        let site = scene.nodes[0].store.queries.documents.site
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        try scene.subscribe(0, [cars])
+        try insert(scene, "a", "new")
+        try insert(scene, "b", "new")
+        #expect(scene.nodes[0].store.queries.documents.site == site)
+        // What comes first says what was forgotten; the peer in between knows nothing else of it.
+        try scene.connect(1, 2)
+        try scene.run()
+        try scene.subscribe(2, [])
+        try scene.connect(2, 0)
+        try scene.run()
+        #expect(scene.nodes[0].store.queries.documents.site != site)
+        try scene.subscribe(2, [cars])
+        try scene.run()
+        let rows = try scene.rows(0, all)
+        #expect(
+            rows == [
+                #"{"_id":"a","first":1,"lost":1,"new":1}"#, #"{"_id":"b","lost":1,"new":1}"#,
+            ])
+        #expect(try scene.rows(1, all) == rows)
+        #expect(try scene.rows(2, all) == rows)
+    }
+}
