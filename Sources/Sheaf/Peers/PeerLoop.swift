@@ -53,6 +53,7 @@ final class PeerLoop: Sendable {
     private let fetches: FetchBoard
     private let presence: PresenceBoard
     private let thread = Mutex<Thread?>(nil)
+    private let evaluationStop = EvaluationStop()
     private let jobs = Atomic<UInt64>(0)
     /// Jobs with more documents are not done on the thread of whoever wrote before.
     private static let mostServed = 64
@@ -89,6 +90,7 @@ final class PeerLoop: Sendable {
     /// Ends all conversations, and the thread, which releases the store; waits for neither.
     func beginStopping() {
         store.queries.documents.store.onPublishingToPeers(nil)
+        evaluationStop.set()
         inbox.withLock { $0.isStopping = true }
         inbox.broadcast()
     }
@@ -124,7 +126,7 @@ final class PeerLoop: Sendable {
     private func run(_ identity: SyncHost.Identity) {
         let host = SyncHost(
             store.queries, identity, attachments: store.attachments,
-            random: { OperatingSystem.randomInteger() })
+            evaluationStop: evaluationStop, random: { OperatingSystem.randomInteger() })
         var connections: [UInt64: any PeerConnection] = [:]
         while true {
             let work = inbox.wait(until: host.deadline, while: \.isEmpty) { inbox in

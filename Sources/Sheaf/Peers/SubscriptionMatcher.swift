@@ -2,6 +2,7 @@ import SheafBytes
 import SheafDocument
 import SheafQuery
 import SheafStorage
+import SheafSync
 
 /// Says which documents match what somebody has subscribed to.
 ///
@@ -10,9 +11,12 @@ package final class SubscriptionMatcher {
     private final class Term {
         let query: SubscriptionQuery
         var watched: WatchedSelect?
+        /// What it costs to evaluate the query on 64 bytes of a document: by the length of its text.
+        let weight: Int
 
         init(_ query: SubscriptionQuery) {
             self.query = query
+            weight = 1 + query.statement.text.utf8.count / 16
         }
     }
 
@@ -22,6 +26,12 @@ package final class SubscriptionMatcher {
     let isRanked: Bool
     private let ranked: Set<[UInt8]>
     private let queries: QueryEngine
+    /// What counts the cost of evaluation; none where it may cost anything.
+    let meter: EvaluationMeter?
+    /// What decides, before a query is evaluated on a document, whether the other side may read it.
+    ///
+    /// Otherwise the cost of a query would depend on documents that the other side may not read.
+    private let filter: SubscriptionRankings.Filter?
     /// The last collection that was asked about, and what asks plainly for it: mostly it is the same again.
     private var last: (collection: String, terms: [Term]?) = ("", nil)
     /// One for each query.
@@ -32,7 +42,15 @@ package final class SubscriptionMatcher {
     let collections: [String]
     private let names: Set<[UInt8]>
 
-    package init(_ queries: [SubscriptionQuery], _ engine: QueryEngine) {
+    package convenience init(_ queries: [SubscriptionQuery], _ engine: QueryEngine) {
+        self.init(queries, engine, meter: nil, where: nil)
+    }
+
+    init(
+        _ queries: [SubscriptionQuery], _ engine: QueryEngine, meter: EvaluationMeter?,
+        where filter: SubscriptionRankings.Filter?
+    ) {
+        (self.meter, self.filter) = (meter, filter)
         let subscribed = SubscriptionQuery.effective(queries)
         self.subscribed = subscribed
         self.queries = engine
@@ -81,10 +99,15 @@ package final class SubscriptionMatcher {
         if terms.count == 1, terms[0].query.takesAll { return true }
         let scanned = ScannedDocument(fields, id: id, place: 0, isLasting: false)
         for term in terms {
+            try charge(term, document)
             guard let watched = try watched(term, nameCount, transaction) else { continue }
             if try watched.matches(scanned) { return true }
         }
         return false
+    }
+
+    private func charge(_ term: Term, _ document: EncodedDocument) throws(QueryError) {
+        try meter?.charge(term.weight * (1 + document.bytes.count / 64))
     }
 
     private static func fields(of document: EncodedDocument) throws(QueryError) -> EncodedObject? {
@@ -99,7 +122,7 @@ package final class SubscriptionMatcher {
     ) throws(QueryError) -> WatchedSelect? {
         if let watched = term.watched, watched.nameCount >= nameCount { return watched }
         let run = queries.subscriptionRun(
-            term.query.statement, term.query.arguments, in: transaction)
+            term.query.statement, term.query.arguments, in: transaction, meter)
         guard case .select(let watched, _) = try run.watch() else { return nil }
         term.watched = watched
         return watched
@@ -111,6 +134,11 @@ package final class SubscriptionMatcher {
         of transaction: DocumentTransaction? = nil
     ) throws(EngineError) -> Bool {
         guard let document, asksPlainly(for: collection) else { return false }
+        if let filter {
+            let id = Array(key[StoreKey.documentPrefixLength...])
+            let address = DocumentAddress(collection: collection, id: id)
+            guard try filter(document, key, address) else { return false }
+        }
         return try read(document, key) { (encoded, id) throws(QueryError) in
             try matches(
                 encoded, id: id, in: collection, nameCount: names.count, of: transaction)
@@ -124,6 +152,7 @@ package final class SubscriptionMatcher {
         try read(document, key) { (encoded, id) throws(QueryError) in
             guard let fields = try Self.fields(of: encoded) else { return nil }
             let scanned = ScannedDocument(fields, id: id, place: 0, isLasting: false)
+            try charge(terms[number], encoded)
             return try watched(terms[number], names.count, nil)?.rank(scanned)
         }
     }
@@ -165,7 +194,7 @@ package final class SubscriptionMatcher {
 
     /// A run of one of the queries on a state.
     func run(_ query: SubscriptionQuery, on snapshot: DocumentSnapshot) -> QueryRun {
-        queries.subscriptionRun(query.statement, query.arguments, on: snapshot)
+        queries.subscriptionRun(query.statement, query.arguments, on: snapshot, meter)
     }
 }
 
@@ -173,20 +202,23 @@ extension QueryEngine {
     /// A run on what a transaction has by now, or on the newest durable state; it may go on as long as the
     /// subscription does.
     fileprivate func subscriptionRun(
-        _ statement: Statement, _ arguments: ArgumentValues, in transaction: DocumentTransaction?
+        _ statement: Statement, _ arguments: ArgumentValues, in transaction: DocumentTransaction?,
+        _ meter: EvaluationMeter?
     ) -> QueryRun {
         let parameters = parameters
         let reader =
             transaction?.reader(parameters.collections, storeNumber: number)
             ?? reader(parameters)
-        return run(statement, arguments, parameters, on: reader, isTimed: false)
+        return run(statement, arguments, parameters, on: reader, isTimed: false, meter: meter)
     }
 
     fileprivate func subscriptionRun(
-        _ statement: Statement, _ arguments: ArgumentValues, on snapshot: DocumentSnapshot
+        _ statement: Statement, _ arguments: ArgumentValues, on snapshot: DocumentSnapshot,
+        _ meter: EvaluationMeter?
     ) -> QueryRun {
         let parameters = parameters
         return run(
-            statement, arguments, parameters, on: reader(of: snapshot, parameters), isTimed: false)
+            statement, arguments, parameters, on: reader(of: snapshot, parameters), isTimed: false,
+            meter: meter)
     }
 }

@@ -108,6 +108,23 @@ extension SyncHost {
         return true
     }
 
+    /// Returns what decides whether the other side may read a document, before its queries are evaluated on it;
+    /// nil where it may read everything.
+    func readFilter(_ link: Link) -> SubscriptionRankings.Filter? {
+        guard isRestricted(link) else { return nil }
+        return { [unowned self, unowned link] (document, key, address) throws(EngineError) in
+            guard isShared(address.collection, on: link) else { return false }
+            for matcher in [link.readable, link.sendable] {
+                guard let matcher else { continue }
+                guard
+                    try matcher.matches(
+                        document, key: key, in: address.collection, news.snapshot.names)
+                else { return false }
+            }
+            return true
+        }
+    }
+
     /// Tells people of documents that the other side has sent, and may not write as they are here.
     ///
     /// In its own state it may: so it has done nothing wrong, and goes on to be talked to.

@@ -71,6 +71,9 @@ extension SyncHost {
         do throws(QueryError) {
             var queries: [SubscriptionQuery] = []
             var tally = SubscriptionTally()
+            fillBudget(of: link)
+            // Parsing and planning are paid for, too.
+            try meter(of: link).charge(request.queries.reduce(0) { $0 + 32 * $1.length })
             for query in request.queries {
                 let query = try SubscriptionQuery(query, self.queries)
                 try tally.add(query)
@@ -80,7 +83,8 @@ extension SyncHost {
             link.asking.announced.isAnnouncing = false
             link.telling = Telling(
                 generation: request.generation,
-                matcher: SubscriptionMatcher(queries, self.queries),
+                matcher: SubscriptionMatcher(
+                    queries, self.queries, meter: meter(of: link), where: readFilter(link)),
                 theirCommit: request.commit)
         } catch {
             return fail(link, error.reason == .limit ? .limit : .refused, "\(error.message)")
@@ -108,6 +112,7 @@ extension SyncHost {
         link.delayed?.asked = snapshot
         guard let telling = link.telling else { return }
         link.telling?.compared = snapshot
+        fillBudget(of: link)
         do throws(EngineError) {
             let filter = rankFilter(link, in: snapshot, isOwn: false)
             let rankings = try telling.matcher.rankings(in: snapshot, where: filter)
@@ -118,7 +123,7 @@ extension SyncHost {
                 fail(link, .protocolBroken, "\(error)")
             }
         } catch {
-            fail(link, .failed, "the store cannot be read")
+            failTelling(link)
         }
     }
 
@@ -145,7 +150,7 @@ extension SyncHost {
                 wanted = .keys(keys.filter { named.insert($0).inserted }, next: 0)
             }
         } catch {
-            return fail(link, .failed, "the store cannot be read")
+            return failTelling(link)
         }
         link.telling?.outgoing = Outgoing(snapshot: snapshot, documents: wanted, since: nil)
         link.telling?.isStreaming = true
@@ -164,6 +169,7 @@ extension SyncHost {
     /// and who gets the part can begin with it.
     func tell(_ link: Link) {
         link.telling?.goesOn = false
+        fillBudget(of: link)
         guard link.telling?.isStreaming == true, link.session.isOpen else { return }
         do throws(EngineError) {
             while link.session.hasRoom() {
@@ -178,7 +184,7 @@ extension SyncHost {
                 }
             }
         } catch {
-            return fail(link, .failed, "the store cannot be read")
+            return failTelling(link)
         }
         link.session.sendSegment()
         handle(link)

@@ -1,6 +1,6 @@
 import SheafBytes
 import SheafDocument
-import SheafQuery
+package import SheafQuery
 import SheafStorage
 package import SheafSync
 
@@ -85,6 +85,10 @@ package final class SyncHost {
     var wishes = Wishes()
     var news: News
     var paces = Paces()
+    /// What the queries of peers may still cost, by their keys.
+    var budgets: [[UInt8]: Budget] = [:]
+    /// What ends the evaluation of queries when the peer stops.
+    let evaluationStop: EvaluationStop
     var files = Files()
     var corrections: CorrectionTable
     package internal(set) var statistics = SyncStatistics()
@@ -129,8 +133,9 @@ package final class SyncHost {
     package init(
         _ queries: QueryEngine, _ identity: Identity, attachments: AttachmentStore? = nil,
         lengths: Lengths = Lengths(), mostCorrections: Int = CorrectionTable.most,
-        random: @escaping () -> UInt64
+        evaluationStop: EvaluationStop = EvaluationStop(), random: @escaping () -> UInt64
     ) {
+        self.evaluationStop = evaluationStop
         self.lengths = lengths
         corrections = CorrectionTable(most: mostCorrections)
         self.attachments = attachments

@@ -222,10 +222,11 @@ package final class QueryEngine: Sendable {
     /// A run on a state, which ends in time unless it is not timed.
     func run(
         _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
-        on reader: SnapshotReader, isTimed: Bool = true
+        on reader: SnapshotReader, isTimed: Bool = true, meter: EvaluationMeter? = nil
     ) -> QueryRun {
         var options = QueryOptions(
             arguments: arguments, parameters: parameters.values, options: self.options)
+        options.meter = meter
         guard isTimed else { return QueryRun(statement, on: reader, options) }
         let interruption = Interruption(
             seconds: parameters.values.timeoutSeconds,

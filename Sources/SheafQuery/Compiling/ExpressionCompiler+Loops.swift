@@ -152,6 +152,7 @@ private struct Loop {
         for element in elements {
             frame.loopSteps += 1
             if frame.loopSteps & 0xFFF == 0 { try frame.context.interruption?.check() }
+            try frame.context.meter?.charge(16)
             guard frame.loopSteps <= limit else {
                 let loop = frame.loopDepth + depth > 1 ? "a loop within a loop" : "a loop"
                 throw QueryError(.limit, "\(loop) takes more than \(limit) steps")

@@ -150,13 +150,20 @@ extension ExpressionCompiler {
             } catch {
                 throw self.error(error.reason, error.message, hint: error.hint, pattern.pattern)
             }
+            let (meter, length) = (context.meter, text?.textLength ?? 0)
             return try predicate([operands[0]]) { (values) throws(QueryError) in
+                if case .string(let text)? = values[0] {
+                    try meter?.charge(pattern: length, on: text)
+                }
                 let truth = try matcher.matches(values[0])
                 return isNegated ? truth.negated : truth
             }
         }
-        let (range, text) = (pattern.pattern.range, scope.text)
+        let (range, text, meter) = (pattern.pattern.range, scope.text, context.meter)
         return try predicate(operands) { (values) throws(QueryError) in
+            if case .string(let text)? = values[0] {
+                try meter?.charge(pattern: values[1]?.textLength ?? 0, on: text)
+            }
             let escape = values.count > 2 ? values[2] : .string("")
             do throws(QueryError) {
                 let truth = try PatternMatcher(kind, values[1], escape: escape).matches(values[0])
@@ -199,6 +206,13 @@ private struct KnownElements {
         if value == .null { return hasMissing ? .missing : .null }
         if values.contains(value) { return .yes }
         return hasMissing ? .missing : hasNull ? .null : .no
+    }
+}
+
+extension Value {
+    /// The number of bytes of a text; 0 of anything else.
+    fileprivate var textLength: Int {
+        if case .string(let text) = self { text.utf8.count } else { 0 }
     }
 }
 

@@ -45,9 +45,14 @@ package struct FunctionContext: Sendable {
     package let now: Int64
     /// When the statement has to end; none where it does not.
     package let interruption: Interruption?
+    /// What counts the cost of the evaluation; none where it may cost anything.
+    package let meter: EvaluationMeter?
 
-    package init(now: Int64, interruption: Interruption? = nil) {
+    package init(
+        now: Int64, interruption: Interruption? = nil, meter: EvaluationMeter? = nil
+    ) {
         self.now = now
+        self.meter = meter
         self.interruption = interruption
     }
 }

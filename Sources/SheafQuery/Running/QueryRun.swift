@@ -10,6 +10,8 @@ package struct QueryOptions: Sendable {
     package var isStrict: Bool
     /// When the statement has to end; none where it does not.
     package var interruption: Interruption?
+    /// What counts the cost of the run; none where it may cost anything.
+    package var meter: EvaluationMeter?
     /// What holds where the statement's own directives say nothing.
     package var directives: [Object] = []
     /// Counts nanoseconds, for PROFILE.
@@ -93,7 +95,8 @@ package struct QueryRun {
         self.options = options
         environment = PlanEnvironment(
             text: statement.text, store: store, arguments: options.arguments,
-            context: FunctionContext(now: options.now, interruption: options.interruption),
+            context: FunctionContext(
+                now: options.now, interruption: options.interruption, meter: options.meter),
             isStrict: options.isStrict,
             directives: options.directives + statement.directives)
     }
@@ -109,7 +112,9 @@ package struct QueryRun {
             return rows
         }
         // The plan of the last run, where it would be made again.
-        let basis = PlanBasis(options, environment.store.planState)
+        // A plan with a meter would charge others for it.
+        let basis =
+            options.meter == nil ? PlanBasis(options, environment.store.planState) : nil
         if let basis, let plan = statement.plans.plan(basis) { return try rows(of: plan) }
         guard case .select(let select) = statement.body else {
             return try rows(of: statement.body)

@@ -24,6 +24,11 @@ package enum SyncLimits {
     package static let wholeLength = 512 << 10
     /// How many documents the queries of a subscription may have that have a LIMIT, together.
     package static let rankedDocuments = 1 << 16
+    /// Units of evaluation that a peer with limited rights can use up at once, and those added each second.
+    package static let evaluationUnits = 200_000_000
+    package static let evaluationUnitsPerSecond = 20_000_000
+    /// How many times as many units a peer has that may read everything.
+    package static let unrestrictedFactor = 8
     /// How often a peer may subscribe anew at once, and after what time once more.
     package static let subscriptionsAtOnce = 32
     package static let subscriptionNanoseconds: UInt64 = 500_000_000
