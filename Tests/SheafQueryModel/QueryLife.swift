@@ -28,7 +28,7 @@ package final class QueryLife {
     private let seed: UInt64
     private(set) var store: StoreEngine
     private(set) var queries: QueryEngine
-    private var models: [DocumentName: ModelDocument] = [:]
+    private(set) var models: [DocumentName: ModelDocument] = [:]
     /// What the models show, by collections.
     private(set) var documents: [String: [Value: Object]] = [:]
     private var time = HybridTime.initial
