@@ -138,7 +138,7 @@ final class PeerLinks: PeerTransportHost {
         func drained() {}
 
         func closed(_ reason: String?) {
-            loop.post(.closed(number))
+            loop.post(.closed(number, reason: reason))
         }
     }
 }

@@ -12,7 +12,7 @@ final class PeerLoop: Sendable {
     enum Event: Sendable {
         case connected(UInt64, any PeerConnection)
         case received(UInt64, [UInt8])
-        case closed(UInt64)
+        case closed(UInt64, reason: String?)
         case written(WriteJob.Outcome)
         /// It is the peer's turn to write.
         case entered(WriteJob)
@@ -167,9 +167,9 @@ final class PeerLoop: Sendable {
                 connection.kind, at: now)
         case .received(let number, let bytes):
             bytes.span.withUnsafeBytes { host.receive($0, on: number, at: now) }
-        case .closed(let number):
+        case .closed(let number, let reason):
             connections[number] = nil
-            host.disconnect(number)
+            host.disconnect(number, .lost(reason ?? "the other side closed the connection"))
         case .written(let outcome): host.noteWritten(outcome)
         case .entered(let job): write(job)
         case .subscribed(let queries):
@@ -195,8 +195,7 @@ final class PeerLoop: Sendable {
         for effect in host.takeEffects() {
             switch effect {
             case .send(let number, let bytes): connections[number]?.send(bytes)
-            case .close(let number, let farewell):
-                note(farewell)
+            case .close(let number, _):
                 connections.removeValue(forKey: number)?.close()
             case .write(let job): enter(job)
             case .fetched(let id, let news): fetches.note(id, news)
@@ -210,12 +209,6 @@ final class PeerLoop: Sendable {
                 host.allStatuses,
                 at: store.queries.documents.store.options.clock.wallMilliseconds())
         }
-    }
-
-    private func note(_ farewell: Farewell) {
-        guard farewell.code != .done else { return }
-        store.queries.log?.write(
-            .warning, "a connection to a peer has ended", ["reason": farewell.text])
     }
 
     private func note(_ conflict: PeerKeyConflict) {

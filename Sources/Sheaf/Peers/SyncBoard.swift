@@ -71,6 +71,7 @@ package final class SyncBoard: Sendable {
                     "is_ditto_server": .bool(row.status.isServer),
                     "documents": .object([
                         "sync_session_status": .string(status),
+                        "last_close_reason": row.status.lastCloseReason.map(Value.string) ?? .null,
                         "synced_up_to_local_commit_id": .integer(
                             Int64(clamping: row.status.syncedUpTo ?? 0)),
                         "last_update_received_time": row.updatedAt.map {

@@ -9,6 +9,8 @@ package struct PeerSurvey: Sendable {
     package let name: String
     package let isServer: Bool
     package let isConnected: Bool
+    /// Why the last connection ended; nil while none has.
+    package let lastCloseReason: String?
     /// It has everything that it subscribed to, up to this commit of ours.
     package let syncedUpTo: UInt64?
     /// The queries that it has subscribed to; none where it has said nothing yet.
@@ -29,6 +31,8 @@ package struct SyncExplanation: Sendable {
     /// The newest commit here that has touched the document.
     package let commit: UInt64?
     package let isConnected: Bool
+    /// Why the last connection ended; nil while none has.
+    package let lastCloseReason: String?
     /// The queries of the other side that match the document as it is now.
     package let matching: [String]
     /// How many queries the other side has subscribed to; none where it has said nothing yet.
@@ -54,7 +58,8 @@ extension SyncHost {
             let link = openLink(to: key)
             return PeerSurvey(
                 key: PeerKey(unchecked: key), name: status.name, isServer: status.isServer,
-                isConnected: status.isConnected, syncedUpTo: status.syncedUpTo,
+                isConnected: status.isConnected, lastCloseReason: status.lastCloseReason,
+                syncedUpTo: status.syncedUpTo,
                 wants: link?.telling?.matcher.subscribed.map(\.statement.text),
                 isTaken: link.map(isTaken) ?? false, isGiven: link.map(isGiven) ?? false)
         }
@@ -118,7 +123,8 @@ extension SyncHost {
         return SyncExplanation(
             presence: document == nil ? .missing : isDeleted ? .deleted : .present,
             commit: try key.flatMap { try newestCommit(of: $0, in: snapshot) },
-            isConnected: status.isConnected, matching: matching,
+            isConnected: status.isConnected, lastCloseReason: status.lastCloseReason,
+            matching: matching,
             queryCount: link?.telling?.matcher.subscribed.count,
             scope: scopes.scope(of: collection).rawValue,
             isShared: scopes.allows(collection, toServer: status.isServer),

@@ -12,6 +12,10 @@ extension SyncHost {
         package internal(set) var site = Site.initial
         /// It has everything that it subscribed to, up to this commit of ours.
         package internal(set) var syncedUpTo: UInt64?
+        /// Why the last connection ended; nil while none has.
+        package internal(set) var lastCloseReason: String?
+        /// How many connections in a row ended soon after they began.
+        package internal(set) var shortConnections: UInt64 = 0
         /// How often something new came.
         package internal(set) var updates = 0
     }
@@ -26,13 +30,6 @@ extension SyncHost {
             status.name = hello.name
             status.site = hello.site
         }
-    }
-
-    func note(disconnected link: Link) {
-        guard let key = link.session.remote?.peerKey else { return }
-        let isStillThere = links.values.contains { $0.session.remote?.peerKey == key }
-        guard !isStillThere else { return }
-        change(link) { $0.isConnected = false }
     }
 
     func change(_ link: Link, _ body: (inout Status) -> Void) {

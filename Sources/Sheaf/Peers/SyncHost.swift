@@ -98,6 +98,9 @@ package final class SyncHost {
     /// One connection.
     final class Link {
         let number: UInt64
+        let connectedAt: UInt64
+        /// The key that the transport has proven.
+        let expectedKey: [UInt8]?
         var session: SyncSession
         let rights: PeerRights?
         let ownRights: PeerRights?
@@ -120,8 +123,10 @@ package final class SyncHost {
 
         init(
             _ number: UInt64, _ session: SyncSession, _ rights: PeerRights?,
-            own ownRights: PeerRights?, _ kind: PeerConnectionKind
+            own ownRights: PeerRights?, _ kind: PeerConnectionKind, expecting key: [UInt8]?,
+            at now: UInt64
         ) {
+            (connectedAt, expectedKey) = (now, key)
             self.kind = kind
             self.ownRights = ownRights
             self.number = number
@@ -173,15 +178,18 @@ package final class SyncHost {
             wallMilliseconds: queries.options.clock.wallMilliseconds(),
             isServer: identity.isServer, name: identity.name)
         let session = SyncSession(hello, expecting: key, at: now)
-        let link = Link(number, session, rights, own: ownRights, kind)
+        let link = Link(
+            number, session, rights, own: ownRights, kind, expecting: key, at: now)
         links[number] = link
         handle(link)
     }
 
     /// A connection is no more.
-    package func disconnect(_ number: UInt64) {
+    package func disconnect(
+        _ number: UInt64, _ reason: CloseReason = .lost("the connection was lost")
+    ) {
         guard let link = links.removeValue(forKey: number) else { return }
-        note(disconnected: link)
+        note(disconnected: link, reason)
         mesh.closed(number, at: now)
         noteLost(link)
     }
@@ -266,7 +274,7 @@ package final class SyncHost {
         case .send(let bytes): emit(.send(link: link.number, bytes))
         case .end(let farewell):
             emit(.close(link: link.number, farewell))
-            disconnect(link.number)
+            disconnect(link.number, .ended(farewell, isRemote: link.session.isEndedRemotely))
         case .greeted(let hello): greet(link, hello)
         case .listOwn(let generation): listOwn(link, generation)
         case .comparedInPart(let address):

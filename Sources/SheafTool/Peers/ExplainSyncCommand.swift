@@ -40,12 +40,18 @@ enum ExplainSyncCommand {
         }
         return [
             "document: \(presence)\(touched)",
-            "connected: " + (answer.isTrue("isConnected") ? "yes" : "no"),
+            "connected: " + connection(answer),
             "matched: " + matching(answer, presence),
             "permitted: " + (try permission(answer)),
             "sent: " + progress("sentUpTo"),
             "acknowledged: " + progress("acknowledgedUpTo"),
         ]
+    }
+
+    private static func connection(_ answer: Object) -> String {
+        if answer.isTrue("isConnected") { return "yes" }
+        guard case .string(let reason)? = answer["lastCloseReason"] else { return "no" }
+        return "no; \(reason)"
     }
 
     private static func matching(_ answer: Object, _ presence: String) -> String {

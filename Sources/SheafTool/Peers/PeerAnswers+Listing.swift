@@ -24,7 +24,7 @@ extension PeerAnswers {
                 "state", survey.isConnected ? "connected" : reached == nil ? "gone" : "reached")
             row.add("address", link?.address)
             row.add("isOutgoing", raw: link.map { "\($0.isOutgoing)" } ?? "null")
-            row.add("reason", nil as String?)
+            row.add("reason", survey.isConnected ? nil : survey.lastCloseReason)
             add(reached, to: &row)
             rows.append(row.closed)
         }

@@ -114,7 +114,8 @@ final class ToldTransport: PeerTransport {
 
         func closed(_ reason: String?) {
             base.closed(reason)
-            events.noteDisconnected(remote, reason)
+            events.noteDisconnected(
+                remote, reason ?? "the connection was closed; 'sheaf sync status' has the reason")
         }
     }
 }

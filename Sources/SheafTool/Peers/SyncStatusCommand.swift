@@ -74,6 +74,8 @@ enum SyncStatusCommand {
             if entry.isTrue("isConnected") {
                 line += entry.isTrue("isTaken") ? ", all taken" : ", not all taken"
                 line += entry.isTrue("isGiven") ? ", all given" : ", not all given"
+            } else if case .string(let reason)? = entry["lastCloseReason"] {
+                line += "; \(reason)"
             }
             lines.append(line)
         }

@@ -1,0 +1,65 @@
+import Sheaf
+import SheafBytes
+import SheafSync
+import Testing
+
+/// Why connections ended, as both sides show it.
+struct CloseReasonTests {
+    private func connect(_ host: SyncHost, _ wire: UInt64, at now: UInt64, _ session: SyncSession) {
+        var session = session
+        host.connect(wire, at: now)
+        for effect in host.takeEffects() {
+            if case .send(wire, let bytes) = effect {
+                bytes.withUnsafeBytes { session.receive($0, at: now) }
+            }
+        }
+        session.end(Farewell(.limit, "too much of something"))
+        for effect in session.takeEffects() {
+            if case .send(let bytes) = effect {
+                bytes.withUnsafeBytes { host.receive($0, on: wire, at: now) }
+            }
+        }
+        _ = host.takeEffects()
+    }
+
+    @Test func `what the other side says as it closes is in the status`() throws {
+        let host = try FileScene(1).nodes[0].host
+        for wire in 1...5 {
+            connect(host, UInt64(wire), at: 1, .stranger(1, at: 1))
+        }
+        let status = try #require(host.allStatuses.values.first)
+        #expect(!status.isConnected)
+        #expect(
+            status.lastCloseReason == "the other side closed the connection: too much of something")
+        #expect(status.shortConnections == 5)
+    }
+
+    @Test func `what the transport says is in the status, and a long connection begins anew`()
+        throws
+    {
+        let host = try FileScene(1).nodes[0].host
+        connect(host, 1, at: 1, .stranger(1, at: 1))
+        host.connect(2, expecting: Array(repeating: 7, count: 32), at: 1)
+        host.tick(at: 5_000_000_000)
+        host.disconnect(2, .lost("the connection was reset"))
+        let status = try #require(host.allStatuses[Array(repeating: 7, count: 32)])
+        #expect(status.lastCloseReason == "the connection was reset")
+        #expect(status.shortConnections == 1)
+    }
+
+    @Test func `the reason of a connection that ended is in system:data_sync_info`() async throws {
+        let scene = try await PeerScene(2)
+        try scene.peers[1].sync.registerSubscription("SELECT * FROM cars")
+        scene.connect(0, 1)
+        try await scene.peers[0].store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        try await scene.peers[1].items(of: "SELECT * FROM cars") { $0.count == 1 }
+        scene.peers[1].sync.stop()
+        // The status comes with the next question, after the end of the connection.
+        while try scene.peers[0].sync.surveys().contains(where: \.isConnected) {}
+        let rows = try await scene.peers[0].store.execute("SELECT * FROM system:data_sync_info")
+        let json = try rows.items.map { try $0.jsonString }
+        #expect(json.count == 1)
+        #expect(json[0].contains("last_close_reason\":\""), "\(json)")
+        try await scene.close()
+    }
+}
