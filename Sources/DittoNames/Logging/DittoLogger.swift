@@ -9,7 +9,7 @@ public enum DittoLogLevel: Int, CaseIterable, Hashable, Sendable {
 
 /// Where databases that were opened under the names of the reference system write what people should know.
 ///
-/// Messages from `minimumLogLevel` on go to standard error, and to a callback or a file where one is set.
+/// Messages from `minimumLogLevel` on (`info` by default) go to standard error, and to a callback or a file where one is set.
 public enum DittoLogger {
     /// Takes a message, on whatever thread it comes up.
     public typealias Callback = @Sendable (_ level: DittoLogLevel, _ message: String) -> Void
@@ -61,9 +61,9 @@ extension DittoLogLevel {
             switch level {
             case .trace: .verbose
             case .debug: .debug
-            case .info, .notice: .info
+            case .info: .info
             case .warning: .warning
-            case .error, .critical: .error
+            case .error: .error
             }
     }
 }

@@ -10,7 +10,7 @@ import SheafStorage
 public struct StoreLog: Sendable {
     /// How much a message matters.
     public enum Level: Int, CaseIterable, Comparable, Sendable {
-        case trace, debug, info, notice, warning, error, critical
+        case trace, debug, info, warning, error
 
         public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
@@ -54,10 +54,8 @@ extension StoreLog.Level: CustomStringConvertible {
         case .trace: "trace"
         case .debug: "debug"
         case .info: "info"
-        case .notice: "notice"
         case .warning: "warning"
         case .error: "error"
-        case .critical: "critical"
         }
     }
 }

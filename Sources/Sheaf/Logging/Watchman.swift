@@ -1,44 +1,59 @@
 import SheafStorage
 import Synchronization
 
-/// The thread that looks after transactions that run for long; there is none where nobody hears of them.
+/// The monitor of slow transactions: reports them, and ends the waiting of writers behind one.
+///
+/// Its thread starts when a transaction begins that a log hears of, or when a writer waits for one.
 final class Watchman: Sendable {
+    /// What parameters say of slow transactions.
+    struct Settings: Sendable {
+        var rhythm: TransactionWatch.Rhythm
+        /// How long a writer waits for one transaction, in nanoseconds.
+        var waitLimit: UInt64
+    }
+
     private struct State: Sendable {
         var watch = TransactionWatch()
         var hasThread = false
         var isStopping = false
-        /// Goes up with each change: who sleeps until a deadline looks again.
+        /// Goes up with each change: the thread looks again before it sleeps.
         var changes: UInt64 = 0
+        /// When the thread wakes by itself; nil while it waits for a signal.
+        var wakesAt: UInt64?
     }
 
-    private let log: StoreLog
-    private let rhythm: @Sendable () -> TransactionWatch.Rhythm
+    private let log: StoreLog?
+    private let gate: WriteGateLock
+    private let settings: @Sendable () -> Settings
     private let state = Monitor(State())
     private let thread = Mutex<Thread?>(nil)
 
-    init(_ log: StoreLog, _ rhythm: @escaping @Sendable () -> TransactionWatch.Rhythm) {
+    init(
+        _ log: StoreLog?, _ gate: WriteGateLock, _ settings: @escaping @Sendable () -> Settings
+    ) {
         self.log = log
-        self.rhythm = rhythm
+        self.gate = gate
+        self.settings = settings
     }
 
+    /// Watches a transaction that was let in.
     func begin(_ info: TransactionInfo) {
-        let needsThread = state.withLock { state in
-            state.watch.begin(info, at: Clock.system.monotonicNanoseconds())
-            state.changes += 1
-            defer { state.hasThread = true }
-            return !state.hasThread && !state.isStopping
+        let now = Clock.system.monotonicNanoseconds()
+        let keepsWaiting = gate.withLock { $0.hold(info, at: now) }
+        guard log != nil || keepsWaiting else { return }
+        look(at: now) { [log] state in
+            if log != nil { state.watch.begin(info, at: now) }
         }
-        // Who sleeps until a deadline wakes early enough: the next one is no sooner than that.
-        guard needsThread else { return state.signal() }
-        let started = try? Thread(name: "sheaf-watch") { [weak self] in self?.run() }
-        guard let started else {
-            state.withLock { $0.hasThread = false }
-            return
-        }
-        thread.withLock { $0 = started }
+    }
+
+    /// Watches a writer that has begun to wait, if it waits for a transaction.
+    func noteWaiter() {
+        guard gate.withLock({ $0.isHeldByTransaction }) else { return }
+        look(at: Clock.system.monotonicNanoseconds()) { _ in }
     }
 
     func end(_ info: TransactionInfo) {
+        guard log != nil else { return }
         state.withLock { $0.watch.end(info) }
     }
 
@@ -51,18 +66,70 @@ final class Watchman: Sendable {
         }?.join()
     }
 
+    /// Has the thread look for the next deadline, unless it wakes before by itself.
+    private func look(at now: UInt64, _ change: (inout State) -> Void) {
+        let settings = settings()
+        let wait = min(
+            settings.waitLimit, settings.rhythm.firstMilliseconds.multipliedClamped(by: 1_000_000))
+        let (needsThread, needsSignal) = state.withLock { state in
+            change(&state)
+            state.changes += 1
+            defer { state.hasThread = true }
+            let isEarly = state.wakesAt.map { $0 <= now.addedClamped(wait) } ?? false
+            return (!state.hasThread && !state.isStopping, !isEarly)
+        }
+        guard needsThread else {
+            if needsSignal { state.signal() }
+            return
+        }
+        let started = try? Thread(name: "sheaf-watch") { [weak self] in self?.run() }
+        guard let started else {
+            state.withLock { $0.hasThread = false }
+            return
+        }
+        thread.withLock { $0 = started }
+    }
+
     private func run() {
         while true {
-            let rhythm = rhythm()
-            let (deadline, changes) = state.withLock { ($0.watch.deadline(rhythm), $0.changes) }
+            let settings = settings()
+            let changes = state.withLock { $0.changes }
+            let limit = gate.withLock { $0.deadline(limit: settings.waitLimit) }
+            let deadline = state.withLock { state in
+                let report = state.watch.deadline(settings.rhythm)
+                state.wakesAt = [limit, report].compactMap(\.self).min()
+                return state.wakesAt
+            }
             let warnings: [TransactionWatch.Warning]? = state.wait(
                 until: deadline, while: { !$0.isStopping && $0.changes == changes },
                 then: { state in
+                    state.wakesAt = nil
                     guard !state.isStopping else { return nil }
-                    return state.watch.warnings(rhythm, at: Clock.system.monotonicNanoseconds())
+                    return state.watch.warnings(
+                        settings.rhythm, at: Clock.system.monotonicNanoseconds())
                 })
             guard let warnings else { return }
-            for warning in warnings { log.write(warning.level, warning.message, warning.metadata) }
+            for warning in warnings {
+                log?.write(warning.level, warning.message, warning.metadata)
+            }
+            let overdue = gate.withLock {
+                $0.takeOverdue(
+                    limit: settings.waitLimit, at: Clock.system.monotonicNanoseconds())
+            }
+            guard let overdue else { continue }
+            for waiter in overdue.waiters { waiter.wake(.overdue(overdue.holder)) }
         }
+    }
+}
+
+extension UInt64 {
+    fileprivate func multipliedClamped(by factor: UInt64) -> UInt64 {
+        let (product, isTooLarge) = multipliedReportingOverflow(by: factor)
+        return isTooLarge ? .max : product
+    }
+
+    fileprivate func addedClamped(_ more: UInt64) -> UInt64 {
+        let (sum, isTooLarge) = addingReportingOverflow(more)
+        return isTooLarge ? .max : sum
     }
 }

@@ -182,6 +182,13 @@ extension QueryError {
             self.init(
                 .conflict, "\(error)",
                 hint: "ON ID CONFLICT DO UPDATE merges the two, DO NOTHING keeps the old one")
+        case .limit("maximumDocumentLength", let value, EncodedDocument.maximumLength):
+            self.init(
+                .limit,
+                "a document may have at most \(EncodedDocument.maximumLength) bytes, and this one "
+                    + "would have \(value)",
+                hint: "no parameter raises this limit: store large content in an attachment, or in "
+                    + "several documents")
         case .limit("maximumDocumentLength", let value, let limit):
             self.init(
                 .limit, "a document may have \(limit) bytes, and this one would have \(value)",

@@ -40,6 +40,8 @@ package struct SystemParameters: Sendable {
         Parameter(
             name: "transaction_trace_interval_ms", kind: .integer(from: 1), standard: 5_000),
         Parameter(
+            name: "transaction_wait_limit_ms", kind: .integer(from: 1), standard: 30_000),
+        Parameter(
             name: "live_query_system_collection_refresh_interval", kind: .integer(from: 1),
             standard: 500),
     ]
@@ -65,6 +67,8 @@ package struct SystemParameters: Sendable {
     /// How long attachments stay that no document names.
     private(set) var attachmentGraceMilliseconds: UInt64 = 0
     private(set) var transactionRhythm = TransactionWatch.Rhythm()
+    /// For how long a writer waits for one and the same transaction.
+    private(set) var transactionWaitMilliseconds: UInt64 = 30_000
     /// How often those are told who observe a system collection.
     private(set) var systemRefreshMilliseconds = Int.max
     /// The directives of statements that say nothing of their own.
@@ -99,6 +103,8 @@ package struct SystemParameters: Sendable {
             firstMilliseconds: UInt64(integer("transaction_duration_before_logging_ms")),
             nextMilliseconds: UInt64(integer("transaction_trace_interval_ms")))
         // Longer than a year is for ever.
+        transactionWaitMilliseconds = UInt64(
+            min(integer("transaction_wait_limit_ms"), 366 * 86_400_000))
         systemRefreshMilliseconds = min(
             integer("live_query_system_collection_refresh_interval"), 366 * 86_400_000)
         restrictsSubscriptions = (try? value("dql_restrict_subscriptions")) != .bool(false)

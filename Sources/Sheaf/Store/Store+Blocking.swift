@@ -20,8 +20,9 @@ extension Store {
             _ = try Transaction.$current.withValue(transaction) { try body(transaction) }
             return
         }
-        try checkNesting { hint.map { "another transaction \"\($0)\"" } ?? "another transaction" }
-        try enterBlocking()
+        let what = hint.map { "another transaction \"\($0.shortened)\"" } ?? "another transaction"
+        try checkNesting { what }
+        try enterBlocking(what)
         let transaction = Transaction(writing: self, info)
         guard let commit = try finishBlocking(transaction, body) else { return }
         let log = try log
@@ -32,7 +33,8 @@ extension Store {
     private func finishBlocking(
         _ transaction: Transaction, _ body: (Transaction) throws -> TransactionCompletion
     ) throws -> CommitID? {
-        defer { leave() }
+        watchman.begin(transaction.info)
+        defer { leave(after: transaction) }
         do {
             let completion = try Transaction.$current.withValue(transaction) {
                 try body(transaction)
@@ -46,19 +48,21 @@ extension Store {
         }
     }
 
-    private func enterBlocking() throws(StoreError) {
+    private func enterBlocking(_ what: String) throws(StoreError) {
         if gate.withLock({ $0.enter() }) { return }
         let answer = Monitor<WriteGate.Outcome?>(nil)
         let number = numbers.add(1, ordering: .relaxed).newValue
-        let waiter = WriteGate.Waiter(number: number) { outcome in
+        let waiter = WriteGate.Waiter(number: number, since: waitingSince) { outcome in
             answer.withLock { $0 = outcome }
             answer.broadcast()
         }
         let known = gate.withLock { $0.wait(waiter) }
+        if known == nil { watchman.noteWaiter() }
         switch known ?? answer.wait(while: { $0 == nil }, then: { $0 }) {
         case .entered: return
         // Nobody cancels who is no task.
         case .closed, .cancelled, nil: throw .closed
+        case .overdue(let holder): throw Self.overdueError(what, holder)
         }
     }
 }

@@ -1,4 +1,5 @@
 import SheafQuery
+import SheafStorage
 import Synchronization
 
 /// How writers wait for each other.
@@ -28,11 +29,11 @@ extension Store {
     }
 
     /// Returns when the caller may write; who does calls `leave` then.
-    nonisolated(nonsending) func enter() async throws {
+    nonisolated(nonsending) func enter(_ what: String) async throws {
         try await checkEntry()
         if gate.withLock({ $0.enter() }) { return }
-        let turn = try await wait { (number, end) in
-            WriteGate.Waiter(number: number) { end(.ended($0)) }
+        let turn = try await wait(what) { (number, end) in
+            WriteGate.Waiter(number: number, since: waitingSince) { end(.ended($0)) }
         }
         precondition(turn == nil, "Nobody serves who has not said how.")
     }
@@ -47,9 +48,9 @@ extension Store {
     ) async throws -> QueryResult? {
         try await checkEntry()
         if gate.withLock({ $0.enter() }) { return nil }
-        return try await wait { (number, end) in
+        return try await wait("the statement \"\(statement.text.shortened)\"") { (number, end) in
             WriteGate.Waiter(
-                number: number,
+                number: number, since: waitingSince,
                 serve: { [self] in serve(statement, values) { end(.served($0)) } },
                 wake: { end(.ended($0)) })
         }?.get()
@@ -70,6 +71,7 @@ extension Store {
 
     /// Waits for a turn; returns what came of it, where somebody else has taken it.
     private nonisolated(nonsending) func wait(
+        _ what: @autoclosure () -> String,
         _ makeWaiter: (UInt64, @escaping @Sendable (Turn) -> Void) -> WriteGate.Waiter
     ) async throws -> Result<QueryResult, StoreError>? {
         let number = numbers.add(1, ordering: .relaxed).newValue
@@ -78,6 +80,8 @@ extension Store {
                 let waiter = makeWaiter(number) { continuation.resume(returning: $0) }
                 if let outcome = gate.withLock({ $0.wait(waiter) }) {
                     continuation.resume(returning: .ended(outcome))
+                } else {
+                    watchman.noteWaiter()
                 }
             }
         } onCancel: {
@@ -89,8 +93,24 @@ extension Store {
         case .ended(.entered): return nil
         case .ended(.cancelled): throw CancellationError()
         case .ended(.closed): throw StoreError.closed
+        case .ended(.overdue(let holder)): throw Self.overdueError(what(), holder)
         case .served(let result): return result
         }
+    }
+
+    /// When a writer begins to wait.
+    var waitingSince: UInt64 { Clock.system.monotonicNanoseconds() }
+
+    /// What a writer gets that one transaction has kept waiting for too long.
+    static func overdueError(_ what: String, _ holder: TransactionInfo) -> StoreError {
+        let hint = holder.hint.map { " \"\($0.shortened)\"" } ?? ""
+        return StoreError(
+            .timedOut,
+            "\(what) has waited for the transaction\(hint) for longer than "
+                + "transaction_wait_limit_ms allows",
+            hint:
+                "if it was asked for within the block of that transaction, also from another task, "
+                + "use the transaction that the block was handed")
     }
 
     /// So many statements are run for others before somebody else has to go on.

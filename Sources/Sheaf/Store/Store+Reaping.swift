@@ -59,7 +59,7 @@ extension Store {
             let age = parameters.tombstoneMilliseconds
             let now = queries.options.clock.wallMilliseconds()
             guard now > age else { return total }
-            try await enter()
+            try await enter("removing tombstones")
             let report = try reapSome(before: now - age, limit: parameters.reapingBatch)
             if let commit = report.commit { try await reachDurability(of: commit) }
             total += report.count

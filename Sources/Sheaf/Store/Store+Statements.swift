@@ -65,7 +65,7 @@ extension Store {
     ) async throws -> QueryResult {
         try checkNesting { "the statement \"\(statement.text.shortened)\"" }
         if !statement.isBrief {
-            try await enter()
+            try await enter("the statement \"\(statement.text.shortened)\"")
         } else if let served = try await enter(orServe: statement, values) {
             reapIfDue()
             return served
@@ -123,8 +123,9 @@ extension Store {
     private nonisolated(nonsending) func changeIndexes(
         _ statement: Statement, _ values: ArgumentValues
     ) async throws -> QueryResult {
-        try checkNesting { "the statement \"\(statement.text.shortened)\"" }
-        try await enter()
+        let what = "the statement \"\(statement.text.shortened)\""
+        try checkNesting { what }
+        try await enter(what)
         let written = try await Self.onThread("sheaf-index") { () throws(StoreError) in
             let outcome = try self.writeInTurn(statement, values)
             return QueryResult(outcome, commit: .known(outcome.commit))

@@ -70,10 +70,9 @@ extension Store {
             _ = try transaction.commitOfExplicitEnding(completion(result))
             return result
         }
-        try checkNesting {
-            hint.map { "another transaction \"\($0)\"" } ?? "another transaction"
-        }
-        try await enter()
+        let what = hint.map { "another transaction \"\($0.shortened)\"" } ?? "another transaction"
+        try checkNesting { what }
+        try await enter(what)
         let transaction = Transaction(writing: self, info)
         let (result, commit) = try await finish(transaction, body, completion)
         if let commit { try await finishCommit(commit, of: transaction) }
@@ -94,7 +93,7 @@ extension Store {
         guard !transaction.info.isReadOnly,
             !transaction.hasLeftGate.exchange(true, ordering: .acquiringAndReleasing)
         else { return }
-        watchman?.end(transaction.info)
+        watchman.end(transaction.info)
         leave()
     }
 
@@ -104,7 +103,7 @@ extension Store {
         _ body: nonisolated(nonsending) (Transaction) async throws -> Result,
         _ completion: (Result) -> TransactionCompletion?
     ) async throws -> (Result, CommitID?) {
-        watchman?.begin(transaction.info)
+        watchman.begin(transaction.info)
         defer { leave(after: transaction) }
         do {
             let result = try await Transaction.$current.withValue(transaction) {

@@ -18,14 +18,14 @@ public final class Store: Sendable {
     private let backing: Backing
     /// Who is told of changes.
     let hub: ObserverHub
-    /// Who looks after long transactions, where somebody hears of them.
-    let watchman: Watchman?
+    /// The monitor of slow transactions, and of those who wait for them.
+    let watchman: Watchman
     let reaping = ReapingClock()
     /// The files that documents name.
     package let attachments: AttachmentStore
     let collecting = CollectingClock()
     /// Who may write.
-    let gate = Mutex(WriteGate())
+    let gate = WriteGateLock()
     /// The numbers of those who wait at the gate, and of transactions.
     let numbers = Atomic<UInt64>(0)
     private let phase = Mutex(Phase.open)
@@ -60,8 +60,11 @@ public final class Store: Sendable {
             }
             let queries = queries
             hub = ObserverHub(queries)
-            watchman = options.log.map { log in
-                Watchman(log) { queries.parameters.values.transactionRhythm }
+            watchman = Watchman(options.log, gate) {
+                let values = queries.parameters.values
+                return Watchman.Settings(
+                    rhythm: values.transactionRhythm,
+                    waitLimit: values.transactionWaitMilliseconds * 1_000_000)
             }
         } catch {
             backing.abandon()
@@ -73,7 +76,7 @@ public final class Store: Sendable {
     deinit {
         attachments.close()
         hub.stop()
-        watchman?.stop()
+        watchman.stop()
     }
 
     /// Opens the store in the directory at `path`, or makes one where there is none, unless it is only
@@ -162,7 +165,7 @@ public final class Store: Sendable {
         defer { endClosing() }
         try await Self.onThread("sheaf-close") { () throws(StoreError) in
             hub.stop()
-            watchman?.stop()
+            watchman.stop()
             queries.log?.write(.info, "the store is being closed")
             attachments.close()
             do throws(StorageError) { try backing.close() } catch { throw StoreError(error) }

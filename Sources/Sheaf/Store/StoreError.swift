@@ -1,5 +1,5 @@
 import SheafQuery
-import SheafStorage
+package import SheafStorage
 
 /// Why a store did not do what it was asked to.
 public struct StoreError: Error, Equatable, Sendable {
@@ -35,7 +35,8 @@ public struct StoreError: Error, Equatable, Sendable {
         case nestedTransaction
         /// The transaction has ended already.
         case transactionEnded
-        /// The statement took longer than `dql_request_timeout_seconds` allows.
+        /// The statement took longer than `dql_request_timeout_seconds` allows, or one transaction kept
+        /// it waiting for longer than `transaction_wait_limit_ms`.
         case timedOut
         /// The task that ran the statement was cancelled.
         case cancelled
@@ -112,10 +113,18 @@ public struct StoreError: Error, Equatable, Sendable {
     }
 
     /// What keeps a store from being opened, with its path: most errors name files within it alone.
-    init(_ error: StorageError, openingAt path: String) {
+    package init(_ error: StorageError, openingAt path: String) {
         let text = error.description
-        self.init(Reason(error), text.contains(path) ? text : "\(path): \(text)")
+        self.init(
+            Reason(error), text.contains(path) ? text : "\(path): \(text)",
+            hint: error.isFull ? Self.roomHint : nil)
     }
+
+    /// What to do when a store cannot be opened for want of room.
+    private static let roomHint =
+        "opening a store for writing needs some room; opened with isReadOnly it can be read without. "
+        + "On a full copy-on-write file system (btrfs, ZFS, bcachefs) overwriting and deleting need "
+        + "room as well: truncate a large file that nothing needs, delete a snapshot, or add a device"
 
     static let closed = StoreError(.closed, "the store was closed", hint: "open it again")
 }

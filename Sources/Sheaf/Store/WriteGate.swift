@@ -1,11 +1,15 @@
+import Synchronization
+
 /// Decides who may write: one at a time, be it a statement or a transaction of several.
 ///
 /// First come, first served: who comes while somebody waits waits behind him. A machine: it returns whom
 /// to wake, and wakes nobody.
 package struct WriteGate: Sendable {
     /// How waiting ends.
-    package enum Outcome: Sendable {
+    package enum Outcome: Equatable, Sendable {
         case entered, cancelled, closed
+        /// One transaction has held the gate for too long.
+        case overdue(TransactionInfo)
     }
 
     /// Somebody who waits.
@@ -16,12 +20,15 @@ package struct WriteGate: Sendable {
         ///
         /// False where he has to do it himself after all; none where it would take long.
         let serve: (@Sendable () -> Bool)?
+        /// When it began to wait; nil if it waits however long a transaction takes.
+        let since: UInt64?
 
         package init(
-            number: UInt64, serve: (@Sendable () -> Bool)? = nil,
+            number: UInt64, since: UInt64? = nil, serve: (@Sendable () -> Bool)? = nil,
             wake: @escaping @Sendable (Outcome) -> Void
         ) {
             self.number = number
+            self.since = since
             self.serve = serve
             self.wake = wake
         }
@@ -35,6 +42,8 @@ package struct WriteGate: Sendable {
     private var cancelled: Set<UInt64> = []
     private var isClosing = false
     private var whenIdle: (@Sendable () -> Void)?
+    /// The transaction that writes, and when it began; nil while a single statement writes.
+    private var holder: (info: TransactionInfo, since: UInt64)?
 
     package init() {}
 
@@ -62,6 +71,7 @@ package struct WriteGate: Sendable {
 
     /// Lets somebody out; returns who is in now.
     package mutating func leave() -> Waiter? {
+        holder = nil
         guard first < waiting.count else {
             isTaken = false
             return nil
@@ -104,5 +114,48 @@ package struct WriteGate: Sendable {
         guard isIdle else { return nil }
         defer { whenIdle = nil }
         return whenIdle
+    }
+
+    // MARK: Waiting too long
+
+    /// Marks the transaction that was let in as the one that writes; returns whether a waiter is limited.
+    package mutating func hold(_ info: TransactionInfo, at now: UInt64) -> Bool {
+        holder = (info, now)
+        return waiting[first...].contains { $0.since != nil }
+    }
+
+    /// Whether a transaction writes.
+    package var isHeldByTransaction: Bool { holder != nil }
+
+    /// When the next waiter has waited for the same transaction for `limit` nanoseconds.
+    package func deadline(limit: UInt64) -> UInt64? {
+        guard let holder else { return nil }
+        return waiting[first...].compactMap(\.since).min().map {
+            let (end, isNever) = max($0, holder.since).addingReportingOverflow(limit)
+            return isNever ? .max : end
+        }
+    }
+
+    /// Takes away those who have waited for the same transaction for `limit` nanoseconds; returns it, too.
+    package mutating func takeOverdue(
+        limit: UInt64, at now: UInt64
+    ) -> (holder: TransactionInfo, waiters: [Waiter])? {
+        guard let holder, let deadline = deadline(limit: limit), deadline <= now else { return nil }
+        let overdue = waiting[first...].filter { waiter in
+            waiter.since.map { now - min(max($0, holder.since), now) >= limit } ?? false
+        }
+        let numbers = Set(overdue.map(\.number))
+        waiting = waiting[first...].filter { !numbers.contains($0.number) }
+        first = 0
+        return (holder.info, overdue)
+    }
+}
+
+/// The gate of a store, shared with the thread that limits how long a writer waits.
+final class WriteGateLock: Sendable {
+    private let gate = Mutex(WriteGate())
+
+    func withLock<Result>(_ body: (inout sending WriteGate) -> sending Result) -> Result {
+        gate.withLock(body)
     }
 }

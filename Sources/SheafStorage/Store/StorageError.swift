@@ -71,6 +71,13 @@ extension StorageError.Damage: CustomStringConvertible {
     package var description: String { "\(file):\(offset): \(reason)" }
 }
 
+extension StorageError {
+    /// Whether there was no room on the disk.
+    package var isFull: Bool {
+        if case .full = self { true } else { false }
+    }
+}
+
 extension StorageError: CustomStringConvertible {
     package var description: String {
         switch self {
