@@ -125,6 +125,7 @@ struct LiveQueryTests {
         #expect(problems.all.count == 1 && problems.all[0].hasPrefix("unexpected ="))
         let observer = ditto.store.registerObserver(query: "SELEC * FROM cars") { _ in }
         #expect(observer.isCancelled && ditto.store.observers.isEmpty)
+        #expect(observer.error.map { "\($0)" } == problems.all.last)
         #expect(problems.all.count == 2)
         try await ditto.close()
     }

@@ -18,7 +18,8 @@ extension DittoStore {
     ///
     /// It is called on `queue`, at once and then after each commit that changes the result; with the newest
     /// result, if it takes longer than the next change. A query that cannot be observed gives an observer
-    /// that is cancelled, and `onUnthrownError` hears why.
+    /// that is cancelled and has an `error`, which `onUnthrownError` gets as well: the call itself cannot
+    /// throw, since the samples of the reference system make it without `try`.
     @discardableResult
     public func registerObserver(
         query: String, arguments: [String: Any?]? = nil, deliverOn queue: DispatchQueue = .main,
@@ -70,7 +71,8 @@ extension DittoStore {
             return observer
         } catch {
             complaints.complain(error)
-            return DittoStoreObserver(query, [:], nil, onCancel: unregister)
+            return DittoStoreObserver(
+                query, [:], nil, error: DittoError.translated(error), onCancel: unregister)
         }
     }
 }

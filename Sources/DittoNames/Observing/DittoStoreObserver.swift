@@ -7,6 +7,8 @@ import Synchronization
 public final class DittoStoreObserver: Sendable {
     /// The query as it was handed over.
     public let queryString: String
+    /// Why the query cannot be observed; nil for an observer that began.
+    public let error: (any Error)?
     private let values: [String: Value]
     /// None where the query could not be observed.
     private let delivery: Delivery?
@@ -14,9 +16,11 @@ public final class DittoStoreObserver: Sendable {
 
     init(
         _ query: String, _ values: [String: Value], _ delivery: Delivery?,
+        error: (any Error)? = nil,
         onCancel: @escaping @Sendable (DittoStoreObserver) -> Void
     ) {
         queryString = query
+        self.error = error
         self.values = values
         self.delivery = delivery
         self.onCancel = onCancel

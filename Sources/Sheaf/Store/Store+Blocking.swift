@@ -15,8 +15,12 @@ extension Store {
         let number = numbers.add(1, ordering: .relaxed).newValue
         let info = TransactionInfo(id: "\(number)", hint: hint, isReadOnly: isReadOnly)
         guard !isReadOnly else {
+            try beginReading()
             let transaction = Transaction(reading: self, info)
-            defer { transaction.rollBack() }
+            defer {
+                transaction.rollBack()
+                leave(after: transaction)
+            }
             _ = try Transaction.$current.withValue(transaction) { try body(transaction) }
             return
         }

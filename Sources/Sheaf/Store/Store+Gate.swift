@@ -17,6 +17,16 @@ extension Store {
         return nil
     }
 
+    /// The transaction of this store in whose block the task runs and for which closing would wait.
+    var enclosingTransaction: Transaction? {
+        var next = Transaction.current
+        while let transaction = next {
+            if transaction.store === self, transaction.isOpen { return transaction }
+            next = transaction.outer
+        }
+        return nil
+    }
+
     /// Throws where a write would wait for the transaction in whose block it was asked for.
     func checkNesting(_ what: () -> String) throws(StoreError) {
         // Nearly always there is none, which costs one look.
@@ -133,7 +143,7 @@ extension Store {
         }
     }
 
-    /// Refuses who comes from now on, and returns when nobody writes.
+    /// Refuses who comes from now on, and returns when no transaction and no statement that writes runs.
     nonisolated(nonsending) func waitUntilIdle() async {
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             let isIdle = gate.withLock { $0.close { continuation.resume() } }

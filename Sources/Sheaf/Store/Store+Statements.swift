@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 import SheafQuery
 import SheafStorage
@@ -157,8 +158,8 @@ extension Store {
 }
 
 extension String {
-    /// The beginning of a text, for messages.
+    /// The text with its middle cut out where it is long, for messages.
     var shortened: String {
-        count > 80 ? prefix(79) + "…" : self
+        ErrorText.shortened(self, to: 80)
     }
 }

@@ -62,8 +62,12 @@ extension Store {
         let number = numbers.add(1, ordering: .relaxed).newValue
         let info = TransactionInfo(id: "\(number)", hint: hint, isReadOnly: isReadOnly)
         guard !isReadOnly else {
+            try beginReading()
             let transaction = Transaction(reading: self, info)
-            defer { transaction.rollBack() }
+            defer {
+                transaction.rollBack()
+                leave(after: transaction)
+            }
             let result = try await Transaction.$current.withValue(transaction) {
                 try await body(transaction)
             }
@@ -88,11 +92,24 @@ extension Store {
         reapIfDue()
     }
 
-    /// Lets the next writer in, once for each transaction that writes.
+    /// Counts a read-only transaction that begins, for which closing waits.
+    func beginReading() throws(StoreError) {
+        guard gate.withLock({ $0.beginReading() }) else { throw .closed }
+    }
+
+    /// Lets the next writer in, or closing go on, once for each transaction.
     func leave(after transaction: Transaction) {
-        guard !transaction.info.isReadOnly,
-            !transaction.hasLeftGate.exchange(true, ordering: .acquiringAndReleasing)
-        else { return }
+        guard !transaction.hasLeftGate.exchange(true, ordering: .acquiringAndReleasing) else {
+            return
+        }
+        guard !transaction.info.isReadOnly else {
+            let idle = gate.withLock { gate in
+                gate.endReading()
+                return gate.takeIdleWaiter()
+            }
+            idle?()
+            return
+        }
         watchman.end(transaction.info)
         leave()
     }

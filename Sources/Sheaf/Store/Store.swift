@@ -146,12 +146,12 @@ public final class Store: Sendable {
         }
     }
 
-    /// Waits for those who write, makes everything durable, and lets go of the store.
+    /// Waits for all transactions, makes everything durable, and closes the store.
     ///
     /// Who waits to write has his turn first; who comes later is refused. Further calls do nothing.
     /// Results that were read before stay valid. A store that is dropped without it loses nothing.
     public nonisolated(nonsending) func close() async throws {
-        if let transaction = openTransaction {
+        if let transaction = enclosingTransaction {
             throw StoreError(
                 .nestedTransaction,
                 "closing would wait for the transaction\(transaction.quotedHint), in which it was "

@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafQuery
 package import SheafStorage
 
@@ -84,6 +85,8 @@ public struct StoreError: Error, Equatable, Sendable {
     public var place: Place? { details.place }
 
     init(_ reason: Reason, _ message: String, hint: String? = nil) {
+        let message = ErrorText.shortened(message)
+        let hint = hint.map { ErrorText.shortened($0) }
         let text = hint.map { "\(message)\n\($0)" } ?? message
         box = .details(Details(reason: reason, message: message, hint: hint, text: text))
     }

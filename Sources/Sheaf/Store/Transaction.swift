@@ -158,7 +158,7 @@ public final class Transaction: Sendable {
     var isOpen: Bool { !hasEnded.load(ordering: .acquiring) }
 
     /// The hint in quotes, behind a space; nothing where there is none.
-    var quotedHint: String { info.hint.map { " \"\($0)\"" } ?? "" }
+    var quotedHint: String { info.hint.map { " \"\($0.shortened)\"" } ?? "" }
 }
 
 extension DocumentTransaction {

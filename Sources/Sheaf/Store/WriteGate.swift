@@ -41,6 +41,8 @@ package struct WriteGate: Sendable {
     /// Those who gave up before they began to wait.
     private var cancelled: Set<UInt64> = []
     private var isClosing = false
+    /// Read-only transactions that run; closing waits for them as well.
+    private var readerCount = 0
     private var whenIdle: (@Sendable () -> Void)?
     /// The transaction that writes, and when it began; nil while a single statement writes.
     private var holder: (info: TransactionInfo, since: UInt64)?
@@ -104,16 +106,31 @@ package struct WriteGate: Sendable {
     /// that moment.
     package mutating func close(_ whenIdle: @escaping @Sendable () -> Void) -> Bool {
         isClosing = true
-        if isIdle { return true }
+        if isIdle, readerCount == 0 { return true }
         self.whenIdle = whenIdle
         return false
     }
 
     /// Whom to tell that nobody writes any more; once.
     package mutating func takeIdleWaiter() -> (@Sendable () -> Void)? {
-        guard isIdle else { return nil }
+        guard isIdle, readerCount == 0 else { return nil }
         defer { whenIdle = nil }
         return whenIdle
+    }
+
+    // MARK: Reading
+
+    /// Counts a read-only transaction that begins; false if the store is being closed.
+    package mutating func beginReading() -> Bool {
+        guard !isClosing else { return false }
+        readerCount += 1
+        return true
+    }
+
+    /// Counts a read-only transaction that has ended.
+    package mutating func endReading() {
+        precondition(readerCount > 0, "A transaction ends once.")
+        readerCount -= 1
     }
 
     // MARK: Waiting too long

@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// Where a piece of a statement stands, in bytes.
 package struct SourceRange: Hashable, Sendable {
     package let lower: Int
@@ -69,8 +71,10 @@ package struct QueryError: Error, Equatable, Sendable {
     ) {
         box = .details(
             Details(
-                reason: reason, message: message, hint: hint, excerpt: excerpt,
-                document: document))
+                reason: reason,
+                message: ErrorText.shortened(message, to: ErrorText.statementLimit),
+                hint: hint.map { ErrorText.shortened($0, to: ErrorText.statementLimit) },
+                excerpt: excerpt, document: document))
     }
 
     package init(
@@ -132,7 +136,9 @@ extension QueryError.Excerpt {
         line = 1 + bytes[..<lower].count { $0 == 0x0A }
         column = before.count + 1
         // A tab or another control character would move the mark.
-        text = String((kept + shown + rest).map { $0.asciiValue ?? 32 < 32 ? " " : $0 })
+        text = ErrorText.shortened(
+            String((kept + shown + rest).map { $0.asciiValue ?? 32 < 32 ? " " : $0 }),
+            to: ErrorText.statementLimit)
         markStart = kept.count
         markLength = max(shown.count, 1)
     }

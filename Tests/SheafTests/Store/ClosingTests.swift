@@ -105,14 +105,4 @@ struct ClosingTests {
             #expect((error as? StoreError)?.reason == .closed)
         }
     }
-
-    @Test func `a transaction that reads goes on beside a store that is closed`() async throws {
-        let store = try await Store.inMemory()
-        try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
-        try await store.transaction(isReadOnly: true) { transaction in
-            try await store.close()
-            #expect(try await transaction.execute("SELECT * FROM t").items.count == 1)
-            return .commit
-        }
-    }
 }
