@@ -12,7 +12,8 @@ struct Command: Sendable {
 
     /// All commands, in the order of the help.
     static let all: [Command] = [
-        .query, .log, .show, .blame, .verify, .salvage, .stats, .compact, .peerServe, .peerConnect,
+        .query, .log, .show, .blame, .verify, .salvage, .stats, .compact, .clock, .peerServe,
+        .peerConnect,
         .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo,
     ]
 

@@ -229,6 +229,8 @@ def wishes(output):
         ("end", "Want", "more documents than there are", varint(3) + b"\0" + varint(9)),
         ("kind", "Want", "what there is not", varint(3) + b"\3"),
         ("all", "Want", "all, and something behind it", varint(3) + b"\2\0"),
+        ("clock", "SetAside", "a clock that is cut off", varint(3) + bytes(15)),
+        ("after", "SetAside", "something behind the clock", varint(3) + bytes(17)),
         ("behind", "Acknowledge", "something behind the commit", varint(3) + varint(500) + b"\0"),
     ]
     for name, kind, comment, data in wrong:
@@ -244,6 +246,11 @@ def wishes(output):
     output.begin("acknowledge", "everything up to a commit is on the disk")
     output.bytes("acknowledge.acknowledge", varint(3) + varint(500))
     output.lines += ["acknowledge.generation = 3", "acknowledge.commit = 500"]
+    output.begin("set-aside", "documents that are stamped too far ahead of the clock")
+    output.bytes("set-aside.setAside",
+                 varint(300) + struct.pack("<QQ", 1900000000000, 1700000000123))
+    output.lines += ["set-aside.count = 300", "set-aside.latest = 1900000000000",
+                     "set-aside.clock = 1700000000123"]
 
 
 def announcements(output):

@@ -187,7 +187,7 @@ class Commits:
         for key in contents:
             with Explaining(key):
                 check_key(key)
-                check(key[0] != SITE or len(contents[key][-1]) == 16, 0, "no site")
+                check(key[0] != SITE or len(contents[key][-1]) in (16, 24), 0, "no site")
         names, collections = (self.names(contents, kind) for kind in (NAME, COLLECTION))
         self.check_indexes(contents, len(collections))
         for key, payloads in sorted(contents.items()):

@@ -156,7 +156,7 @@ package final class HostProbe {
         case .close(_, let farewell):
             if farewell.code == .failed, !hasEnded { wrong = "a peer has failed: \(farewell.text)" }
         case .write(let job): jobs.append(job)
-        case .fetched, .statusChanged, .presenceChanged, .keyContested: break
+        case .fetched, .statusChanged, .presenceChanged, .keyContested, .clockWarning: break
         }
     }
 

@@ -57,7 +57,7 @@ final class MeshPeer {
         key = Array(repeating: UInt8(number + 1), count: 32)
         clock = FakeClock()
         skew = member.skewMilliseconds
-        clock.advance(milliseconds: UInt64(Self.start + skew))
+        clock.setWall(milliseconds: UInt64(Int(clock.clock.wallMilliseconds()) + Self.start + skew))
         volume = SimulatedVolume(seed: seed)
         store = try StoreEngine(opening: volume, options: Self.options(clock, source))
         queries = try QueryEngine(opening: store, mostTold: Self.mostTold(number))
@@ -130,6 +130,17 @@ final class MeshPeer {
         if right < Int(wall) { wasSetBack = true }
         clock.setWall(milliseconds: UInt64(right))
         skew = milliseconds
+    }
+
+    /// Writes anew what is stamped ahead of its clock.
+    func repairClock() throws {
+        _ = try documents.repairClock { (batch) throws(StorageError) in
+            try append(batch)
+        } flush: { () throws(StorageError) in
+            while try store.flush() {}
+        }
+        wasSetBack = false
+        host.notePublished()
     }
 
     // MARK: Documents

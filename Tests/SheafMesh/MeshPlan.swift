@@ -51,7 +51,9 @@ struct MeshPlan {
         member.skewMilliseconds =
             random.chance(1, in: 4) ? random.below(240_000) : random.below(500)
         if hasWrongClocks, random.chance(1, in: 2) {
-            member.skewMilliseconds = random.below(7_200_000) - 3_600_000
+            // Some are wrong by years, so only a repair helps what was written with them.
+            let most = random.chance(1, in: 2) ? 3_600_000 : 126_230_400_000
+            member.skewMilliseconds = random.below(2 * most) - most
         }
         members.append(member)
     }

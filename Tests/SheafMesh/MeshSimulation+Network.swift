@@ -68,7 +68,7 @@ extension MeshSimulation {
                 throw Violation(
                     description: "peer \(peer.number) cannot fetch \(id): \(error)")
             case .fetched(let id, .whole): peer.wantedFiles.remove(id)
-            case .fetched, .statusChanged, .presenceChanged, .keyContested: continue
+            case .fetched, .statusChanged, .presenceChanged, .keyContested, .clockWarning: continue
             }
         }
         serveSoon(peer)
@@ -84,7 +84,7 @@ extension MeshSimulation {
             case .done, .sameKey: true
             case .timedOut: wire.isHeld || wire.isSpoiled || !isAmongHonest
             case .protocolBroken: wire.isSpoiled || !isAmongHonest
-            case .refused: isUnderstood(farewell) || !isAmongHonest
+            case .refused: !isAmongHonest
             case .limit, .version, .database: !isAmongHonest
             // Who is not to be trusted may say that his store has failed.
             case .failed: !isAmongHonest && !farewell.text.contains("store")
@@ -96,13 +96,6 @@ extension MeshSimulation {
                     + "\(farewell.code), \(farewell.text)")
         }
         wire.farewell = farewell
-    }
-
-    /// Whether somebody was refused as it has to be: for its clock alone.
-    ///
-    /// Who writes what it may not, since the document is another one elsewhere, is not let go of.
-    private func isUnderstood(_ farewell: Farewell) -> Bool {
-        plan.hasWrongClocks && isUnruly && farewell.text.contains("ahead of the clock")
     }
 
     /// Has a host go on with what it does between messages.

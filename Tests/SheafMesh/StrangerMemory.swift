@@ -160,7 +160,9 @@ private final class FloodScene {
                 switch effect {
                 case .send(_, let bytes): try note(bytes)
                 case .close(_, let farewell): self.farewell = farewell
-                case .write, .fetched, .statusChanged, .presenceChanged, .keyContested: break
+                case .write, .fetched, .statusChanged, .presenceChanged, .keyContested,
+                    .clockWarning:
+                    break
                 }
             }
         }

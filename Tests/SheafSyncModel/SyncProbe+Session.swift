@@ -99,7 +99,7 @@ private struct SessionHost {
         case .presence(let message):
             session.takePresence()
             if message.records.count > 1 { session.tellPresence(message) }
-        case .send, .end, .greeted, .acknowledged, .presenceTaken: break
+        case .send, .end, .greeted, .acknowledged, .presenceTaken, .setAside: break
         }
     }
 

@@ -22,6 +22,7 @@ package enum SyncProbe {
             case .subscribe: return rewritten(rest, try SubscribePart(decoding: rest).bytes)
             case .acknowledge: return rewritten(rest, try Acknowledge(decoding: rest).bytes)
             case .want: return rewritten(rest, try Want(decoding: rest).bytes)
+            case .setAside: return rewritten(rest, try SetAsideNotice(decoding: rest).bytes)
             case .announce: return rewritten(rest, try Announce(decoding: rest).bytes)
             case .seek: return rewritten(rest, try Seek(decoding: rest).bytes)
             case .offer: return rewritten(rest, try Offer(decoding: rest).bytes)

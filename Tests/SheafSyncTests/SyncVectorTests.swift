@@ -276,6 +276,21 @@ struct SyncVectorTests {
         }
     }
 
+    @Test func `what is set aside is that of the vectors, and other bytes are refused`() throws {
+        func notice(_ bytes: [UInt8]) throws -> SetAsideNotice {
+            try bytes.withUnsafeBytes { try SetAsideNotice(decoding: $0) }
+        }
+        let bytes = try vectors.bytes("set-aside.setAside")
+        let said = try notice(bytes)
+        #expect(said.bytes == bytes)
+        #expect(said.count == (try vectors.number("set-aside.count")))
+        #expect(said.latestMilliseconds == (try vectors.number("set-aside.latest")))
+        #expect(said.wallMilliseconds == (try vectors.number("set-aside.clock")))
+        try vectors.forEach("refusedSetAside") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try notice(bytes) }
+        }
+    }
+
     @Test func `two peers speak the highest version that both know`() throws {
         func hello(_ versions: ClosedRange<UInt64>) -> Hello {
             Hello(

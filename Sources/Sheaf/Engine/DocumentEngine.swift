@@ -34,7 +34,14 @@ package final class DocumentEngine: Sendable {
         /// Documents of commits that no snapshot shows yet.
         var pending = PendingDocuments()
 
-        var siteRecord: SiteRecord { SiteRecord(site: clock.site, directory: mark.identity) }
+        /// Whether the clock is behind the times of the records, so that the log has it with each commit.
+        var isClockApart = false
+
+        var siteRecord: SiteRecord {
+            SiteRecord(
+                site: clock.site, directory: mark.identity,
+                clock: isClockApart ? clock.latest : nil)
+        }
     }
 
     /// Reads what the log knows of names, and goes on with its clock.
@@ -62,12 +69,13 @@ package final class DocumentEngine: Sendable {
             counter: HybridTime.maximumCounter)
         let clock = HybridClock(
             site: site ?? Self.drawSite(store.options.random),
-            latest: snapshot.commit == 0 ? .initial : latest)
+            latest: snapshot.commit == 0 ? .initial : known?.clock ?? latest)
         state = Mutex(
             WriterState(
                 directory: directory, registry: NameRegistry(directory), clock: clock,
                 isSiteWritten: site != nil && !mark.isDue, mark: mark,
-                ownWrites: site == nil ? .ofNewSite : OwnWrites(opened: latest)))
+                ownWrites: site == nil ? .ofNewSite : OwnWrites(opened: latest),
+                isClockApart: known?.clock != nil))
         isComplete = true
     }
 
@@ -89,7 +97,7 @@ package final class DocumentEngine: Sendable {
         self.directory.withLock { $0 = directory }
     }
 
-    private static func site(of snapshot: LogSnapshot) throws(EngineError) -> SiteRecord? {
+    static func site(of snapshot: LogSnapshot) throws(EngineError) -> SiteRecord? {
         guard let payload = try payload(of: .site, in: snapshot) else { return nil }
         return try onDocument(StoreKey.site.bytes) { () throws(Malformed) in
             try payload.span.withUnsafeBytes { bytes throws(Malformed) in
@@ -116,7 +124,7 @@ package final class DocumentEngine: Sendable {
         (state.isSiteWritten, state.ownWrites) = (false, .ofNewSite)
     }
 
-    private static func drawSite(_ random: () -> UInt64) -> Site {
+    static func drawSite(_ random: () -> UInt64) -> Site {
         while true {
             let site = Site(rawValue: random())
             if site != .initial, site != EncodedDocument.evictionSite { return site }
@@ -291,6 +299,10 @@ package final class DocumentEngine: Sendable {
         state.clock = transaction.clock
         if transaction.hasChangedSite {
             (state.isSiteWritten, state.ownWrites) = (false, .ofNewSite)
+        }
+        if state.isClockApart {
+            state.isClockApart = state.clock.latest.milliseconds < transaction.snapshot.commitAt
+            state.isSiteWritten = false
         }
         // Others may have given numbers to names since the transaction has begun.
         transaction.directory.takeNames(of: state.directory)

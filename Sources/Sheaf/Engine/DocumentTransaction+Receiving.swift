@@ -13,6 +13,8 @@ extension DocumentTransaction {
         case gap
         /// The peer may not write it as it is here, which the peer could not know; how it was before.
         case refused(before: StoredDocument?)
+        /// A dot of it has this time, which is too far ahead of the clock; nothing of it was written.
+        case ahead(HybridTime)
     }
 
     /// Joins what a peer has sent of a document, who may write what a rule says.
@@ -26,6 +28,8 @@ extension DocumentTransaction {
         guard positions[key] == nil, fresh[key] == nil else {
             throw .received(.invalid("a document that comes twice in a step", at: 0))
         }
+        let seen = try timeSeen(in: document, key)
+        if case .ahead(let time) = seen { return .ahead(time) }
         let position = try open(key)
         let before = working[position].state == nil ? nil : try vector(at: position)
         let isPartial = document.marks.contains(.isPartial)
@@ -33,16 +37,15 @@ extension DocumentTransaction {
         if let rule, try isForbiddenDeletion(document, of: position, rule) {
             return .taken(isNew: false)
         }
-        let (latest, own, isAll) = try onDocument(key.bytes) { () throws(Malformed) in
+        let (own, isAll) = try onDocument(key.bytes) { () throws(Malformed) in
             let document = try EncodedDocument(document.bytes)
-            let seen = try document.header()
             let isAll = try before.map { (before) throws(Malformed) in
                 try document.vector().covers(before)
             }
-            return (seen.latest, seen.time(of: clock.site), isAll ?? true)
+            return (try document.header().time(of: clock.site), isAll ?? true)
         }
         noteOwnWrites(own, of: position, seen: before?.time(of: clock.site))
-        try observe(latest)
+        if case .upTo(let latest) = seen { try observe(latest) }
         let length = working[position].changedLength
         let untouched = rule == nil ? nil : working[position]
         let isNew: Bool
@@ -86,7 +89,7 @@ extension DocumentTransaction {
                         try document.forEachToken(NameTable()) { named.append($0) }
                     }
                     return (
-                        try document.header().latest, document.isPartial,
+                        try document.latestDot(), document.isPartial,
                         (
                             try document.renamed(from: NameTable(), to: directory.names),
                             try document.header().time(of: clock.site)

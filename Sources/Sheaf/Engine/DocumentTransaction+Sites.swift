@@ -1,4 +1,3 @@
-import SheafBytes
 import SheafDocument
 
 /// When a store goes on as somebody else: stamps of one site must not mean two things.
@@ -7,21 +6,10 @@ extension DocumentTransaction {
     /// not be taken for seen.
     mutating func changeSite() {
         clock = HybridClock(
-            site: Self.site(after: clock.site, at: clock.latest), latest: clock.latest,
+            site: clock.site.following(clock.latest), latest: clock.latest,
             leniencyMilliseconds: clock.leniencyMilliseconds)
         stamp = nil
         hasChangedSite = true
-    }
-
-    /// A site that nobody else has: it follows from one that nobody else has, and a time.
-    private static func site(after site: Site, at time: HybridTime) -> Site {
-        var number = site.rawValue
-        repeat {
-            number = withUnsafeBytes(of: (number.littleEndian, time.rawValue.littleEndian)) {
-                XXH3.hash64($0)
-            }
-        } while number == Site.initial.rawValue || number == EncodedDocument.evictionSite.rawValue
-        return Site(rawValue: number)
     }
 
     /// Takes in until when a document that comes knows the writes of this store: if it knows of later ones than

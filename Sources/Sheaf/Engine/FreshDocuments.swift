@@ -86,10 +86,10 @@ extension DocumentTransaction {
             positions.isEmpty || positions[key] == nil, pending[key] == nil,
             fresh.isAbsent(key, in: snapshot)
         else { return false }
-        let (latest, own) = try onDocument(key.bytes) { () throws(Malformed) in
-            let seen = try EncodedDocument(document.bytes).header()
-            return (seen.latest, seen.time(of: clock.site))
+        let own = try onDocument(key.bytes) { () throws(Malformed) in
+            try EncodedDocument(document.bytes).header().time(of: clock.site)
         }
+        guard case .upTo(let latest) = try timeSeen(in: document, key) else { return false }
         if own > clock.latest { metOwnFuture = true }
         if ownWrites.lack(own) { lacksOwnWrites = true }
         try observe(latest)

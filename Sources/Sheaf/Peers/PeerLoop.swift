@@ -201,6 +201,10 @@ final class PeerLoop: Sendable {
             case .fetched(let id, let news): fetches.note(id, news)
             case .statusChanged: hasNews = true
             case .presenceChanged: presence.update(host.reachablePeers)
+            case .clockWarning(let key, let sentences):
+                store.queries.log?.write(
+                    .warning, "the clock of a peer: \(sentences.joined(separator: "; "))",
+                    ["peer": PeerKey(unchecked: key).description])
             case .keyContested(let rival): note(PeerKeyConflict(rival))
             }
         }

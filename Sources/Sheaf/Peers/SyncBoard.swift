@@ -69,6 +69,7 @@ package final class SyncBoard: Sendable {
                 return [
                     "_id": .string(PeerKey(unchecked: key).description),
                     "is_ditto_server": .bool(row.status.isServer),
+                    "clock": row.status.clock.object,
                     "documents": .object([
                         "sync_session_status": .string(status),
                         "last_close_reason": row.status.lastCloseReason.map(Value.string) ?? .null,

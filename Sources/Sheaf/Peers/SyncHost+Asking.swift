@@ -48,6 +48,12 @@ extension SyncHost {
         var rankFactor = 1
         /// What is needed whole before anything else of the other side can be written.
         var missing: Set<DocumentAddress> = []
+        /// Documents that were set aside and are asked for again.
+        var askedAgain: Set<DocumentAddress> = []
+        /// Whether all is compared for those that there was no room for.
+        var comparesSetAside = false
+        /// How many set aside documents the other side was told of.
+        var reportedSetAside: UInt64 = 0
     }
 
     /// Subscribes to something else from now on.
@@ -106,6 +112,7 @@ extension SyncHost {
         link.asking.rounds = rounds
         link.asking.rankCheck = nil
         link.asking.hasCaughtUp = false
+        (link.asking.askedAgain, link.asking.comparesSetAside) = ([], false)
         subscribe(link, whole: whole)
         handle(link)
     }
@@ -131,6 +138,7 @@ extension SyncHost {
 
     func listOwn(_ link: Link, _ generation: UInt64) {
         guard generation == link.asking.generation, let matcher = wishes.matcher else { return }
+        askAgainForAllSetAside(link)
         // Until it is done, what was known of the other side is not enough.
         if let key = link.session.remote?.peerKey { wishes.cursors[key] = nil }
         do throws(EngineError) {
@@ -198,7 +206,8 @@ extension SyncHost {
             .write(
                 WriteJob(
                     link: link.number, steps: link.asking.waiting, peer: hello.site,
-                    writable: link.writable)))
+                    writable: link.writable,
+                    awaited: setAside.addresses)))
         link.asking.waiting = []
     }
 
@@ -231,6 +240,8 @@ extension SyncHost {
             if outcome.isNew { change(link) { $0.updates += 1 } }
             if outcome.hasRepetition { noteRepetition(on: link) }
         }
+        noteSetAside(
+            outcome, isComplete: rounds == nil && outcome.applied != nil, on: link)
         if let error = outcome.error { return fail(link, error) }
         if isCurrent, !outcome.gaps.isEmpty {
             // What was sent whole before would be a delta again, and not fit.

@@ -19,6 +19,8 @@ package struct PeerSurvey: Sendable {
     package let isTaken: Bool
     /// Whether it has all that it wants of us.
     package let isGiven: Bool
+    /// What is known of its clock.
+    package let clock: ClockReport
 }
 
 /// What became of one document on its way to one peer.
@@ -48,6 +50,13 @@ package struct SyncExplanation: Sendable {
     package let sentUpTo: UInt64?
     /// The other side has all that it may have, up to this commit.
     package let acknowledgedUpTo: UInt64?
+    /// What is wrong with the clocks of the two sides.
+    package let clock: ClockReport
+    /// The time of the document there, in milliseconds since 1970, for which it is set aside here; nil where it
+    /// is not.
+    package let setAsideUntil: UInt64?
+    /// How far the latest dot of the document is ahead of the clock here, in milliseconds; nil where it is not.
+    package let aheadMilliseconds: UInt64?
 }
 
 /// What people ask who wonder where a document is.
@@ -61,7 +70,8 @@ extension SyncHost {
                 isConnected: status.isConnected, lastCloseReason: status.lastCloseReason,
                 syncedUpTo: status.syncedUpTo,
                 wants: link?.telling?.matcher.subscribed.map(\.statement.text),
-                isTaken: link.map(isTaken) ?? false, isGiven: link.map(isGiven) ?? false)
+                isTaken: link.map(isTaken) ?? false, isGiven: link.map(isGiven) ?? false,
+                clock: status.clock)
         }
     }
 
@@ -74,10 +84,12 @@ extension SyncHost {
         guard asking.generation > 0 else { return true }
         return asking.hasCaughtUp && !asking.isWriting && asking.waiting.isEmpty
             && asking.written.isEmpty && asking.announced.messages.isEmpty
+            && asking.reportedSetAside == 0
     }
 
     private func isGiven(_ link: Link) -> Bool {
-        guard link.delayed == nil else { return false }
+        let key = link.session.remote?.peerKey ?? []
+        guard link.delayed == nil, statuses[key]?.clock.setAsideThere == nil else { return false }
         // Who subscribes to nothing acknowledges nothing.
         guard let telling = link.telling, !telling.matcher.subscribed.isEmpty else { return true }
         return telling.isStreaming && telling.outgoing == nil && telling.whole.isEmpty
@@ -130,7 +142,9 @@ extension SyncHost {
             isShared: scopes.allows(collection, toServer: status.isServer),
             mayRead: try matches(link?.readable), maySend: try matches(link?.sendable),
             sentUpTo: link?.telling.flatMap { $0.isStreaming ? $0.sent : nil },
-            acknowledgedUpTo: status.syncedUpTo)
+            acknowledgedUpTo: status.syncedUpTo, clock: status.clock,
+            setAsideUntil: setAsideTime(of: collection, id, from: peer.bytes),
+            aheadMilliseconds: try aheadMilliseconds(of: document))
     }
 
     /// Whether a document is among those that queries with LIMIT have.

@@ -43,6 +43,7 @@ extension SyncHost {
     /// Who lets anybody in would remember for ever each who ever came.
     private func forgetAbsentPeers() {
         let connected = Set(links.values.compactMap { $0.session.remote?.peerKey })
+        forgetSetAside(but: connected)
         statuses = statuses.filter { connected.contains($0.key) }
         standings = standings.filter { connected.contains($0.key) }
         wishes.cursors = wishes.cursors.filter { connected.contains($0.key) }

@@ -18,6 +18,8 @@ extension SyncHost {
         package internal(set) var shortConnections: UInt64 = 0
         /// How often something new came.
         package internal(set) var updates = 0
+        /// What is known of its clock.
+        package internal(set) var clock = ClockReport()
     }
 
     /// All peers that were met since the store was opened, by their keys.
@@ -45,6 +47,10 @@ extension SyncHost {
         let known = link.telling?.acknowledged ?? 0
         link.telling?.acknowledged = max(known, commit)
         noteCorrected(through: commit, on: link)
-        change(link) { $0.syncedUpTo = max($0.syncedUpTo ?? 0, commit) }
+        change(link) { status in
+            // What it has set aside it does not have, and what that stands in may be any commit.
+            guard status.clock.setAsideThere == nil else { return }
+            status.syncedUpTo = max(status.syncedUpTo ?? 0, commit)
+        }
     }
 }

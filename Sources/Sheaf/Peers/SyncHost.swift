@@ -56,6 +56,8 @@ package final class SyncHost {
         case statusChanged
         /// Something changed that `reachablePeers` tells.
         case presenceChanged
+        /// The clocks of this peer and another one differ, or documents are set aside for that; why.
+        case clockWarning(peer: [UInt8], [String])
         /// Another peer has the key of this one, and says this of itself.
         case keyContested(PeerRecord)
     }
@@ -91,6 +93,9 @@ package final class SyncHost {
     let evaluationStop: EvaluationStop
     var files = Files()
     var corrections: CorrectionTable
+    /// What peers have sent and is stamped too far ahead of the clock here.
+    var setAside = SetAsideTable()
+    var clockWarnings = ClockWarnings()
     package internal(set) var statistics = SyncStatistics()
     /// What is known of the mesh.
     var mesh: MeshMap
@@ -213,6 +218,7 @@ package final class SyncHost {
             sayHowFarIfDue(link)
             handle(link)
         }
+        checkSetAside()
         tickFiles()
         mesh.tick(at: now)
     }
@@ -228,7 +234,8 @@ package final class SyncHost {
                 link.delayed?.turn, link.telling?.echoDue,
             ].compactMap { $0 }.min()
         }
-        return (deadlines + [filesDeadline, mesh.deadline].compactMap { $0 }).min()
+        return (deadlines + [filesDeadline, mesh.deadline, setAsideDeadline].compactMap { $0 })
+            .min()
     }
 
     /// Readers of the store see more than before.
@@ -288,6 +295,7 @@ package final class SyncHost {
         case .wanted(let documents): wanted(link, documents, in: news.snapshot)
         case .acknowledged(let commit): acknowledged(link, commit)
         case .roomToSend: tell(link)
+        case .setAside(let notice): noteSetAside(notice, on: link)
         case .sought(let message): sought(message, on: link)
         case .offered(let message): offered(message, on: link)
         case .fetched(let part, let bytes): fetched(part, bytes, on: link)
@@ -307,6 +315,7 @@ package final class SyncHost {
         makeRoom(forPeer: hello.peerKey)
         noteStanding(link, hello)
         note(connected: link, hello)
+        noteClock(of: hello, on: link)
         mesh.opened(link.number, to: hello.peerKey, kind: link.kind.rawValue, at: now)
         ask(link)
         tellWantedFiles(link)

@@ -9,6 +9,8 @@ package struct WriteJob: Sendable {
     let peer: Site
     /// What the peer may write; none where that is everything.
     let writable: [SubscriptionQuery]?
+    /// Documents that were set aside before, and are noted if they are written now.
+    var awaited: Set<DocumentAddress> = []
 
     /// What became of it.
     package struct Outcome: Sendable {
@@ -27,6 +29,10 @@ package struct WriteJob: Sendable {
         fileprivate(set) var known: [Known] = []
         /// Documents that the peer may not write as they are here, which it could not know.
         fileprivate(set) var refused: [DocumentAddress] = []
+        /// Documents with a time too far ahead of the clock here, which were not written, and that time.
+        fileprivate(set) var ahead = AheadDocuments()
+        /// Documents that were set aside before, and are here now.
+        fileprivate(set) var settled: [DocumentAddress] = []
         fileprivate(set) var error: EngineError?
         /// How many documents came, and how many of them said something new.
         fileprivate(set) var documentCount = 0
@@ -64,7 +70,7 @@ package struct WriteJob: Sendable {
         for step in steps {
             do throws(EngineError) {
                 let (commit, reception) = try queries.documents.receive(
-                    step, from: peer, rule, append: append)
+                    step, from: peer, rule, awaited, append: append)
                 if reception.lacksOwnWrites { outcome.lacksOwnWrites = true }
                 guard reception.gaps.isEmpty else {
                     outcome.gaps = reception.gaps
@@ -72,13 +78,17 @@ package struct WriteJob: Sendable {
                 }
                 outcome.known += reception.known
                 outcome.refused += reception.refused
+                outcome.ahead.add(reception.ahead)
+                outcome.settled += reception.settled
                 outcome.lastCommit = commit
                 // What is cut says nothing of how far the peer has told.
                 if !step.isCut { outcome.applied = (step.commit, commit) }
                 outcome.documentCount += step.documents.count
                 outcome.takenCount += reception.takenCount
                 outcome.isNew = outcome.isNew || reception.isNew
-                if !reception.isNew, !step.documents.isEmpty, reception.refused.isEmpty {
+                if !reception.isNew, !step.documents.isEmpty, reception.refused.isEmpty,
+                    reception.ahead.isEmpty
+                {
                     outcome.hasRepetition = true
                 }
             } catch {
@@ -95,10 +105,18 @@ extension DocumentEngine {
         var gaps: [DocumentAddress] = []
         var known: [WriteJob.Known] = []
         var refused: [DocumentAddress] = []
+        var ahead = AheadDocuments()
+        var settled: [DocumentAddress] = []
         var takenCount = 0
         var isNew = false
         /// Whether the peer knows writes of this store that it has never made.
         var lacksOwnWrites = false
+
+        /// Notes a document that was set aside before, and is here now.
+        mutating func settle(_ document: PiledDocument, _ awaited: Set<DocumentAddress>) {
+            guard !awaited.isEmpty, awaited.contains(document.address) else { return }
+            settled.append(document.address)
+        }
     }
 
     /// Thrown to take back what was done of a step that cannot be applied.
@@ -108,7 +126,7 @@ extension DocumentEngine {
     /// on.
     func receive(
         _ step: PreparedStep, from peer: Site, _ rule: SubscriptionMatcher?,
-        hasSeparated: Bool = false,
+        _ awaited: Set<DocumentAddress> = [], hasSeparated: Bool = false,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> (CommitID, Reception) {
         let stamp = step.stamp ?? Stamp(.initial, peer)
@@ -117,7 +135,7 @@ extension DocumentEngine {
         do throws(WriteError) {
             let (commit, _) = try write(from: origin, append: append) {
                 (transaction) throws(WriteError) in
-                try Self.receive(step.documents, rule, in: &transaction, &reception)
+                try Self.receive(step.documents, rule, awaited, in: &transaction, &reception)
                 if transaction.lacksOwnWrites, !hasSeparated {
                     reception.lacksOwnWrites = true
                     throw Self.takeBack
@@ -128,7 +146,7 @@ extension DocumentEngine {
             return (commit, reception)
         } catch {
             if reception.lacksOwnWrites {
-                return try receiveSeparated(step, from: peer, rule, append: append)
+                return try receiveSeparated(step, from: peer, rule, awaited, append: append)
             }
             if !reception.gaps.isEmpty { return (0, reception) }
             switch error {
@@ -141,7 +159,7 @@ extension DocumentEngine {
     /// Receives a step again, as another site than the one whose writes the peer knows better.
     private func receiveSeparated(
         _ step: PreparedStep, from peer: Site, _ rule: SubscriptionMatcher?,
-        append: (WriteBatch) throws(StorageError) -> CommitID
+        _ awaited: Set<DocumentAddress>, append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> (CommitID, Reception) {
         do throws(WriteError) { try separate(append: append) } catch {
             switch error {
@@ -150,14 +168,15 @@ extension DocumentEngine {
             }
         }
         var (commit, reception) = try receive(
-            step, from: peer, rule, hasSeparated: true, append: append)
+            step, from: peer, rule, awaited, hasSeparated: true, append: append)
         reception.lacksOwnWrites = true
         return (commit, reception)
     }
 
     private static func receive(
         _ documents: DocumentPile, _ rule: SubscriptionMatcher?,
-        in transaction: inout DocumentTransaction, _ reception: inout Reception
+        _ awaited: Set<DocumentAddress>, in transaction: inout DocumentTransaction,
+        _ reception: inout Reception
     ) throws(WriteError) {
         transaction.fresh.reserve(documents.count)
         var collection: UInt16 = 0
@@ -171,7 +190,10 @@ extension DocumentEngine {
                 case .gap: reception.gaps.append(document.address)
                 case .taken(let isNew):
                     if isNew { reception.takenCount += 1 }
+                    reception.settle(document, awaited)
+                case .ahead(let time): reception.ahead.add(document.address, time)
                 case .known(let before):
+                    reception.settle(document, awaited)
                     reception.known.append(
                         WriteJob.Known(address: document.address, before: before))
                 case .refused(let before):
@@ -184,5 +206,28 @@ extension DocumentEngine {
         } catch {
             throw .engine(error)
         }
+    }
+}
+
+/// Documents that are stamped too far ahead of the clock: some of them, and how many more there are.
+package struct AheadDocuments: Sendable {
+    private(set) var documents: [(address: DocumentAddress, time: HybridTime)] = []
+    /// Number of the others, and the earliest time of them.
+    private(set) var omitted: (count: Int, earliest: HybridTime)?
+
+    var isEmpty: Bool { documents.isEmpty && omitted == nil }
+
+    mutating func add(_ address: DocumentAddress, _ time: HybridTime) {
+        guard documents.count < SetAsideTable.most else { return omit(1, time) }
+        documents.append((address, time))
+    }
+
+    mutating func add(_ others: AheadDocuments) {
+        for (address, time) in others.documents { add(address, time) }
+        if let (count, earliest) = others.omitted { omit(count, earliest) }
+    }
+
+    private mutating func omit(_ count: Int, _ time: HybridTime) {
+        omitted = ((omitted?.count ?? 0) + count, min(omitted?.earliest ?? time, time))
     }
 }

@@ -51,11 +51,17 @@ package struct HybridClock: Sendable {
     package mutating func observe(
         _ time: HybridTime, at wallMilliseconds: UInt64
     ) throws(Refusal) {
-        let ahead = time.milliseconds - min(time.milliseconds, wallMilliseconds)
-        guard ahead <= leniencyMilliseconds else {
-            throw .ahead(milliseconds: ahead, limit: leniencyMilliseconds)
+        guard isAcceptable(time, at: wallMilliseconds) else {
+            throw .ahead(
+                milliseconds: time.milliseconds - min(time.milliseconds, wallMilliseconds),
+                limit: leniencyMilliseconds)
         }
         latest = max(latest, time)
+    }
+
+    /// Whether a time of somebody else is not further ahead than it may be.
+    package func isAcceptable(_ time: HybridTime, at wallMilliseconds: UInt64) -> Bool {
+        time.milliseconds - min(time.milliseconds, wallMilliseconds) <= leniencyMilliseconds
     }
 }
 

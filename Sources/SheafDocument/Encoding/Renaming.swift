@@ -7,12 +7,21 @@ extension EncodedDocument {
         from names: NameTable, to others: NameTable
     ) throws(Malformed) -> [UInt8] {
         let header = try header()
+        let base = flags & HeaderBits.base == 0 ? nil : try header.baseVector()
         let source = CopySource(
             stamps: header, root: try header.rootStamp(readingTo: bytes.count))
+        return try rewritten(
+            from: names, to: others, source, vector: try header.vector(), base: base)
+    }
+
+    /// Returns the same document with a vector and a base, and with the stamps that `source` has.
+    func rewritten(
+        from names: NameTable, to others: NameTable, _ source: CopySource<some StampSource>,
+        vector: VersionVector, base: VersionVector?
+    ) throws(Malformed) -> [UInt8] {
         let renaming = Renaming(names: names, others: others, source: source)
-        let base = flags & HeaderBits.base == 0 ? nil : try header.baseVector()
         return try DocumentWriter.write(
-            vector: try header.vector(), base: base, deletion: try header.deletion(),
+            vector: vector, base: base, deletion: try header().deletion(),
             isPartial: isPartial, capacity: bytes.count + 64
         ) { (writer) throws(Malformed) in
             guard try root.tag() != .noRoot else { return writer.write(.noRoot) }

@@ -90,6 +90,12 @@ extension SyncSession {
         send(.acknowledge, Acknowledge(generation: generation, commit: commit).bytes)
     }
 
+    /// Reports how many documents of the other side are set aside.
+    package mutating func report(_ notice: SetAsideNotice) {
+        guard isOpen else { return }
+        send(.setAside, notice.bytes)
+    }
+
     /// Has the other side announce what it has, since it comes from others as well; false while the two
     /// compare.
     ///

@@ -39,6 +39,8 @@ package struct SyncSession: Sendable {
         case acknowledged(commit: UInt64)
         /// To announce commits from now on, instead of sending them.
         case announceOnly
+        /// The other side has set documents of this one aside, or has none set aside any more.
+        case setAside(SetAsideNotice)
         /// There is room again for what is to be sent.
         case roomToSend
 
@@ -227,6 +229,8 @@ package struct SyncSession: Sendable {
         case .segment: try takeSegment(frame)
         case .announce: try takeAnnounce(try frame.read(Announce.init(decoding:)))
         case .announceOnly: try takeAnnounceOnly(try frame.read(LoneNumber.decode))
+        case .setAside:
+            emit(.setAside(try frame.read(SetAsideNotice.init(decoding:))))
         case .restart: try takeRestart(try frame.read(LoneNumber.decode))
         case .seek: try takeSeek(try frame.read(Seek.init(decoding:)))
         case .offer: emit(.offered(try frame.read(Offer.init(decoding:))))

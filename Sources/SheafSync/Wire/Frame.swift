@@ -16,6 +16,7 @@ package enum FrameType: UInt8, Sendable, CaseIterable {
     case restart = 12
     case announce = 13
     case announceOnly = 14
+    case setAside = 15
     case seek = 20
     case offer = 21
     case fetch = 22

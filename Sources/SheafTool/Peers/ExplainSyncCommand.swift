@@ -1,3 +1,4 @@
+import Sheaf
 import SheafDocument
 
 /// `sheaf explain-sync`.
@@ -45,7 +46,7 @@ enum ExplainSyncCommand {
             "permitted: " + (try permission(answer)),
             "sent: " + progress("sentUpTo"),
             "acknowledged: " + progress("acknowledgedUpTo"),
-        ]
+        ] + clock(answer)
     }
 
     private static func connection(_ answer: Object) -> String {
@@ -66,6 +67,22 @@ enum ExplainSyncCommand {
         let queries = answer.texts("matching")
         guard queries.isEmpty else { return queries.joined(separator: "; ") }
         return "by none of " + (count == 1 ? "its 1 query" : "its \(count) queries")
+    }
+
+    /// What is wrong with the clocks, and with the stamps of the document; nothing where all is right.
+    private static func clock(_ answer: Object) -> [String] {
+        var lines = answer.texts("clock").map { "clock: \($0)" }
+        if answer.number("setAsideUntilMilliseconds") != nil {
+            lines.append(
+                "set aside: what the peer has of the document is stamped too far ahead of the clock "
+                    + "here; it is taken when the clock has come to that time, or when it is repaired"
+            )
+        }
+        if let ahead = answer.number("aheadMilliseconds") {
+            lines.append(
+                "stamped: \(ClockReport.text(UInt64(clamping: ahead))) ahead of the clock here")
+        }
+        return lines
     }
 
     private static func permission(_ answer: Object) throws(ToolError) -> String {

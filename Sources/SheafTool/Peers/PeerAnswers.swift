@@ -93,6 +93,7 @@ final class PeerAnswers: Sendable {
             entry.add("wants", survey.wants ?? [])
             entry.add("isTaken", survey.isTaken)
             entry.add("isGiven", survey.isGiven)
+            entry.add("clock", survey.clock.sentences)
             return entry.closed
         }
         line.add("peers", raw: "[" + peers.joined(separator: ",") + "]")
@@ -159,6 +160,9 @@ final class PeerAnswers: Sendable {
         line.add("maySend", found.maySend)
         line.add("sentUpTo", found.sentUpTo)
         line.add("acknowledgedUpTo", found.acknowledgedUpTo)
+        line.add("clock", found.clock.sentences)
+        line.add("setAsideUntilMilliseconds", found.setAsideUntil)
+        line.add("aheadMilliseconds", found.aheadMilliseconds)
         return line.closed
     }
 }

@@ -78,6 +78,7 @@ enum SyncStatusCommand {
                 line += "; \(reason)"
             }
             lines.append(line)
+            lines += entry.texts("clock").map { "  clock: \($0)" }
         }
         return lines
     }

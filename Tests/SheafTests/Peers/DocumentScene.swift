@@ -10,6 +10,7 @@ final class DocumentScene {
     /// A peer without a thread.
     final class Node {
         let key: [UInt8]
+        let clock = FakeClock()
         private(set) var store: SceneStore
         private(set) var host: SyncHost
         /// Makes the host anew over a store.
@@ -25,6 +26,8 @@ final class DocumentScene {
         fileprivate(set) var segmentLength = 0
         /// Why it has ended connections.
         fileprivate(set) var farewells: [Farewell] = []
+        /// What it has warned of about clocks.
+        fileprivate(set) var clockWarnings: [String] = []
 
         fileprivate init(
             _ number: Int, _ lengths: SyncHost.Lengths, mostCorrections: Int
@@ -38,12 +41,13 @@ final class DocumentScene {
                     store.queries, identity, lengths: lengths, mostCorrections: mostCorrections,
                     random: { source.next() })
             }
-            store = try SceneStore(SimulatedVolume(seed: UInt64(number)), Self.options)
+            store = try SceneStore(SimulatedVolume(seed: UInt64(number)), Self.options(clock))
             host = makeHost(store)
         }
 
-        private static var options: LogStoreOptions {
+        private static func options(_ clock: FakeClock) -> LogStoreOptions {
             var options = LogStoreOptions()
+            options.clock = clock.clock
             options.history = HistoryHorizon(commits: 1_000, bytes: .max)
             // Only what is in a segment that has ended is ever forgotten.
             options.segmentLength = 16_000
@@ -53,7 +57,7 @@ final class DocumentScene {
         /// Goes on with another disk; it wants nothing any more.
         fileprivate func reopen(on volume: SimulatedVolume) throws {
             jobs = []
-            store = try SceneStore(volume, Self.options)
+            store = try SceneStore(volume, Self.options(clock))
             host = makeHost(store)
         }
 
@@ -146,6 +150,12 @@ final class DocumentScene {
         try perform(number)
     }
 
+    /// Has a peer see what was written without its knowing.
+    func published(_ number: Int) throws {
+        nodes[number].host.notePublished()
+        try perform(number)
+    }
+
     /// Takes away a car, or what is left of it.
     func forget(_ number: Int, _ id: String) throws {
         try nodes[number].store.forget("cars", id)
@@ -206,6 +216,7 @@ final class DocumentScene {
 
     func advance(milliseconds: UInt64) throws {
         now += milliseconds * 1_000_000
+        for node in nodes { node.clock.advance(milliseconds: milliseconds) }
         for number in nodes.indices {
             nodes[number].host.tick(at: now)
             try perform(number)
@@ -228,6 +239,7 @@ final class DocumentScene {
                 nodes[number].farewells.append(farewell)
                 try disconnect(wire)
             case .write(let job): nodes[number].jobs.append(job)
+            case .clockWarning(_, let sentences): nodes[number].clockWarnings += sentences
             case .fetched, .statusChanged, .presenceChanged, .keyContested: break
             }
         }

@@ -241,7 +241,7 @@ final class FileScene {
             case .fetched(_, .progress(let received, _)): node.received = received
             case .fetched(let id, .whole): node.whole.append(id)
             case .fetched(let id, .failed(let error)): node.failed[id] = error
-            case .statusChanged, .presenceChanged, .keyContested: break
+            case .statusChanged, .presenceChanged, .keyContested, .clockWarning: break
             }
         }
     }

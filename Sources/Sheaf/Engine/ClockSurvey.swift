@@ -1,0 +1,73 @@
+import SheafBytes
+package import SheafDocument
+import SheafStorage
+import SheafSync
+
+/// What is ahead of the clock on the wall in a store: its own clock, and stamps in documents.
+package struct ClockSurvey: Sendable {
+    /// The latest stamp of one site in a document.
+    package struct Line: Sendable {
+        package let collection: String
+        package let id: Value
+        package let stamp: Stamp
+        /// How far it is ahead, in milliseconds.
+        package let ahead: UInt64
+        /// Number of stamps of that site that are ahead.
+        package let count: Int
+    }
+
+    /// How far the clock with which the store writes next is ahead, in milliseconds; nil where it is not.
+    package let clockAhead: UInt64?
+
+    /// Looks at the clock of a store.
+    package init(
+        of snapshot: DocumentSnapshot, at wallMilliseconds: UInt64
+    ) throws(EngineError) {
+        let site = try DocumentEngine.site(of: snapshot.log)
+        let latest = site?.clock?.milliseconds ?? snapshot.log.commitAt
+        clockAhead = latest > wallMilliseconds ? latest - wallMilliseconds : nil
+    }
+
+    /// Visits the stamps that are ahead, document by document.
+    package static func forEachLine(
+        of snapshot: DocumentSnapshot, aheadOf wallMilliseconds: UInt64,
+        _ body: (Line) -> Void
+    ) throws(EngineError) {
+        try forEachDocument(of: snapshot, aheadOf: wallMilliseconds) {
+            (key, address, stamps, _) throws(EngineError) in
+            let id = try onDocument(key) { () throws(Malformed) in
+                try DocumentID.id(of: address.id)
+            }
+            let sites = Dictionary(grouping: stamps, by: \.site)
+            for (_, stamps) in sites.sorted(by: { $0.key < $1.key }) {
+                guard let latest = stamps.max() else { continue }
+                body(
+                    Line(
+                        collection: address.collection, id: id, stamp: latest,
+                        ahead: latest.time.milliseconds - wallMilliseconds, count: stamps.count))
+            }
+        }
+    }
+
+    /// Visits the documents with stamps that are ahead: key, address, those stamps, and length.
+    static func forEachDocument(
+        of snapshot: DocumentSnapshot, aheadOf wallMilliseconds: UInt64,
+        _ body: ([UInt8], DocumentAddress, Set<Stamp>, Int) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        try snapshot.log.tree.forEach(in: StoreKey.documents) { (key, _) throws(EngineError) in
+            let key = Array(key)
+            guard let address = snapshot.address(of: key),
+                let document = try snapshot.document(key), !document.isRemnant
+            else { return true }
+            let (stamps, length) = try onDocument(key) { () throws(Malformed) in
+                try document.read { (bytes) throws(Malformed) in
+                    (
+                        try EncodedDocument(bytes).stamps(ahead: wallMilliseconds), bytes.count
+                    )
+                }
+            }
+            if !stamps.isEmpty { try body(key, address, stamps, length) }
+            return true
+        }
+    }
+}

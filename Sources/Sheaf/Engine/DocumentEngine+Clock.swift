@@ -1,0 +1,166 @@
+import SheafBytes
+import SheafDocument
+package import SheafStorage
+import Synchronization
+
+/// What a repair of the clock has done.
+package struct ClockRepair: Sendable, Equatable {
+    /// How far the clock of the store was ahead, in milliseconds; nil where it was not.
+    package fileprivate(set) var clockAhead: UInt64?
+    /// Number of documents that were written anew.
+    package fileprivate(set) var documentCount = 0
+    /// The last commit of the repair; nil where nothing had to be written.
+    package fileprivate(set) var commit: CommitID?
+}
+
+extension DocumentEngine {
+    /// Writes each document anew that has a stamp ahead of the clock on the wall, and has the store go on as
+    /// another site with a clock of now.
+    ///
+    /// Documents are written in commits like any others, so other peers get them.
+    package func repairClock(
+        append: (WriteBatch) throws(StorageError) -> CommitID,
+        flush: () throws(StorageError) -> Void
+    ) throws(EngineError) -> ClockRepair {
+        var repair = ClockRepair()
+        let wall = min(
+            store.options.clock.wallMilliseconds(), HybridTime.maximumMilliseconds)
+        (repair.clockAhead, repair.commit) = try resetClock(at: wall, append: append)
+        try onStorage(flush)
+        let snapshot = snapshot()
+        var keys: [DocumentKey] = []
+        func write() throws(EngineError) {
+            let chunk = keys
+            keys = []
+            guard !chunk.isEmpty else { return }
+            let (commit, count) = try restamp(chunk, at: wall, append: append)
+            repair.documentCount += count
+            if count > 0 { repair.commit = commit }
+            try onStorage(flush)
+        }
+        var length = 0
+        try ClockSurvey.forEachDocument(of: snapshot, aheadOf: wall) {
+            (key, _, _, bytes) throws(EngineError) in
+            keys.append(DocumentKey(key))
+            length += bytes
+            guard keys.count >= Self.mostRestamped || length >= Self.mostRestampedBytes else {
+                return
+            }
+            length = 0
+            try write()
+        }
+        try write()
+        return repair
+    }
+
+    /// Maximum number of documents in a commit of a repair, and of their bytes.
+    private static let mostRestamped = 1_024
+    private static let mostRestampedBytes = 16 << 20
+
+    /// Draws another site with a clock of now, if that of the store is ahead; returns how far it was.
+    private func resetClock(
+        at wall: UInt64, append: (WriteBatch) throws(StorageError) -> CommitID
+    ) throws(EngineError) -> (ahead: UInt64?, commit: CommitID?) {
+        try state.withLock { state throws(EngineError) in
+            let latest = state.clock.latest.milliseconds
+            guard latest > wall else { return (nil, nil) }
+            state.clock = HybridClock(
+                site: Self.drawSite(store.options.random),
+                latest: HybridTime(milliseconds: wall),
+                leniencyMilliseconds: state.clock.leniencyMilliseconds)
+            state.isClockApart = true
+            state.isSiteWritten = false
+            try state.mark.make(in: store)
+            var batch = WriteBatch()
+            batch.keepsLinks = true
+            let commit = try onStorage { () throws(StorageError) in
+                try batch.put(StoreKey.site.bytes, state.siteRecord.bytes)
+                return try append(batch)
+            }
+            state.isSiteWritten = true
+            state.mark.noteWritten(by: commit, in: store)
+            return (latest - wall, commit)
+        }
+    }
+
+    private func restamp(
+        _ keys: [DocumentKey], at wall: UInt64,
+        append: (WriteBatch) throws(StorageError) -> CommitID
+    ) throws(EngineError) -> (CommitID, Int) {
+        do throws(WriteError) {
+            return try write(from: nil, append: append) { (transaction) throws(WriteError) in
+                var count = 0
+                do throws(EngineError) {
+                    for key in keys where try transaction.restamp(key, at: wall) { count += 1 }
+                } catch {
+                    throw .engine(error)
+                }
+                return count
+            }
+        } catch {
+            switch error {
+            case .engine(let error): throw error
+            case .query: preconditionFailure("A repair of the clock asks no questions.")
+            }
+        }
+    }
+}
+
+/// Repairing the clock of a store that is closed.
+package enum StoreClockRepair {
+    /// Opens a store, repairs its clock and its documents, and closes it.
+    package static func run(
+        at path: String, options: LogStoreOptions
+    ) throws(EngineError) -> ClockRepair {
+        let engine = try onStorage { () throws(StorageError) in
+            try StoreEngine.open(existing: path, options: options)
+        }
+        do throws(EngineError) {
+            let documents = try DocumentEngine(engine)
+            let repair = try documents.repairClock { (batch) throws(StorageError) in
+                try engine.append(batch)
+            } flush: { () throws(StorageError) in
+                while try engine.flush() {}
+            }
+            try onStorage { () throws(StorageError) in try engine.close() }
+            return repair
+        } catch {
+            try? engine.close()
+            throw error
+        }
+    }
+}
+
+extension DocumentTransaction {
+    /// Writes a document anew with other stamps for those that are ahead; false where there are none.
+    fileprivate mutating func restamp(
+        _ key: DocumentKey, at wall: UInt64
+    ) throws(EngineError) -> Bool {
+        let position = try open(key)
+        guard let state = working[position].state else { return false }
+        let names = directory.names
+        let result: Result<RestampedDocument?, RestampingError> =
+            state.span.withUnsafeBytes { bytes in
+                do throws(Malformed) {
+                    let document = try EncodedDocument(bytes)
+                    do throws(RestampingError) {
+                        return .success(try RestampedDocument(document, at: wall, names))
+                    } catch {
+                        return .failure(error)
+                    }
+                } catch {
+                    return .failure(.malformed(error))
+                }
+            }
+        switch result {
+        case .failure(.clock(let refusal)): throw .clock(refusal)
+        case .failure(.malformed(let reason)): throw .damaged(key: key.bytes, reason)
+        case .success(nil): return false
+        case .success(let restamped?):
+            // The clock goes on behind the new times, be they a little ahead for many stamps.
+            try observe(restamped.latest)
+            return try working[position].takeIfNew(
+                ChangedBytes(bytes: restamped.bytes), isPartial: false, names)
+        }
+    }
+}

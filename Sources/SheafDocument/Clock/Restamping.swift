@@ -1,0 +1,105 @@
+package import SheafBytes
+
+/// The same document with other stamps in the place of those that are ahead of the clock.
+///
+/// Each stamp that is ahead becomes one behind all that are not, in the same order; so the document shows what
+/// it showed. The vector keeps what it has seen and adds the new stamps: to a peer with the old dots they
+/// were replaced. The sites of the new stamps follow from the old ones and what was seen of them, so two stores
+/// that repair the same document do not add their counters up.
+package struct RestampedDocument {
+    package let bytes: [UInt8]
+    /// The latest of the new times.
+    package let latest: HybridTime
+    /// Number of stamps that were replaced.
+    package let count: Int
+
+    /// Restamps a document; nil where no dot of it is ahead.
+    package init?(
+        _ document: EncodedDocument, at wallMilliseconds: UInt64, _ names: NameTable
+    ) throws(RestampingError) {
+        let late: [Stamp]
+        let seen: VersionVector
+        do throws(Malformed) {
+            late = try document.stamps(ahead: wallMilliseconds).sorted()
+            seen = try document.header().vector()
+        } catch {
+            throw .malformed(error)
+        }
+        guard !late.isEmpty else { return nil }
+        var vector = seen
+        // A time of the next millisecond is behind all times that are not ahead.
+        var clock = HybridClock(
+            site: .initial,
+            latest: HybridTime(
+                milliseconds: wallMilliseconds, counter: HybridTime.maximumCounter))
+        var changed: [Stamp: Stamp] = [:]
+        for stamp in late {
+            let time: HybridTime
+            do throws(HybridClock.Refusal) {
+                time = try clock.next(at: wallMilliseconds).time
+            } catch {
+                throw .clock(error)
+            }
+            let site = stamp.site.replacement(seen.time(of: stamp.site))
+            changed[stamp] = Stamp(time, site)
+            vector.note(Stamp(time, site))
+        }
+        do throws(Malformed) {
+            bytes = try Self.write(document, changed, vector, names)
+        } catch {
+            throw .malformed(error)
+        }
+        latest = clock.latest
+        count = late.count
+    }
+
+    private static func write(
+        _ document: EncodedDocument, _ changed: [Stamp: Stamp], _ vector: VersionVector,
+        _ names: NameTable
+    ) throws(Malformed) -> [UInt8] {
+        let header = try document.header()
+        let root = try header.rootStamp(readingTo: document.bytes.count)
+        return try document.rewritten(
+            from: names, to: names,
+            CopySource(
+                stamps: ChangedStamps(header: header, changed: changed),
+                root: root.map { changed[$0] ?? $0 }),
+            vector: vector, base: nil)
+    }
+}
+
+/// Why a document cannot be restamped.
+package enum RestampingError: Error {
+    case malformed(Malformed)
+    case clock(HybridClock.Refusal)
+}
+
+/// The stamps of a document, some of them replaced.
+private struct ChangedStamps: StampSource {
+    let header: EncodedHeader
+    let changed: [Stamp: Stamp]
+
+    func stamp(_ reference: UInt32) throws(Malformed) -> Stamp {
+        let stamp = try header.stamp(reference)
+        return changed[stamp] ?? stamp
+    }
+}
+
+extension Site {
+    /// Returns the site that a store draws next; it follows from one that nobody else has, and a time.
+    package func following(_ time: HybridTime) -> Site { derived(from: time, seed: 0) }
+
+    /// Returns the site of stamps that replace those of this site, of which a document has seen all up to a
+    /// time; the same in all stores.
+    func replacement(_ time: HybridTime) -> Site { derived(from: time, seed: 1) }
+
+    private func derived(from time: HybridTime, seed: UInt64) -> Site {
+        var number = rawValue
+        repeat {
+            number = withUnsafeBytes(of: (number.littleEndian, time.rawValue.littleEndian)) {
+                XXH3.hash64($0, seed: seed)
+            }
+        } while number == Site.initial.rawValue || number == EncodedDocument.evictionSite.rawValue
+        return Site(rawValue: number)
+    }
+}

@@ -1,0 +1,143 @@
+import Sheaf
+import SheafDocument
+import SheafStorage
+
+extension Command {
+    /// Shows and repairs stamps that are ahead of the clock.
+    static let clock = Command(
+        name: "clock", summary: "list stamps that are ahead of the clock, or repair them",
+        operands: ["PATH"],
+        options: [
+            Option(
+                name: "repair",
+                summary: "write the documents anew with stamps of now, as ordinary commits"),
+            .json,
+        ],
+        details: """
+            A store that wrote while its clock was ahead has stamps of times that have not come yet,
+            and goes on from the latest of them. Other peers set such documents aside until then.
+            Set the clock first, and run this on the store that wrote them. With --repair the store
+            must not be in use; its peers get the documents when it is opened again. Repair one
+            store, and let the others sync, before you repair a second one.
+
+            A line has how far the latest stamp of a site is ahead, the site, the collection, and
+            the id of the document.
+
+            JSON: a line for the clock of the store has type ("clock") and aheadMilliseconds (null
+            where it is not ahead); a document has type ("document"), collection, id, site, time,
+            timeMilliseconds, stamp, aheadMilliseconds and stamps. The last line of a repair has type
+            ("repair"), documents, clockAheadMilliseconds and commit.
+            """,
+        run: ClockCommand.run)
+}
+
+/// `sheaf clock`.
+enum ClockCommand {
+    @Sendable static func run(
+        _ arguments: Arguments, _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        let path = arguments.operands[0]
+        return arguments.has("repair")
+            ? try repair(path, isJSON: arguments.has("json"), output)
+            : try list(path, isJSON: arguments.has("json"), output)
+    }
+
+    // MARK: Listing
+
+    private static func list(
+        _ path: String, isJSON: Bool, _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        let reader = try onStore(at: path) { () throws(StorageError) in
+            try LogReader.open(at: path)
+        }
+        defer { reader.close() }
+        let log = try onStore(at: path) { () throws(StorageError) in try reader.snapshot() }
+        let snapshot = DocumentSnapshot(log, try DocumentReading(reader).namesAndCollections())
+        let wall = Clock.system.wallMilliseconds()
+        var count = 0
+        do throws(EngineError) {
+            let survey = try ClockSurvey(of: snapshot, at: wall)
+            write(survey, isJSON: isJSON, output)
+            try ClockSurvey.forEachLine(of: snapshot, aheadOf: wall) { line in
+                count += 1
+                output.write(isJSON ? json(line) : text(line))
+            }
+        } catch {
+            throw failure(error, at: path)
+        }
+        if !isJSON, count == 0 { output.write("no document has a stamp that is ahead") }
+        return .ok
+    }
+
+    private static func write(_ survey: ClockSurvey, isJSON: Bool, _ output: Output) {
+        guard isJSON else {
+            output.write(
+                survey.clockAhead.map {
+                    "the clock of the store is \(ClockReport.text($0)) ahead"
+                } ?? "the clock of the store is not ahead")
+            return
+        }
+        var line = JSONLine()
+        line.add("type", "clock")
+        line.add("aheadMilliseconds", survey.clockAhead)
+        output.write(line.closed)
+    }
+
+    private static func text(_ line: ClockSurvey.Line) -> String {
+        let stamps = line.count == 1 ? "1 stamp" : "\(line.count) stamps"
+        return TerminalText.visible(
+            "\(ClockReport.text(line.ahead)) ahead  \(DocumentReading.text(line.stamp.site))  "
+                + "\(stamps)  \(line.collection)  \(line.id.json)")
+    }
+
+    private static func json(_ ahead: ClockSurvey.Line) -> String {
+        var line = JSONLine()
+        line.add("type", "document")
+        line.add("collection", ahead.collection)
+        line.add("id", raw: ahead.id.json)
+        line.add("site", DocumentReading.text(ahead.stamp.site))
+        line.add("time", at: ahead.stamp.time.milliseconds)
+        line.add("stamp", ahead.stamp.time.rawValue)
+        line.add("aheadMilliseconds", ahead.ahead)
+        line.add("stamps", ahead.count)
+        return line.closed
+    }
+
+    // MARK: Repairing
+
+    private static func repair(
+        _ path: String, isJSON: Bool, _ output: Output
+    ) throws(ToolError) -> ExitCode {
+        var options = LogStoreOptions()
+        options.isHousekeepingAutomatic = false
+        let repair: ClockRepair
+        do throws(EngineError) {
+            repair = try StoreClockRepair.run(at: path, options: options)
+        } catch {
+            throw failure(error, at: path)
+        }
+        guard isJSON else {
+            let documents =
+                repair.documentCount == 1
+                ? "1 document was" : "\(repair.documentCount) documents were"
+            let clock =
+                repair.clockAhead.map {
+                    "the clock of the store was \(ClockReport.text($0)) ahead and is set; "
+                } ?? ""
+            output.write(clock + documents + " written anew")
+            return .ok
+        }
+        var line = JSONLine()
+        line.add("type", "repair")
+        line.add("documents", repair.documentCount)
+        line.add("clockAheadMilliseconds", repair.clockAhead)
+        line.add("commit", repair.commit)
+        output.write(line.closed)
+        return .ok
+    }
+
+    private static func failure(_ error: EngineError, at path: String) -> ToolError {
+        if case .storage(let error) = error { return .storage(error, at: path) }
+        return .failed("\(path): \(error)")
+    }
+}
