@@ -125,8 +125,17 @@ extension MeshSimulation {
         guard let backup = backups[peer.number] else { return }
         cutAll(of: peer)
         restored.insert(peer.number)
-        try peer.reopen(on: backup.copy(identity: random.next() | 1))
+        try peer.reopen(on: restored(backup))
         try perform(peer)
+    }
+
+    /// What the files are like then: in another directory, new in the same one, or as they were.
+    private func restored(_ backup: SimulatedVolume) -> SimulatedVolume {
+        switch random.below(3) {
+        case 0: backup.copy(identity: random.next() | 1)
+        case 1: backup.restored(seed: random.next())
+        default: backup.rolledBack(seed: random.next())
+        }
     }
 
     func cutAll(of peer: MeshPeer) {

@@ -33,7 +33,7 @@ extension SyncHost {
     }
 
     /// More peers are not remembered, but those who are connected.
-    private static let mostKnown = 4_096
+    static let mostKnown = 4_096
 
     /// How many peers are remembered.
     package var knownPeerCount: Int { max(statuses.count, standings.count) }

@@ -1,7 +1,28 @@
+import SheafBytes
 import SheafSync
 
-/// Stores that were put back to an older state.
+/// Stores that were put back to an older state, and copies of stores that run at the same time.
 extension SyncHost {
+    /// The openings in which the peers of one key were met.
+    struct Openings {
+        /// The opening that was met last.
+        var newest: XXH3.Hash128
+        /// Those before it, the last ones.
+        var earlier: [XXH3.Hash128] = []
+        /// Whether an earlier one came back, which the opening of one peer never does.
+        var isContested = false
+        /// When that was last written to the log.
+        var notedAt: UInt64?
+    }
+
+    /// Time for which the connection to one of two peers with one key is left alone, in nanoseconds.
+    static let turn: UInt64 = 5_000_000_000
+    /// Time between two messages in the log about one key, in nanoseconds.
+    private static let noteInterval: UInt64 = 60_000_000_000
+    /// Number of earlier openings that are remembered for a key.
+    private static let mostEarlier = 4
+    private static let contested = "another peer with the same key is connected"
+
     /// Writes to the log that a peer knows writes of this store that the store has not.
     func noteLackingOwnWrites(knownBy link: Link) {
         guard let key = link.session.remote?.peerKey else { return }
@@ -9,6 +30,60 @@ extension SyncHost {
             .error,
             "a peer knows writes of this store that are not in it: an older state was put in its place, or a "
                 + "copy of it is in use; it writes with another site from now on",
+            ["peer": PeerKey(unchecked: key).description])
+    }
+
+    /// Ends other connections to a peer that has greeted; false where the new connection was ended.
+    ///
+    /// Two connections to one peer would send everything twice: the older one goes. Where two peers have one
+    /// key, each would end the connection of the other one at once, and neither would get anywhere: they take
+    /// turns.
+    func takeOver(_ link: Link, _ hello: Hello) -> Bool {
+        let isContested = noteOpening(hello)
+        link.greetedAt = now
+        for other in allLinks
+        where other !== link && other.session.remote?.peerKey == hello.peerKey {
+            let isTwin = isContested && other.session.remote?.log != hello.log
+            if isTwin, let greetedAt = other.greetedAt, now < greetedAt + Self.turn {
+                fail(link, .sameKey, Self.contested)
+                return false
+            }
+            fail(
+                other, .sameKey,
+                isTwin ? Self.contested : "there is a newer connection to this peer")
+        }
+        return true
+    }
+
+    /// Notes in which opening a peer was met; returns whether two peers have its key.
+    private func noteOpening(_ hello: Hello) -> Bool {
+        guard var known = openings[hello.peerKey] else {
+            if openings.count >= Self.mostKnown { openings = [:] }
+            openings[hello.peerKey] = Openings(newest: hello.log)
+            return false
+        }
+        guard known.newest != hello.log else { return known.isContested }
+        if known.earlier.contains(hello.log) { known.isContested = true }
+        known.earlier = known.earlier.filter { $0 != hello.log }.suffix(Self.mostEarlier - 1)
+        known.earlier.append(known.newest)
+        known.newest = hello.log
+        openings[hello.peerKey] = known
+        return known.isContested
+    }
+
+    /// Writes to the log that two peers have one key, on all three sides.
+    func noteContested(_ farewell: Farewell, on link: Link) {
+        guard farewell.code == .sameKey, farewell.text == Self.contested,
+            let key = link.session.remote?.peerKey
+        else { return }
+        var known = openings[key] ?? Openings(newest: link.session.remote?.log ?? log)
+        if let notedAt = known.notedAt, now < notedAt + Self.noteInterval { return }
+        known.notedAt = now
+        openings[key] = known
+        queries.log?.write(
+            .warning,
+            "two peers with one key are connected: one was copied from the other, or the same key is used twice; "
+                + "give each a key of its own",
             ["peer": PeerKey(unchecked: key).description])
     }
 }

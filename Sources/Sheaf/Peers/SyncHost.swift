@@ -99,6 +99,8 @@ package final class SyncHost {
     package internal(set) var statistics = SyncStatistics()
     /// What is known of the mesh.
     var mesh: MeshMap
+    /// The openings in which peers were met, by their keys.
+    var openings: [[UInt8]: Openings] = [:]
 
     /// One connection.
     final class Link {
@@ -110,6 +112,8 @@ package final class SyncHost {
         let rights: PeerRights?
         let ownRights: PeerRights?
         let kind: PeerConnectionKind
+        /// When the other side said who it is.
+        var greetedAt: UInt64?
         var asking = Asking()
         var telling: Telling?
         /// What the other side wants when it is its turn.
@@ -280,6 +284,7 @@ package final class SyncHost {
         switch effect {
         case .send(let bytes): emit(.send(link: link.number, bytes))
         case .end(let farewell):
+            noteContested(farewell, on: link)
             emit(.close(link: link.number, farewell))
             disconnect(link.number, .ended(farewell, isRemote: link.session.isEndedRemotely))
         case .greeted(let hello): greet(link, hello)
@@ -305,13 +310,7 @@ package final class SyncHost {
     }
 
     private func greet(_ link: Link, _ hello: Hello) {
-        // Two connections to one peer would tell everything twice: the older one goes.
-        for other in allLinks where other !== link && other.session.remote?.peerKey == hello.peerKey
-        {
-            other.session.end(Farewell(.sameKey, "there is a newer connection to this peer"))
-            handle(other)
-        }
-        guard prepareRights(of: link) else { return }
+        guard takeOver(link, hello), prepareRights(of: link) else { return }
         makeRoom(forPeer: hello.peerKey)
         noteStanding(link, hello)
         note(connected: link, hello)

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafSync
 import SheafTestSupport
 import Testing
 
@@ -71,5 +72,37 @@ extension DocumentPassingTests {
             ])
         #expect(try scene.rows(1, all) == rows)
         #expect(try scene.rows(2, all) == rows)
+    }
+
+    @Test func `two peers with one key take turns`() throws {
+        let scene = try DocumentScene(3, keyOfSecond: 0)
+        for number in 0..<3 { try scene.subscribe(number, [cars]) }
+        try insert(scene, "a", "first")
+        try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'b'})")
+        var wires = [UInt64](repeating: 0, count: 2)
+        var ended = 0
+        for round in 0..<40 {
+            if round == 20 {
+                for number in 0..<2 {
+                    try scene.execute(
+                        number, "INSERT INTO cars DOCUMENTS (:car)",
+                        ["car": ["_id": .string("late\(number)")] as Value])
+                }
+            }
+            // Each connects again as soon as its connection has ended.
+            for number in 0..<2 where !scene.isConnected(wires[number]) {
+                wires[number] = try scene.connect(number, 2)
+                ended += 1
+                try scene.run(steps: 6)
+            }
+            try scene.advance(milliseconds: 500)
+        }
+        let rows = try scene.rows(2, all)
+        #expect(rows.count == 4)
+        #expect(try scene.rows(0, all) == rows)
+        #expect(try scene.rows(1, all) == rows)
+        let reasons = Set(scene.nodes[2].farewells.map(\.text))
+        #expect(reasons.contains("another peer with the same key is connected"))
+        print("\(ended) connections")
     }
 }

@@ -30,9 +30,9 @@ final class DocumentScene {
         fileprivate(set) var clockWarnings: [String] = []
 
         fileprivate init(
-            _ number: Int, _ lengths: SyncHost.Lengths, mostCorrections: Int
+            _ number: Int, keyOf owner: Int, _ lengths: SyncHost.Lengths, mostCorrections: Int
         ) throws {
-            key = Array(repeating: UInt8(number + 1), count: 32)
+            key = Array(repeating: UInt8(owner + 1), count: 32)
             let source = SeededSource(seed: UInt64(number))
             let identity = SyncHost.Identity(
                 database: Hello.DatabaseID(low: 1, high: 2), peerKey: key)
@@ -84,10 +84,12 @@ final class DocumentScene {
 
     init(
         _ count: Int, _ lengths: SyncHost.Lengths = SyncHost.Lengths(),
-        mostCorrections: Int = 1_000
+        mostCorrections: Int = 1_000, keyOfSecond: Int = 1
     ) throws {
         for number in 0..<count {
-            nodes.append(try Node(number, lengths, mostCorrections: mostCorrections))
+            let owner = number == 1 ? keyOfSecond : number
+            nodes.append(
+                try Node(number, keyOf: owner, lengths, mostCorrections: mostCorrections))
         }
     }
 
