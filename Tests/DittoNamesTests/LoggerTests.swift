@@ -55,4 +55,28 @@ import Testing
         }
         try await ditto.close()
     }
+
+    @Test func `a log file takes messages, and is bounded`() async throws {
+        let directory = TemporaryDirectory()
+        let url = URL(fileURLWithPath: directory.path("logs/ditto.log"))
+        DittoLogger.setLogFileURL(url)
+        #expect(DittoLogger.enabled)
+        let ditto = try await LoopbackScene.ditto()
+        try ditto.setOfflineOnlyLicenseToken("token")
+        DittoLogger.setLogFileURL(nil)
+        try ditto.setOfflineOnlyLicenseToken("token")
+        try await ditto.close()
+        let lines = try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
+        #expect(lines.count { $0.contains("info: the license token has no effect") } == 1)
+
+        let small = URL(fileURLWithPath: directory.path("small.log"))
+        let file = try DittoLogFile(small, maximumLength: 100)
+        for number in 10..<40 { file.append("message \(number)\n") }
+        let (newer, older) = (
+            try String(contentsOf: small, encoding: .utf8),
+            try String(contentsOf: small.appendingPathExtension("1"), encoding: .utf8)
+        )
+        #expect(newer.utf8.count <= 100 && older.utf8.count <= 100)
+        #expect((older + newer).hasSuffix("message 38\nmessage 39\n"))
+    }
 }

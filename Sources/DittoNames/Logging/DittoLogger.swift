@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import Sheaf
 import Synchronization
 
@@ -18,6 +18,7 @@ public enum DittoLogger {
         var isEnabled = true
         var level = DittoLogLevel.info
         var callback: Callback?
+        var file: DittoLogFile?
     }
 
     private static let state = Mutex(State())
@@ -26,6 +27,30 @@ public enum DittoLogger {
     public static var isEnabled: Bool {
         get { state.withLock(\.isEnabled) }
         set { state.withLock { $0.isEnabled = newValue } }
+    }
+
+    /// Whether anything is written at all; the older name of `isEnabled`.
+    public static var enabled: Bool {
+        get { isEnabled }
+        set { isEnabled = newValue }
+    }
+
+    /// Appends messages to a file as well, or to none; where it cannot be opened, an error says so in the log.
+    ///
+    /// A file of 16 MiB becomes the older one, with ".1" behind its name, in place of the one before.
+    public static func setLogFileURL(_ url: URL?) {
+        do {
+            let file = try url.map { try DittoLogFile($0) }
+            state.withLock { $0.file = file }
+        } catch {
+            state.withLock { $0.file = nil }
+            write(.error, "the log file cannot be opened: \(error)")
+        }
+    }
+
+    /// Appends messages to the file at a path as well, or to none.
+    public static func setLogFile(_ path: String?) {
+        setLogFileURL(path.map { URL(fileURLWithPath: $0) })
     }
 
     /// What matters less is not written.
@@ -43,6 +68,8 @@ public enum DittoLogger {
         let state = state.withLock { $0 }
         guard state.isEnabled, level.rawValue <= state.level.rawValue else { return }
         FileHandle.standardError.write(Data("ditto \(level): \(message)\n".utf8))
+        let time = Date().formatted(.iso8601)
+        state.file?.append("\(time) \(level): \(message)\n")
         state.callback?(level, message)
     }
 

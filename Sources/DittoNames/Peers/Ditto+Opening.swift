@@ -8,7 +8,7 @@ extension Ditto {
     /// Nothing is sent or asked for before `sync.start()`.
     public static func open(config: DittoConfig = DittoConfig()) async throws -> Ditto {
         let (peer, network) = try await inDittoWords { try await parts(config) }
-        return Ditto(peer.store, peer, network, config)
+        return Ditto(peer.store, peer, network, config, in: try directory(of: config))
     }
 
     /// Makes an empty database in memory that can be shared with other peers.
@@ -34,7 +34,8 @@ extension Ditto {
     ) throws {
         let config = try identity.config(persistenceDirectory)
         let (peer, network) = try waiting { try await Ditto.parts(config) }
-        self.init(peer.store, peer, network, config)
+        self.init(
+            peer.store, peer, network, config, in: try Ditto.directory(of: config))
     }
 
     private static func parts(_ config: DittoConfig) async throws -> (Peer, DittoNetwork) {

@@ -27,6 +27,8 @@ public final class Ditto: Sendable {
     public let config: DittoConfig?
     /// None where the transports are somebody else's.
     let network: DittoNetwork?
+    /// The directory of the database; nil where it is in memory, or was opened elsewhere.
+    public let persistenceDirectory: URL?
 
     /// Gives an open store the names of the reference system; both can be used side by side.
     ///
@@ -42,7 +44,11 @@ public final class Ditto: Sendable {
         self.init(peer.store, peer, nil, nil)
     }
 
-    init(_ store: Store, _ peer: Peer?, _ network: DittoNetwork?, _ config: DittoConfig?) {
+    init(
+        _ store: Store, _ peer: Peer?, _ network: DittoNetwork?, _ config: DittoConfig?,
+        in directory: URL? = nil
+    ) {
+        persistenceDirectory = directory
         self.store = DittoStore(store, peer)
         self.peer = peer
         self.network = network
@@ -53,8 +59,10 @@ public final class Ditto: Sendable {
 
     /// Opens the database in the directory at `path`, or makes one where there is none; without peers.
     public static func open(at path: String) async throws -> Ditto {
-        Ditto(
-            over: try await inDittoWords { try await Store.open(at: path, options: storeOptions) })
+        let store = try await inDittoWords {
+            try await Store.open(at: path, options: storeOptions)
+        }
+        return Ditto(store, nil, nil, nil, in: URL(fileURLWithPath: path))
     }
 
     /// Opens the database in a directory, or makes one where there is none; without peers.

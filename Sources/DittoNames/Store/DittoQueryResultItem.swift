@@ -15,7 +15,7 @@ public final class DittoQueryResultItem: Sendable {
 
     /// The row as a dictionary, which is kept until `dematerialize()`.
     ///
-    /// Numbers are `NSNumber`, so that casts to any type that they fit succeed; null is `NSNull`, bytes
+    /// Numbers are `NSNumber`, so that casts to any type that they fit succeed; null is nil, bytes
     /// are `Data`. A row whose bytes are damaged is empty, and `onUnthrownError` of the store is told.
     public var value: [String: Any?] {
         if let known = kept.withLock({ $0 }) { return known.value }

@@ -31,7 +31,11 @@ public final class DittoStore: Sendable {
     public nonisolated(nonsending) func execute(
         query: String, arguments: [String: Any?]? = nil
     ) async throws -> DittoQueryResult {
-        let statement = try Statement(query, arguments)
+        try await run(try Statement(query, arguments))
+    }
+
+    /// Runs a statement whose arguments were converted before.
+    nonisolated(nonsending) func run(_ statement: Statement) async throws -> DittoQueryResult {
         let result = try await inDittoWords {
             try await sheaf.execute(statement.query, statement.arguments)
         }

@@ -29,11 +29,15 @@ extension Object {
         return fields
     }
 
-    /// The fields as Foundation has them, in the type that the reference system has for whole documents.
+    /// The fields as Foundation has them, in the type that the reference system has for whole documents: null is
+    /// nil, and within arrays and objects `NSNull`, since these have no optional elements.
     var dittoValue: [String: Any?] {
         var fields: [String: Any?] = [:]
         fields.reserveCapacity(count)
-        for field in self { fields.updateValue(field.value.foundationValue, forKey: field.name) }
+        for field in self {
+            let isNull = field.value == .null
+            fields.updateValue(isNull ? nil : field.value.foundationValue, forKey: field.name)
+        }
         return fields
     }
 }

@@ -1,0 +1,129 @@
+public import Dispatch
+import Foundation
+import Synchronization
+
+/// How many bytes the files of a database take.
+public final class DittoDiskUsage: Sendable {
+    /// Interval between two measurements of an observed directory.
+    static let interval = DispatchTimeInterval.milliseconds(500)
+
+    /// nil where the database is in memory, or was opened elsewhere.
+    private let directory: URL?
+
+    init(_ directory: URL?) {
+        self.directory = directory
+    }
+
+    /// Measures the directory now; empty for a database in memory.
+    public var exec: DittoDiskUsageItem {
+        guard let directory else {
+            return DittoDiskUsageItem(type: .directory, path: "", sizeInBytes: 0, childItems: [])
+        }
+        return DittoDiskUsageItem(measuring: directory, path: directory.lastPathComponent)
+    }
+
+    /// Measures the directory now, as a call of newer versions.
+    public var item: DittoDiskUsageItem { exec }
+
+    /// Calls `eventHandler` now and whenever the directory has changed, at most twice a second, until the handle is
+    /// stopped or released.
+    public func observe(
+        deliverOn queue: DispatchQueue = .main,
+        eventHandler: @escaping (_ item: DittoDiskUsageItem) -> Void
+    ) -> DittoDiskUsageObserverHandle {
+        DittoDiskUsageObserverHandle(self, queue, eventHandler)
+    }
+}
+
+/// A file or a directory, and what it takes.
+public struct DittoDiskUsageItem: Hashable, Sendable {
+    /// What is at a path.
+    public enum FileSystemType: Hashable, Sendable {
+        case directory, file, symLink
+    }
+
+    /// What is at the path.
+    public let type: FileSystemType
+    /// The path, relative to the parent of the database's directory.
+    public let path: String
+    /// The length of a file, or of all files in a directory.
+    public let sizeInBytes: Int
+    /// What is in a directory, by name; nil for a file.
+    public let childItems: [DittoDiskUsageItem]?
+
+    /// The older name of `childItems`.
+    public var children: [DittoDiskUsageItem] { childItems ?? [] }
+    /// The older name of `sizeInBytes`.
+    public var size: Int { sizeInBytes }
+
+    init(type: FileSystemType, path: String, sizeInBytes: Int, childItems: [DittoDiskUsageItem]?) {
+        self.type = type
+        self.path = path
+        self.sizeInBytes = sizeInBytes
+        self.childItems = childItems
+    }
+
+    /// Measures what is at `url`; what disappears meanwhile has no length.
+    init(measuring url: URL, path: String) {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: url.path)
+        switch attributes?[.type] as? FileAttributeType {
+        case .typeDirectory?:
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
+            let items = names.sorted().map { name in
+                DittoDiskUsageItem(
+                    measuring: url.appendingPathComponent(name), path: "\(path)/\(name)")
+            }
+            self.init(
+                type: .directory, path: path, sizeInBytes: items.reduce(0) { $0 + $1.sizeInBytes },
+                childItems: items)
+        case .typeSymbolicLink?:
+            self.init(type: .symLink, path: path, sizeInBytes: 0, childItems: nil)
+        default:
+            let length = (attributes?[.size] as? NSNumber)?.intValue ?? 0
+            self.init(type: .file, path: path, sizeInBytes: length, childItems: nil)
+        }
+    }
+}
+
+/// Keeps an observation of disk usage alive.
+public final class DittoDiskUsageObserverHandle: Sendable {
+    private struct State: Sendable {
+        var last: DittoDiskUsageItem?
+        var isStopped = false
+    }
+
+    // Dispatch sources may be cancelled from any thread.
+    nonisolated(unsafe) private let timer: any DispatchSourceTimer
+    private let state = Mutex(State())
+
+    init(
+        _ usage: DittoDiskUsage, _ queue: DispatchQueue,
+        _ handler: @escaping (DittoDiskUsageItem) -> Void
+    ) {
+        // One call at a time is made, on a queue that the caller has chosen for that.
+        nonisolated(unsafe) let handler = handler
+        timer = DispatchSource.makeTimerSource(queue: queue)
+        timer.schedule(deadline: .now(), repeating: DittoDiskUsage.interval)
+        timer.setEventHandler { [weak self] in
+            guard let self else { return }
+            let item = usage.exec
+            let isNew = state.withLock { state in
+                guard !state.isStopped, state.last != item else { return false }
+                state.last = item
+                return true
+            }
+            if isNew { handler(item) }
+        }
+        timer.resume()
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// Stops the observation; no call begins after this has returned.
+    public func stop() {
+        state.withLock { $0.isStopped = true }
+        timer.cancel()
+    }
+}
