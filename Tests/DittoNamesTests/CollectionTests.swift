@@ -216,7 +216,7 @@ struct CollectionTests {
 extension Value {
     /// All of a document.
     fileprivate static func json(of document: DittoDocument) throws -> String {
-        let fields = document.value.compactMapValues { $0 }
+        let fields = document.value.mapValues { $0 ?? NSNull() }
         let data = try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys)
         return String(decoding: data, as: UTF8.self)
     }

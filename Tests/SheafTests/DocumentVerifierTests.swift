@@ -57,8 +57,11 @@ import Testing
             let key = StoreKey.document(collection: 0, id: [0x70]).bytes
             try $0.put(key, DocumentPayload.encode(state: try state()))
         },
-        Breach("a text for a site", "something behind the site at offset 16") {
-            try $0.put(StoreKey.site.bytes, Array("a site that is too long".utf8))
+        Breach("a site whose clock is cut off", "the bytes end inside the value at offset 16") {
+            try $0.put(StoreKey.site.bytes, [UInt8](repeating: 1, count: 23))
+        },
+        Breach("a site that is too long", "something behind the site at offset 24") {
+            try $0.put(StoreKey.site.bytes, [UInt8](repeating: 1, count: 25))
         },
         Breach("a site of zeros", "a site that is zero at offset 0") {
             try $0.put(StoreKey.site.bytes, [UInt8](repeating: 0, count: 16))

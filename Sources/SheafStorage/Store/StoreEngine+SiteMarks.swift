@@ -10,6 +10,8 @@ package struct SiteMark: Sendable {
 extension StoreEngine {
     /// The random bytes of a mark; a file without any would look the same wherever it is.
     private static let markLength = 16
+    /// How many names are drawn before an existing file is an error.
+    private static let mostNamesDrawn = 16
 
     /// Returns what tells the directory from all others; 0 where the system does not know.
     package var directoryIdentity: UInt64 { options.identity ?? volume.identity }
@@ -31,9 +33,8 @@ extension StoreEngine {
 
     /// Makes a mark, and makes it durable.
     package func makeSiteMark() throws(StorageError) -> SiteMark {
-        let name = FileName.name(ofSiteMark: options.random())
-        return try translatingErrors { () throws(VolumeError) in
-            let file = try volume.open(name, .create)
+        try translatingErrors { () throws(VolumeError) in
+            let (name, file) = try createSiteMark()
             defer { file.close() }
             let words = (0..<Self.markLength / 8).map { _ in options.random() }
             var failure: VolumeError?
@@ -47,6 +48,22 @@ extension StoreEngine {
             try volume.synchronizeNames()
             return SiteMark(name: name, identity: try volume.identity(of: name))
         }
+    }
+
+    /// Creates the file of a mark under a name that no other mark has.
+    ///
+    /// A generator that begins with the same seed at each opening draws names that exist.
+    private func createSiteMark() throws(VolumeError) -> (name: String, file: any VolumeFile) {
+        for _ in 1..<Self.mostNamesDrawn {
+            let name = FileName.name(ofSiteMark: options.random())
+            do throws(VolumeError) {
+                return (name, try volume.open(name, .create))
+            } catch {
+                guard error.code == .exists else { throw error }
+            }
+        }
+        let name = FileName.name(ofSiteMark: options.random())
+        return (name, try volume.open(name, .create))
     }
 
     /// Removes marks once a commit is durable: until then the log may name one of them.

@@ -11,7 +11,7 @@ struct DocumentationTests {
         "Sources/Sheaf/Sheaf.docc/Reliability.md", "Sources/Sheaf/Sheaf.docc/Attachments.md",
         "Sources/Sheaf/Sheaf.docc/Syncing.md", "Sources/Sheaf/Sheaf.docc/DataTypes.md",
         "Sources/Sheaf/Sheaf.docc/ReferenceNames.md",
-        "Sources/Sheaf/Sheaf.docc/Backups.md",
+        "Sources/Sheaf/Sheaf.docc/Backups.md", "Sources/Sheaf/Sheaf.docc/Clocks.md",
     ]
 
     private static let examples = [

@@ -47,12 +47,15 @@ extension DocumentPassingTests {
         try scene.connect(0, 1)
         try scene.run()
         let backup = scene.nodes[0].volume.processDeath()
+        // The log says to the millisecond when it was written last.
+        try scene.advance(milliseconds: 1)
         try insert(scene, "a", "lost")
         try insert(scene, "b", "lost")
         try scene.run()
         let site = scene.nodes[0].store.queries.documents.site
         try scene.putBack(0, to: backup.rolledBack(seed: 7))
         try scene.subscribe(0, [cars])
+        try scene.advance(milliseconds: 1)
         try insert(scene, "a", "new")
         try insert(scene, "b", "new")
         #expect(scene.nodes[0].store.queries.documents.site == site)
