@@ -139,6 +139,8 @@ final class MeshPeer {
         } flush: { () throws(StorageError) in
             while try store.flush() {}
         }
+        // What the repair has flushed counts as durable, too.
+        try flush()
         wasSetBack = false
         host.notePublished()
     }
