@@ -40,6 +40,8 @@ final class MeshPeer {
     let isStranger: Bool
     /// Whether its clock was set back.
     private(set) var wasSetBack = false
+    /// Whether it was set back at any time, so that a backup may have stamps ahead of it.
+    private var wasEverSetBack = false
 
     /// How far its clock is ahead of others.
     private(set) var skew: Int
@@ -127,9 +129,14 @@ final class MeshPeer {
     /// Sets its clock right, or later.
     func setClock(laterBy milliseconds: Int = 0) {
         let right = Int(wall) - skew + milliseconds
-        if right < Int(wall) { wasSetBack = true }
+        if right < Int(wall) { (wasSetBack, wasEverSetBack) = (true, true) }
         clock.setWall(milliseconds: UInt64(right))
         skew = milliseconds
+    }
+
+    /// Records that its disk is an earlier one, which a repair has not reached.
+    func noteRestored() {
+        wasSetBack = wasEverSetBack
     }
 
     /// Writes anew what is stamped ahead of its clock.

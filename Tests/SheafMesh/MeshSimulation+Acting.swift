@@ -126,6 +126,7 @@ extension MeshSimulation {
         cutAll(of: peer)
         restored.insert(peer.number)
         try peer.reopen(on: restored(backup))
+        peer.noteRestored()
         try perform(peer)
     }
 
