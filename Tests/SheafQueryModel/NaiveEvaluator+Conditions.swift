@@ -14,6 +14,12 @@ extension NaiveEvaluator {
             var truth = Truth.no
             for term in terms { truth = truth.or(try self.truth(term)) }
             return truth
+        case .xor(let terms):
+            // Of two unknown terms a missing one decides.
+            let truths = try terms.map { (term) throws(QueryError) in try truth(term) }
+            if truths.contains(.missing) { return .missing }
+            if truths.contains(.null) { return .null }
+            return Truth(!truths.count(where: { $0 == .yes }).isMultiple(of: 2))
         case .comparison(let operation, let left, let right):
             return Operators.compare(operation, try value(left), try value(right))
         case .between(let operand, let low, let high, let isNegated):

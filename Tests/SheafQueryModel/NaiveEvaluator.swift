@@ -82,7 +82,7 @@ struct NaiveEvaluator {
         case .cast(let operand, let type): return Operators.cast(try value(operand), to: type)
         case .quantified(let quantified): return try value(quantified)
         case .comprehension(let comprehension): return try value(comprehension)
-        case .not, .and, .or, .comparison, .between, .membership, .pattern, .test:
+        case .not, .and, .or, .xor, .comparison, .between, .membership, .pattern, .test:
             return try answer(expression).value
         }
     }

@@ -131,6 +131,7 @@ struct RandomExpressions {
         if below(6) == 0 { return .negate(path()) }
         let operations: [ArithmeticOperator] = pick([
             [.add, .subtract], [.multiply, .divide, .remainder], [.concatenate],
+            [.shiftLeft, .shiftRight],
         ])
         return .arithmetic(
             expression(depth),
@@ -141,7 +142,10 @@ struct RandomExpressions {
         let (name, count) = pick(Self.functions)
         var arguments = list(count...count) { $0.expression(depth) }
         if name == "date_part" { arguments[1] = literal("year") }
-        if name == "date_add" { arguments[1] = literal("day") }
+        if name == "date_add" {
+            arguments[1] = literal("day")
+            if coin() { arguments.swapAt(1, 2) }
+        }
         return Call(name, arguments)
     }
 
@@ -183,7 +187,8 @@ struct RandomExpressions {
             return Expression(predicate(depth), at: Self.nowhere)
         }
         let node: Expression.Node =
-            switch below(7) {
+            switch below(8) {
+            case 7: .xor(list(2...3) { $0.condition(depth - 1) })
             case 0, 1, 2: .and(list(2...3) { $0.condition(depth - 1) })
             case 3, 4, 5: .or(list(2...3) { $0.condition(depth - 1) })
             default: .not(condition(depth - 1))

@@ -11,10 +11,17 @@ import Testing
         let text = statement(&tree)
         let options = QueryOptions(now: 0, clock: { 0 }, newID: { 0 })
         let advice = try QueryRun(try Parser.parse(text), on: EmptyStore(), options).advice()
-        #expect(advice.rows.items.count == advice.indexes.count)
-        for (item, index) in zip(advice.rows.items, advice.indexes) {
-            let row = try item.object(NameTable())
-            guard case .string(let suggested)? = row["advice"],
+        let row = try #require(advice.rows.items.first).object(NameTable())
+        guard advice.rows.items.count == 1, case .object(let answer)? = row["advice"],
+            case .array(let suggestions)? = answer["suggestedIndexes"]
+        else {
+            Issue.record("seed \(seed): \(row)")
+            return
+        }
+        #expect(suggestions.count == advice.indexes.count)
+        for (suggestion, index) in zip(suggestions, advice.indexes) {
+            guard case .object(let object) = suggestion,
+                case .string(let suggested)? = object["statement"],
                 case .createIndex(let parsed) = try Parser.parse(suggested).body
             else {
                 Issue.record("seed \(seed): \(row)")

@@ -61,10 +61,6 @@ import Testing
             ("SELECT * FROM a USE IDS 1 USE «IDS» 2", "there is more than one USE IDS", nil),
             ("SELECT sum(«*») FROM a", "expected an expression, found *", "only COUNT takes a *"),
             (
-                "EXPLAIN «EXPLAIN» SELECT * FROM a",
-                "expected SELECT, INSERT, UPDATE, DELETE or EVICT, found EXPLAIN", nil
-            ),
-            (
                 "SELECT cast(a AS «text») FROM b",
                 "expected string, integer, float, boolean or binary, found text", nil
             ),

@@ -23,6 +23,7 @@ enum ExpressionShape {
                 + ")"
         case .and(let terms): list("and", terms)
         case .or(let terms): list("or", terms)
+        case .xor(let terms): list("xor", terms)
         case .comparison(let operation, let left, let right):
             list(operation.rawValue, [left, right])
         case .between(let subject, let low, let high, let isNegated):

@@ -72,6 +72,7 @@ struct RandomTree {
         case 4: .not(expression(depth))
         case 5, 6: arithmetic(depth)
         case 7: .and(list(2...4) { $0.expression(depth) })
+        case 8 where coin(): .xor(list(2...4) { $0.expression(depth) })
         case 8: .or(list(2...4) { $0.expression(depth) })
         case 9: question(depth)
         case 10: .test(pick([.null, .missing, .yes, .no]), expression(depth), isNegated: coin())

@@ -92,7 +92,7 @@ import Testing
             ("CREATE INDEX a ON b («:»c)", "expected a path, found :", hint),
             (
                 "SELECT * FROM a USE INDEX «:»b",
-                "expected the name of an index, in quotes, found :",
+                "expected the name of an index, found :",
                 hint
             ),
             ("SELECT {«:»a: 1} FROM a", "expected the name of a field, found :", hint),

@@ -12,11 +12,16 @@ import Testing
         try store.fill(40)
     }
 
+    /// The statements that the one row of ADVISE suggests.
     private func advice(_ text: String) throws -> [String] {
-        try store.rows("ADVISE " + text).map { row in
-            guard case .object(let row) = row, case .string(let text)? = row["advice"] else {
-                return "\(row)"
-            }
+        let rows = try store.rows("ADVISE " + text)
+        guard rows.count == 1, case .object(let row) = rows[0],
+            case .object(let advice)? = row["advice"],
+            case .array(let suggested)? = advice["suggestedIndexes"]
+        else { return ["\(rows)"] }
+        return suggested.map { index in
+            guard case .object(let index) = index, case .string(let text)? = index["statement"]
+            else { return "\(index)" }
             return text
         }
     }

@@ -38,12 +38,13 @@ import Testing
 
     @Test func `indexes that come and go are used and not used`() throws {
         let statement: Query = "SELECT n FROM t USE INDEX 'by_n' WHERE n = 1"
-        #expect(store.problem(statement)?.contains("t has no index by_n") == true)
+        // An index that is not there is noted, and the statement runs without it.
+        #expect(try store.rows(statement) == [["n": 1]])
         try store.execute("CREATE INDEX by_n ON t (n)")
         #expect(try store.rows(statement) == [["n": 1]])
         #expect(try store.rows(statement) == [["n": 1]])
         try store.execute("DROP INDEX by_n ON t")
-        #expect(store.problem(statement)?.contains("t has no index by_n") == true)
+        #expect(try store.rows(statement) == [["n": 1]])
     }
 
     @Test func `names that were spelled are found once they have numbers`() throws {

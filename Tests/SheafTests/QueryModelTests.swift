@@ -32,6 +32,6 @@ import Testing
         try differences.run(400)
         #expect(differences.tally.values > 2_000, "seed \(seed)")
         #expect(differences.tally.written > 280, "seed \(seed)")
-        #expect(differences.tally.failed < 40, "seed \(seed)")
+        #expect(differences.tally.failed < 60, "seed \(seed)")
     }
 }

@@ -27,6 +27,7 @@ public final class PeerSync: Sendable {
         self.board = board
         self.transports = transports
         self.links = links
+        board.noteTransports(transports.map { String(describing: type(of: $0)) })
     }
 
     /// Begins to look for other peers and to talk to them.

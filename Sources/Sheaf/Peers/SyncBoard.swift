@@ -21,6 +21,8 @@ package final class SyncBoard: Sendable {
     private struct State: Sendable {
         var rows: [[UInt8]: Row] = [:]
         var isSyncing = false
+        /// The types of the transports of the peer.
+        var transports: [String] = []
         var waiters: [Waiter] = []
         /// Those who gave up before they began to wait.
         var cancelled: Set<UInt64> = []
@@ -35,6 +37,22 @@ package final class SyncBoard: Sendable {
     /// Whether there are connections at all.
     func noteSyncing(_ isSyncing: Bool) {
         state.withLock { $0.isSyncing = isSyncing }
+    }
+
+    /// Sets the transports of the peer, by the names of their types.
+    func noteTransports(_ names: [String]) {
+        state.withLock { $0.transports = names }
+    }
+
+    /// The rows of `system:transports_info`.
+    var transportRows: [Object] {
+        let (names, isSyncing) = state.withLock { ($0.transports, $0.isSyncing) }
+        return names.enumerated().map { number, name in
+            [
+                "_id": .string("\(number)"), "transport": .string(name),
+                "is_active": .bool(isSyncing),
+            ]
+        }
     }
 
     /// Takes in what a host knows.

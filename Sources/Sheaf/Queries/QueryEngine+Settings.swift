@@ -81,10 +81,15 @@ extension QueryEngine {
         let row = try shared.withLock { (shared) throws(QueryError) in
             var values = shared.values
             let row = try values.apply(change, in: statement.text)
-            shared = SharedParameters(values, requests, board, clock: options.clock)
+            shared = shared.with(values)
             return row
         }
+        var notes: [String] = []
+        if case .set(let name, _) = change, SystemParameters.isIgnored(name) {
+            notes = ["the parameter \(name) has no effect here"]
+        }
         return QueryOutcome(
-            rows: QueryRows(objects: [row]), reader: reader, mutatedIDs: [], commit: nil)
+            rows: QueryRows(objects: [row], notes: notes), reader: reader, mutatedIDs: [],
+            commit: nil)
     }
 }

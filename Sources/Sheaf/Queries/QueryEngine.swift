@@ -6,7 +6,7 @@ import Synchronization
 /// Runs statements against the documents of a store.
 package final class QueryEngine: Sendable {
     let source: DocumentSource
-    private let statements = Mutex(StatementCache())
+    private let statements = SharedStatements()
     let shared: Mutex<SharedParameters>
     let requests: RequestLog
     /// What is known of other peers.
@@ -47,7 +47,8 @@ package final class QueryEngine: Sendable {
         requests = RequestLog(options.clock)
         shared = Mutex(
             SharedParameters(
-                SystemParameters(isStrict: isStrict), requests, board, clock: options.clock))
+                SystemParameters(isStrict: isStrict), requests, board, statements,
+                clock: options.clock))
     }
 
     /// Reads what the log of a store knows of names, and makes its indexes right.
@@ -81,11 +82,11 @@ package final class QueryEngine: Sendable {
     /// The statement of a query; parsed once, if its text comes often.
     package func statement(_ query: Query) throws(QueryError) -> Statement {
         let statement: Statement
-        if let known = statements.withLock({ $0.find(query.text) }) {
+        if let known = statements.cache.withLock({ $0.find(query.text) }) {
             statement = known
         } else {
             statement = try parse(query)
-            statements.withLock { $0.insert(statement) }
+            statements.cache.withLock { $0.insert(statement) }
         }
         try statement.check(query.pieces)
         return statement
@@ -128,6 +129,9 @@ package final class QueryEngine: Sendable {
             let outcome = try body()
             end(statement, number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
             tell(of: outcome.large)
+            for note in outcome.rows.notes {
+                log?.write(.warning, note, ["statement": RedactedText.of(statement.text)])
+            }
             return outcome
         } catch {
             let snapshot = source.snapshot()

@@ -8,12 +8,23 @@ final class SharedParameters: Sendable {
     /// Whether statements have no directives but their own.
     private let areDirectivesOwn: Bool
 
-    init(
-        _ values: SystemParameters, _ requests: RequestLog, _ board: SyncBoard, clock: Clock
+    convenience init(
+        _ values: SystemParameters, _ requests: RequestLog, _ board: SyncBoard,
+        _ statements: SharedStatements, clock: Clock
     ) {
+        self.init(
+            values, SystemCollections(values, requests, board, statements, clock: clock))
+    }
+
+    private init(_ values: SystemParameters, _ collections: SystemCollections) {
         self.values = values
-        collections = SystemCollections(values, requests, board, clock: clock)
+        self.collections = collections
         areDirectivesOwn = values.defaultDirectives.isEmpty
+    }
+
+    /// Returns the same with other parameters.
+    func with(_ values: SystemParameters) -> SharedParameters {
+        SharedParameters(values, collections.with(values))
     }
 
     /// Whether a statement means what it says, and nothing besides.

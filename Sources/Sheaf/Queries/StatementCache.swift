@@ -56,6 +56,11 @@ package struct StatementCache: Sendable {
         slots[slot] = Entry(hash: hash, statement: statement, use: uses)
     }
 
+    /// All statements, the one used last first.
+    var statements: [Statement] {
+        slots.compactMap { $0 }.sorted { $0.use > $1.use }.map(\.statement)
+    }
+
     /// Half at a time, so that not every new statement looks for the oldest one.
     private mutating func forgetOldest() {
         let middle = slots.compactMap { $0?.use }.sorted()[count / 2]

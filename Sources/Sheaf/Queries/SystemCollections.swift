@@ -8,12 +8,14 @@ final class SystemCollections: VirtualCollections {
     private let parameters: SystemParameters
     private let requests: RequestLog?
     private let board: SyncBoard?
+    private let statements: SharedStatements?
     private let clock: Clock
 
     init(
         _ parameters: SystemParameters, _ requests: RequestLog? = nil, _ board: SyncBoard? = nil,
-        clock: Clock
+        _ statements: SharedStatements? = nil, clock: Clock
     ) {
+        self.statements = statements
         self.board = board
         self.parameters = parameters
         self.requests = requests
@@ -22,9 +24,14 @@ final class SystemCollections: VirtualCollections {
 
     var names: [String] {
         [
-            "active_requests", "collections", "data_sync_info", "dual", "indexes", "metrics",
-            "request_history", "system_info",
+            "active_requests", "collections", "data_sync_info", "dql_vars", "dual", "indexes",
+            "metrics", "request_history", "shared_statements", "system_info", "transports_info",
         ]
+    }
+
+    /// Returns the same with other parameters.
+    func with(_ parameters: SystemParameters) -> SystemCollections {
+        SystemCollections(parameters, requests, board, statements, clock: clock)
     }
 
     func rows(
@@ -39,6 +46,9 @@ final class SystemCollections: VirtualCollections {
         case "active_requests":
             requests?.running() ?? []
         case "request_history": requests?.history(parameters.requestHistorySize) ?? []
+        case "dql_vars": parameters.rows
+        case "shared_statements": statements?.rows ?? []
+        case "transports_info": board?.transportRows ?? []
         case "metrics": Self.metrics(requests)
         default: nil
         }

@@ -9,6 +9,8 @@ package struct SystemParameters: Sendable {
         /// An integer from this one on.
         case integer(from: Int64)
         case object
+        /// Whatever the reference takes for it; it has no effect here.
+        case ignored
     }
 
     private struct Parameter: Sendable {
@@ -44,7 +46,16 @@ package struct SystemParameters: Sendable {
         Parameter(
             name: "live_query_system_collection_refresh_interval", kind: .integer(from: 1),
             standard: 500),
+        Parameter(name: "rotating_log_file_max_size_mb", kind: .ignored, standard: 1),
+        Parameter(name: "rotating_log_file_max_age_h", kind: .ignored, standard: 24),
+        Parameter(name: "rotating_log_file_max_files_on_disk", kind: .ignored, standard: 15),
+        Parameter(
+            name: "mesh_chooser_avoid_redundant_bluetooth", kind: .ignored, standard: true),
+        Parameter(name: "transports_discovered_peers", kind: .ignored, standard: []),
     ]
+
+    /// The beginnings of the names that the reference gives to parameters of transports and log files.
+    private static let ignoredPrefixes = ["rotating_log_file_", "mesh_chooser_", "transports_"]
 
     /// The value of `dql_strict_mode` until something sets it.
     private let strictAtFirst: Value
@@ -153,7 +164,7 @@ package struct SystemParameters: Sendable {
             _ = try SyncScopes(object)
         }
         switch (parameter.kind, value) {
-        case (.boolean, .bool), (.object, .object):
+        case (.boolean, .bool), (.object, .object), (.ignored, _):
             changed[parameter.name] = value
             return parameter.name
         case (.integer(let least), .integer(let number)) where number >= least:
@@ -177,7 +188,31 @@ package struct SystemParameters: Sendable {
 
     /// All parameters, by their names.
     package var all: Object {
-        Object(Self.parameters.map { ($0.name, changed[$0.name] ?? initial($0)) })
+        var all = Object(Self.parameters.map { ($0.name, changed[$0.name] ?? initial($0)) })
+        for (name, value) in changed { all[name] = value }
+        return all
+    }
+
+    /// Whether a parameter is accepted and has no effect.
+    static func isIgnored(_ name: String) -> Bool {
+        if case .ignored? = (try? parameter(name))?.kind { true } else { false }
+    }
+
+    /// The rows of `system:dql_vars`.
+    var rows: [Object] {
+        all.map { field in
+            var row: Object = [
+                "_id": .string(field.name), "name": .string(field.name), "value": field.value,
+                "description": .string(
+                    Self.isIgnored(field.name)
+                        ? "accepted for the reference, without effect"
+                        : Self.description(of: field.name)),
+            ]
+            if let known = Self.parameters.first(where: { $0.name == field.name }) {
+                row["default"] = initial(known)
+            }
+            return row
+        }
     }
 
     private func integer(_ name: String) -> Int {
@@ -188,6 +223,9 @@ package struct SystemParameters: Sendable {
     private static func parameter(_ name: String) throws(QueryError) -> Parameter {
         let lower = name.lowercased()
         guard let found = parameters.first(where: { $0.name == lower }) else {
+            if ignoredPrefixes.contains(where: lower.hasPrefix) {
+                return Parameter(name: lower, kind: .ignored, standard: .null)
+            }
             throw QueryError(
                 .meaning, "unknown parameter '\(name)'",
                 hint: Suggestion.nearest(to: lower, among: parameters.map(\.name)).map {

@@ -25,6 +25,7 @@ extension ExpressionCompiler {
         switch expression.node {
         case .and(let terms): return try combine(terms, startingWith: .yes, endingAt: .no)
         case .or(let terms): return try combine(terms, startingWith: .no, endingAt: .yes)
+        case .xor(let terms): return try exclusive(terms)
         case .not(let operand):
             switch try compilePredicate(operand) {
             case .constant(let truth): return .constant(truth.negated)
@@ -96,6 +97,24 @@ extension ExpressionCompiler {
                 result = isConjunction ? result.and(truth) : result.or(truth)
                 if result == end { return result }
             }
+            return result
+        }
+    }
+
+    /// XOR, for which all terms are evaluated.
+    private func exclusive(_ terms: [Expression]) throws(QueryError) -> CompiledPredicate {
+        var known = Truth.no
+        var predicates: [Predicate] = []
+        for term in terms {
+            switch try compilePredicate(term) {
+            case .constant(let truth): known = known.xor(truth)
+            case .dynamic(let predicate): predicates.append(predicate)
+            }
+        }
+        if predicates.isEmpty { return .constant(known) }
+        return .dynamic { [known, predicates] (frame) throws(QueryError) in
+            var result = known
+            for predicate in predicates { result = result.xor(try predicate(frame)) }
             return result
         }
     }

@@ -57,7 +57,7 @@ final class ExpressionCompiler {
             return try compile(operand).map { (value) throws(QueryError) in
                 Operators.negate(value)
             }
-        case .not, .and, .or, .comparison, .between, .membership, .pattern, .test:
+        case .not, .and, .or, .xor, .comparison, .between, .membership, .pattern, .test:
             let predicate = try compilePredicate(expression)
             switch predicate {
             case .constant(let truth): return .constant(truth.value)

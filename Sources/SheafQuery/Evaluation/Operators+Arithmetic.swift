@@ -48,6 +48,9 @@ extension Operators {
             // The least integer by -1 leaves zero, although its quotient overflows.
             case .remainder where right == -1: (Int64(0), false)
             case .remainder: left.remainderReportingOverflow(dividingBy: right)
+            // Bits that leave are lost; all of them from 64 on.
+            case .shiftLeft: (left << right, right < 0)
+            case .shiftRight: (left >> right, right < 0)
             case .concatenate: (Int64(0), true)
             }
         return overflows ? nil : value
@@ -62,7 +65,7 @@ extension Operators {
         case .multiply: left * right
         case .divide: left / right
         case .remainder: left.truncatingRemainder(dividingBy: right)
-        case .concatenate: .nan
+        case .concatenate, .shiftLeft, .shiftRight: .nan
         }
     }
 }

@@ -52,6 +52,11 @@ package enum Truth: Sendable {
         return unknown(with: other) ?? .no
     }
 
+    /// True if exactly one is true, and unknown where one is unknown.
+    package func xor(_ other: Truth) -> Truth {
+        unknown(with: other) ?? Truth((self == .yes) != (other == .yes))
+    }
+
     private func unknown(with other: Truth) -> Truth? {
         if self == .missing || other == .missing { return .missing }
         return self == .null || other == .null ? .null : nil

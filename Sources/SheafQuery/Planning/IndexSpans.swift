@@ -157,8 +157,8 @@ struct IndexSpans {
 
 /// What a statement says about its plan.
 struct PlanHints {
-    /// The index to be used.
-    var index: String?
+    /// The indexes to choose from; all of them where it is empty.
+    var indexes: [String] = []
     var disablesIndexes = false
     var prefersOrder = false
     /// Whether indexes are to be intersected; none where the planner decides.
@@ -172,8 +172,8 @@ struct PlanHints {
     /// Whether this is what was asked for: an index, or to intersect those that there are.
     func forces(_ access: Access) -> Bool {
         switch access {
-        case .index(let scan): index?.isSpelled(scan.index.name) == true
-        case .intersection: intersects == true && index == nil
+        case .index(let scan): indexes.hasSpelling(scan.index.name)
+        case .intersection: intersects == true && indexes.isEmpty
         default: false
         }
     }

@@ -5,6 +5,15 @@ import SheafDocument
 extension PlanDescriber {
     /// The first source, with what is asked of its documents in their bytes.
     func source() -> PlanOperator {
+        var found = unnotedSource()
+        if !plan.notes.isEmpty {
+            found.add("notes", .array(plan.notes.map(Value.string)))
+            found.notes += plan.notes
+        }
+        return found
+    }
+
+    private func unnotedSource() -> PlanOperator {
         let source = plan.sources[0]
         let tally = tallies?.access
         if plan.countedRanges != nil { return counting(source, tally) }

@@ -56,7 +56,7 @@ final class PlanEnvironment {
         throw QueryError(
             .meaning, "there is no collection \(source.name.text)",
             hint: near.map { "did you mean system:\($0)?" }
-                ?? "there are \(names.map { "system:" + $0 }.joined(separator: ", "))",
+                ?? "in system: there are \(names.joined(separator: ", "))",
             at: source.name.range, in: text)
     }
 
@@ -89,11 +89,14 @@ final class PlanEnvironment {
         return description
     }
 
-    func unknownIndex(_ name: Name, _ collection: CollectionDescription) -> QueryError {
-        let near = Suggestion.nearest(to: name.text, among: collection.indexes.map(\.name))
-        return QueryError(
-            .meaning, "\(collection.name) has no index \(name.text)",
-            hint: near.map { "did you mean \($0)?" }, at: name.range, in: text)
+    /// Returns a note for each index that a statement names and that its collection does not have.
+    func notes(_ names: [String], _ collection: CollectionDescription) -> [String] {
+        let known = collection.indexes.map(\.name)
+        return names.filter { !known.hasSpelling($0) }.prefix(8).map { name in
+            let near = Suggestion.nearest(to: name, among: known).map { ": did you mean \($0)?" }
+            let shown = name.utf8.count <= 80 ? name : "of this name"
+            return "\(collection.name) has no index \(shown)\(near ?? "")"
+        }
     }
 
     /// The keys of the ids that USE IDS names, each once.
@@ -131,7 +134,7 @@ final class PlanEnvironment {
     /// What directives say, those of the statement and those of a source.
     func hints(_ source: Source) throws(QueryError) -> PlanHints {
         var hints = PlanHints()
-        hints.index = source.index.flatMap { $0.text.isEmpty ? nil : $0.text }
+        hints.indexes = source.indexes.map(\.text).filter { !$0.isEmpty }
         if Directives.strictness(in: source.directives) != nil {
             throw QueryError(
                 .meaning, "\(Directives.strictMode) holds for a statement, and not for one source",
@@ -158,7 +161,11 @@ final class PlanEnvironment {
         _ field: Object.Field, to hints: inout PlanHints
     ) throws(QueryError) {
         switch (field.name.lowercased(), field.value) {
-        case ("#index", .string(let name)): hints.index = name
+        case ("#index", .string(let name)): hints.indexes = name.isEmpty ? [] : [name]
+        case ("#index", .array(let values)) where values.allSatisfy { $0.kind == .string }:
+            hints.indexes = values.compactMap {
+                if case .string(let name) = $0, !name.isEmpty { name } else { nil }
+            }
         case ("#disable_index_scan", .bool(let value)): hints.disablesIndexes = value
         case ("#prefer_order", .bool(let value)): hints.prefersOrder = value
         case ("#intersects", .bool(let value)): hints.intersects = value

@@ -16,6 +16,8 @@ final class SelectPlan {
     var offset = 0
     var projection: Projection
     var isDistinct = false
+    /// What people should know of the statement.
+    var notes: [String] = []
     var variableCount = 0
     /// The ranges whose entries are counted instead of visited, and those that do not count.
     var countedRanges: (of: [KeyRange], without: [KeyRange])?

@@ -25,9 +25,13 @@ extension SelectPlanner {
         _ join: Join, _ source: Int
     ) throws(QueryError) -> (JoinPlan.Lookup, rest: Expression?) {
         if environment.isVirtual(join.source) { return (.scan, nil) }
-        let name = join.source.index?.text
-        if name?.isEmpty == true { return (.scan, nil) }
+        if join.source.index?.text.isEmpty == true { return (.scan, nil) }
         guard let collection = environment.collection(join.source) else { return (.scan, nil) }
+        let written = join.source.indexes.map(\.text)
+        notes += environment.notes(written, collection)
+        let known = collection.indexes.map(\.name)
+        // A name that no index has does not decide.
+        let names = written.filter { known.hasSpelling($0) }
         let terms: [Expression]
         if case .and(let all) = join.condition.node {
             terms = all
@@ -50,7 +54,8 @@ extension SelectPlanner {
                     )
                 }
                 let index = collection.indexes.first {
-                    $0.fields[0].path.isSpelled(path) && $0.name.isSpelled(name ?? $0.name)
+                    $0.fields[0].path.isSpelled(path)
+                        && (names.isEmpty || names.hasSpelling($0.name))
                 }
                 if let index, byIndex == nil {
                     byIndex = .index(index, try compiler.compile(outer).evaluator, outer)

@@ -10,6 +10,8 @@ final class SelectPlanner {
     var hints = PlanHints()
     /// Whether more is read of the documents than the statement says.
     var readsDocuments = false
+    /// Indexes that the statement names and that do not exist.
+    var notes: [String] = []
     /// The rows of the source, where they are there already.
     private let rows: [Object]?
 
@@ -53,6 +55,7 @@ final class SelectPlanner {
             let asked = try conditions(plan.sources[0].path.access)
             if isAsked { plan.asked = asked }
         }
+        plan.notes = notes
         plan.variableCount = compiler.scope.variableCount
         plan.countedRanges = countedRanges(of: plan, path)
         return plan
@@ -165,11 +168,7 @@ final class SelectPlanner {
             return AccessPath(access: .ids(keys), count: keys.count, isExact: false)
         }
         let path = planner.path(to: condition)
-        if let name = select.source.index, !name.text.isEmpty,
-            !planner.collection.indexes.contains(where: { $0.name.isSpelled(name.text) })
-        {
-            throw environment.unknownIndex(name, planner.collection)
-        }
+        notes += environment.notes(hints.indexes, planner.collection)
         return path
     }
 

@@ -1,14 +1,30 @@
 import SheafDocument
 
-/// What ADVISE suggests.
+/// The indexes that ADVISE suggests, and its row.
 package struct Advice {
     package let rows: QueryRows
     package let indexes: [CreateIndex]
 
-    init(_ indexes: [IndexAdvice]) {
+    init(_ indexes: [IndexAdvice], existing: [IndexAdvice], isProvisioning: Bool) {
         self.indexes = indexes.map(\.statement)
-        rows = QueryRows(
-            objects: indexes.map(\.row), columns: ["advice", "collection", "fields", "reason"])
+        let row: Object = [
+            "advice": [
+                "suggestedIndexes": .array(indexes.map { .object($0.row) }),
+                "existingIndexes": .array(existing.map { .object($0.row) }),
+                "outcome": .string(
+                    Self.outcome(indexes.count, existing.count, isProvisioning: isProvisioning)),
+            ]
+        ]
+        rows = QueryRows(objects: [row], columns: ["advice"])
+    }
+
+    private static func outcome(_ suggested: Int, _ used: Int, isProvisioning: Bool) -> String {
+        guard suggested == 0 else {
+            return "\(suggested) \(suggested == 1 ? "index" : "indexes") "
+                + (isProvisioning ? "created" : "suggested")
+        }
+        guard used > 0 else { return "no index helps this statement" }
+        return "the statement has the indexes it needs"
     }
 }
 
@@ -29,38 +45,78 @@ struct IndexAdvice {
             }, allowsExisting: false)
     }
 
+    /// The statement as text.
+    private var text: String {
+        Statement(text: "", body: .createIndex(statement), directives: [], parameters: [])
+            .description
+    }
+
     fileprivate var row: Object {
-        let text = Statement(
-            text: "", body: .createIndex(statement), directives: [], parameters: []
-        ).description
-        return [
-            "advice": .string(text), "collection": .string(collection),
-            "fields": .array(
-                fields.map { field in
-                    var printer = Printer()
-                    printer.write(path: field.path)
-                    return .string(printer.text + (field.isDescending ? " DESC" : ""))
-                }), "reason": .string(reason),
-        ]
+        var row: Object = ["collection": .string(collection), "statement": .string(text)]
+        if !reason.isEmpty { row["reason"] = .string(reason) }
+        return row
     }
 }
 
 extension QueryRun {
-    /// What ADVISE says of a statement.
+    /// Returns what ADVISE suggests for a statement.
     package func advice() throws(QueryError) -> Advice {
-        guard case .advise(let body, _) = statement.body else {
+        guard case .advise(let body, let isProvisioning) = statement.body else {
             throw QueryError(.meaning, "the statement asks for no advice")
         }
-        let mutations = MutationPlanner(environment: environment, newID: options.newID)
         var adviser = Adviser(environment: environment)
-        switch body {
-        case .select(let select): try adviser.advise(select)
-        case .update(let update): try adviser.advise(try mutations.selection(update))
-        case .delete(let delete): try adviser.advise(try mutations.selection(delete))
-        case .insert(let insert):
-            if case .select(let select) = insert.documents { try adviser.advise(select) }
-        default: break
+        var existing: [IndexAdvice] = []
+        if let select = try selection(of: body) {
+            try adviser.advise(select)
+            // A join without an index has no plan, and that index is suggested.
+            if let plan = try? SelectPlanner(select, environment).plan() {
+                existing = plan.usedIndexes
+            }
         }
-        return Advice(adviser.found)
+        return Advice(adviser.found, existing: existing, isProvisioning: isProvisioning)
+    }
+
+    /// Returns the SELECT that finds the documents of a statement; nil where it finds none.
+    private func selection(of body: Statement.Body) throws(QueryError) -> Select? {
+        let mutations = MutationPlanner(environment: environment, newID: options.newID)
+        switch body {
+        case .select(let select): return select
+        case .update(let update): return try mutations.selection(update)
+        case .delete(let delete): return try mutations.selection(delete)
+        case .insert(let insert):
+            if case .select(let select) = insert.documents { return select }
+            return nil
+        case .explain(let inner), .profile(let inner), .advise(let inner, _):
+            return try selection(of: inner)
+        case .createIndex, .dropIndex, .set, .reset, .show, .showAll: return nil
+        }
+    }
+}
+
+extension SelectPlan {
+    /// The indexes that the plan reads, each once.
+    fileprivate var usedIndexes: [IndexAdvice] {
+        var used: [IndexAdvice] = []
+        func add(_ index: IndexDescription, _ source: SourcePlan) {
+            let isKnown = used.contains {
+                $0.name.isSpelled(index.name) && $0.collection.isSpelled(source.name)
+            }
+            guard !isKnown else { return }
+            used.append(
+                IndexAdvice(
+                    name: index.name, collection: source.name, fields: index.fields, reason: ""))
+        }
+        func visit(_ access: Access) {
+            switch access {
+            case .index(let scan): add(scan.index, sources[0])
+            case .union(let parts), .intersection(let parts): parts.forEach(visit)
+            case .nothing, .ids, .documents, .virtual, .rows: break
+            }
+        }
+        visit(sources[0].path.access)
+        for join in joins {
+            if case .index(let index, _, _) = join.lookup { add(index, sources[join.source]) }
+        }
+        return used
     }
 }

@@ -26,7 +26,8 @@ extension QueryRun {
             return describe(body, try plan(select))
         case .explain(let inner), .profile(let inner), .advise(let inner, _):
             return try describe(inner)
-        default: throw QueryError(.meaning, "only statements about documents have a plan")
+        case .createIndex, .dropIndex, .set, .reset, .show, .showAll:
+            return PlanDescription(body.onlyOperator)
         }
     }
 
@@ -90,5 +91,29 @@ extension QueryRows {
     /// The same with a row behind them.
     func appending(_ object: Object) -> QueryRows {
         QueryRows(items: items + [ResultItem(content: .object(object))], columns: columns)
+    }
+}
+
+extension Statement.Body {
+    /// The only operator of a statement that finds no documents.
+    fileprivate var onlyOperator: PlanOperator {
+        func named(_ name: String, _ fields: [(String, String?)]) -> PlanOperator {
+            let text = fields.compactMap(\.1).joined(separator: " on ")
+            var found = PlanOperator(name, text)
+            for (field, value) in fields { found.add(field, value.map(Value.string)) }
+            return found
+        }
+        switch self {
+        case .createIndex(let index):
+            return named(
+                "createIndex", [("index", index.name.text), ("collection", index.collection.text)])
+        case .dropIndex(let index):
+            return named(
+                "dropIndex", [("index", index.name.text), ("collection", index.collection.text)])
+        case .set(let parameter, _): return named("alterSystem", [("parameter", parameter)])
+        case .reset(let parameter): return named("resetSystem", [("parameter", parameter)])
+        case .show(let parameter): return named("show", [("parameter", parameter)])
+        default: return named("show", [("parameter", nil)])
+        }
     }
 }

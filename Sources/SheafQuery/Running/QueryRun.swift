@@ -39,14 +39,18 @@ package struct QueryRows {
     package let items: [ResultItem]
     /// The columns in their order; none where rows are whole documents.
     package let columns: [String]?
+    /// What people should know of the statement, for the log.
+    package let notes: [String]
 
-    package init(items: [ResultItem] = [], columns: [String]? = nil) {
+    package init(items: [ResultItem] = [], columns: [String]? = nil, notes: [String] = []) {
+        self.notes = notes
         self.items = items
         self.columns = columns
     }
 
-    package init(objects: [Object], columns: [String]? = nil) {
-        self.init(items: objects.map { ResultItem(content: .object($0)) }, columns: columns)
+    package init(objects: [Object], columns: [String]? = nil, notes: [String] = []) {
+        self.init(
+            items: objects.map { ResultItem(content: .object($0)) }, columns: columns, notes: notes)
     }
 }
 
@@ -127,7 +131,8 @@ package struct QueryRun {
 
     private func rows(of plan: SelectPlan) throws(QueryError) -> QueryRows {
         QueryRows(
-            items: try SelectRun(plan, environment).run(), columns: plan.projection.columnNames)
+            items: try SelectRun(plan, environment).run(), columns: plan.projection.columnNames,
+            notes: plan.notes)
     }
 
     /// Makes the plan of a SELECT, and throws it away.

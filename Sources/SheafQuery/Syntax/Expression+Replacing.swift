@@ -11,6 +11,7 @@ extension Expression {
             case .array(let elements): .array(elements.map(replaced))
             case .and(let terms): .and(terms.map(replaced))
             case .or(let terms): .or(terms.map(replaced))
+            case .xor(let terms): .xor(terms.map(replaced))
             case .object(let fields):
                 .object(fields.map { ObjectField($0.name, replaced($0.value)) })
             case .negate(let operand): .negate(replaced(operand))

@@ -6,7 +6,7 @@ extension Expression {
     ) throws(QueryError) {
         switch node {
         case .literal, .missing, .parameter, .path: break
-        case .array(let elements), .and(let elements), .or(let elements):
+        case .array(let elements), .and(let elements), .or(let elements), .xor(let elements):
             for element in elements { try body(element) }
         case .object(let fields): for field in fields { try body(field.value) }
         case .negate(let operand), .not(let operand), .test(_, let operand, _),

@@ -29,6 +29,7 @@ package struct Expression: Sendable {
         case arithmetic(Expression, [ArithmeticStep])
         case and([Expression])
         case or([Expression])
+        case xor([Expression])
         case comparison(ComparisonOperator, Expression, Expression)
         case between(Expression, low: Expression, high: Expression, isNegated: Bool)
         /// `x IN (a, b)`, whose list is an array, or `x IN array`.
@@ -61,6 +62,8 @@ package enum ArithmeticOperator: String, Sendable {
     case divide = "/"
     case remainder = "%"
     case concatenate = "||"
+    case shiftLeft = "<<"
+    case shiftRight = ">>"
 }
 
 /// An operator and what stands to the right of it.

@@ -12,7 +12,7 @@ enum Keyword: String, CaseIterable, Sendable {
     case join
     case leading, left, like, limit, list
     case map, merge, missing
-    case natural, not, nothing, null
+    case natural, neg, not, nothing, null
     case object, offset, on, or, order, outer
     case pnCounter = "pn_counter"
     case pnIncrement = "pn_increment"
@@ -25,6 +25,7 @@ enum Keyword: String, CaseIterable, Sendable {
     case use
     case values
     case when, `where`, with, within
+    case xor
 
     /// As it is written in messages.
     var spelling: String { rawValue.uppercased() }
@@ -46,7 +47,7 @@ extension Keyword {
         case .and, .any, .array, .as, .between, .case, .distinct, .else, .every, .false, .for,
             .from,
             .group, .having, .ilike, .in, .is, .like, .missing, .not, .null, .object, .or, .order,
-            .satisfies, .select, .similar, .then, .true, .when, .where, .within:
+            .satisfies, .select, .similar, .then, .true, .when, .where, .within, .xor:
             .everywhere
         case .apply, .by, .collection, .cross, .end, .except, .full, .inner, .intersect, .into,
             .join, .left, .limit, .natural, .offset, .on, .returning, .right, .set, .union, .unset,

@@ -62,6 +62,8 @@ extension Lexer {
             .notEqual
         case (UInt8(ascii: "<"), UInt8(ascii: "=")): .lessOrEqual
         case (UInt8(ascii: ">"), UInt8(ascii: "=")): .greaterOrEqual
+        case (UInt8(ascii: "<"), UInt8(ascii: "<")): .shiftLeft
+        case (UInt8(ascii: ">"), UInt8(ascii: ">")): .shiftRight
         case (UInt8(ascii: "|"), UInt8(ascii: "|")): .bars
         case (UInt8(ascii: "-"), UInt8(ascii: ">")): .arrow
         default: nil

@@ -1,6 +1,6 @@
 /// How tight operators bind, the loosest first.
 enum Precedence: Int, Sendable {
-    case or, and, not, test, pattern, comparison, concatenation, sum, product, unary
+    case or, xor, and, not, test, pattern, comparison, concatenation, shift, sum, product, unary
 
     /// The next tighter one.
     var tighter: Precedence { Precedence(rawValue: rawValue + 1) ?? .unary }
@@ -34,11 +34,11 @@ extension Parser {
             }
             ceiling = precedence
             switch precedence {
-            case .or, .and: left = try connective(left, precedence)
+            case .or, .xor, .and: left = try connective(left, precedence)
             case .test: left = try test(left)
             case .pattern: left = try pattern(left)
             case .comparison: left = try comparison(left)
-            case .concatenation, .sum, .product: left = try arithmetic(left, precedence)
+            case .concatenation, .shift, .sum, .product: left = try arithmetic(left, precedence)
             case .not, .unary: return left
             }
         }
@@ -50,6 +50,7 @@ extension Parser {
         switch token.kind {
         case .star, .slash, .percent: return .product
         case .plus, .minus: return .sum
+        case .shiftLeft, .shiftRight: return .shift
         case .bars: return .concatenation
         case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual: return .comparison
         case .word: break
@@ -57,6 +58,7 @@ extension Parser {
         }
         switch token.keyword {
         case .or: return .or
+        case .xor: return .xor
         case .and: return .and
         case .is: return .test
         case .like, .ilike, .similar: return .pattern
@@ -85,7 +87,8 @@ extension Parser {
 
     /// What operators stand between.
     private mutating func operand() throws(QueryError) -> Expression {
-        guard token.kind == .minus else { return try primary() }
+        let isNegated = try isNegation()
+        guard token.kind == .minus || isNegated else { return try primary() }
         let start = token.lower
         try enter()
         try advance()
@@ -106,12 +109,35 @@ extension Parser {
         return result
     }
 
+    /// Whether the current token is the operator NEG, and not a field of that name.
+    private func isNegation() throws(QueryError) -> Bool {
+        guard token.keyword == .neg else { return false }
+        let next = try following()
+        switch next.kind {
+        case .integer, .hexadecimal, .float, .string, .colon, .placeholder, .quotedName,
+            .leftParenthesis, .leftBracket, .leftBrace:
+            return true
+        case .word:
+            switch next.keyword {
+            case .null, .true, .false, .missing, .case, .any, .every, .array, .object: return true
+            case let keyword?: return keyword.reservation == .nowhere && !keyword.endsOperand
+            case nil: return true
+            }
+        default: return false
+        }
+    }
+
     // MARK: Chains
 
     private mutating func connective(
         _ left: Expression, _ precedence: Precedence
     ) throws(QueryError) -> Expression {
-        let keyword: Keyword = precedence == .or ? .or : .and
+        let keyword: Keyword =
+            switch precedence {
+            case .or: .or
+            case .xor: .xor
+            default: .and
+            }
         var terms = [left]
         var tallest = height
         while try take(keyword) {
@@ -122,7 +148,11 @@ extension Parser {
         }
         let range = SourceRange(left.range.lower, previousEnd)
         try rise(above: tallest, at: range)
-        return Expression(precedence == .or ? .or(terms) : .and(terms), at: range)
+        switch precedence {
+        case .or: return Expression(.or(terms), at: range)
+        case .xor: return Expression(.xor(terms), at: range)
+        default: return Expression(.and(terms), at: range)
+        }
     }
 
     private mutating func arithmetic(
@@ -150,7 +180,19 @@ extension Parser {
         case (.sum, .plus): .add
         case (.sum, .minus): .subtract
         case (.concatenation, .bars): .concatenate
+        case (.shift, .shiftLeft): .shiftLeft
+        case (.shift, .shiftRight): .shiftRight
         default: nil
+        }
+    }
+}
+
+extension Keyword {
+    /// Whether the word may follow an expression, so that what precedes it is a field.
+    fileprivate var endsOperand: Bool {
+        switch self {
+        case .asc, .desc, .escape: true
+        default: false
         }
     }
 }

@@ -59,9 +59,17 @@ extension Parser {
             guard token.kind != .star else {
                 throw unexpected("a name", hint: "all fields of a collection are a column only")
             }
-            names.append(try anyName("a name").text)
+            names.append(try step())
         }
         return Path(names, at: SourceRange(range.lower, previousEnd))
+    }
+
+    /// A name behind a dot, where a string can only be a name.
+    private mutating func step() throws(QueryError) -> String {
+        guard token.kind == .string else { return try anyName("a name").text }
+        let name = try lexer.string(token)
+        try advance()
+        return name
     }
 
     /// `:name`, or `:$1`.

@@ -42,7 +42,7 @@ extension Parser {
         while role.hasUse, try take(.use) { try use(&uses, role) }
         return Source(
             name, hasCollectionKeyword: hasKeyword, types: types, alias: alias, ids: uses.ids,
-            index: uses.index, directives: directives + uses.directives)
+            indexes: uses.indexes, directives: directives + uses.directives)
     }
 
     /// The name of a collection, with its namespace if it is one of the system's.
@@ -98,7 +98,7 @@ extension Parser {
 
     private struct Uses {
         var ids: IDSelection?
-        var index: Name?
+        var indexes: [Name] = []
         var directives: [Object] = []
     }
 
@@ -115,10 +115,16 @@ extension Parser {
                 try take(.list)
                 ? .expression(try expression()) : .list(try expressions("IDs"))
         case .index:
-            guard uses.index == nil else { throw repeated("USE INDEX", start) }
+            guard uses.indexes.isEmpty else { throw repeated("USE INDEX", start) }
             try advance()
-            let name = token.range
-            uses.index = Name(try literalText("the name of an index, in quotes"), at: name)
+            if try take(.leftParenthesis) {
+                uses.indexes = try list("indexes") { (parser) throws(QueryError) in
+                    try parser.indexName()
+                }
+                guard try take(.rightParenthesis) else { throw unexpected("a comma or )") }
+            } else {
+                uses.indexes = [try indexName()]
+            }
         case .directives:
             try advance()
             let range = token.range
@@ -127,6 +133,15 @@ extension Parser {
         default:
             throw unexpected("IDS, INDEX or DIRECTIVES", [.ids, .index, .directives])
         }
+    }
+
+    /// The name of an index, with quotes or without.
+    private mutating func indexName() throws(QueryError) -> Name {
+        guard token.kind == .string else {
+            return try name("the name of an index", in: .besideClauses)
+        }
+        let range = token.range
+        return Name(try literalText("the name of an index"), at: range)
     }
 
     private func repeated(_ what: String, _ token: Token) -> QueryError {

@@ -9,7 +9,7 @@ extension Parser {
         switch token.keyword {
         case .explain:
             try advance()
-            return .explain(try explained())
+            return .explain(try anyStatement())
         case .profile:
             try advance()
             return .profile(try explained())
@@ -17,7 +17,7 @@ extension Parser {
             try advance()
             let isProvisioning = try take(.and)
             if isProvisioning { try expect(.provision) }
-            return .advise(try explained(), isProvisioning: isProvisioning)
+            return .advise(try anyStatement(), isProvisioning: isProvisioning)
         case .create: return .createIndex(try createIndex())
         case .drop: return .dropIndex(try dropIndex())
         case .alter: return try alterSystem()
@@ -38,7 +38,15 @@ extension Parser {
         }
     }
 
-    /// The statement behind EXPLAIN and its like.
+    /// The statement behind EXPLAIN or ADVISE.
+    private mutating func anyStatement() throws(QueryError) -> Statement.Body {
+        try enter()
+        let body = try body()
+        leave()
+        return body
+    }
+
+    /// The statement behind PROFILE.
     private mutating func explained() throws(QueryError) -> Statement.Body {
         try leadingDirectives()
         if let body = try documentStatement() { return body }

@@ -3,6 +3,7 @@ extension Parser {
     mutating func insert() throws(QueryError) -> Insert {
         try advance()
         try expect(.into)
+        if let columns = try columnList() { throw columns }
         let source = try source(as: .inserted)
         if token.keyword == .select {
             let documents = Insert.Documents.select(try select())
@@ -26,6 +27,40 @@ extension Parser {
         return Insert(
             into: source, documents, isInitial: false, onConflict: conflict,
             returning: try returning())
+    }
+
+    /// The error for `INSERT INTO t (a, b) VALUES ..`; nil where no list of columns stands there.
+    private func columnList() throws(QueryError) -> QueryError? {
+        var ahead = self
+        if ahead.token.keyword == .collection { try ahead.advance() }
+        guard ahead.token.kind == .word || ahead.token.kind == .quotedName else { return nil }
+        let collection = try ahead.anyName("a collection")
+        guard ahead.token.kind == .leftParenthesis else { return nil }
+        let list = ahead.token
+        var columns: [String] = []
+        repeat {
+            try ahead.advance()
+            guard ahead.token.kind == .word || ahead.token.kind == .quotedName else { return nil }
+            columns.append(try ahead.anyName("a column").text)
+        } while ahead.token.kind == .comma && columns.count < 100
+        guard ahead.token.kind == .rightParenthesis else { return nil }
+        var example = Printer()
+        example.write("INSERT INTO ")
+        example.write(name: collection.text)
+        example.write(" DOCUMENTS ({ ")
+        for (index, column) in columns.prefix(8).enumerated() {
+            if index > 0 { example.write(", ") }
+            example.write(string: column)
+            example.write(": ..")
+        }
+        if columns.count > 8 { example.write(", ..") }
+        example.write(" })")
+        let isShort = example.text.utf8.count <= 160
+        return failure(
+            .syntax, "INSERT takes documents, and no columns",
+            hint: "write "
+                + (isShort ? example.text : "INSERT INTO .. DOCUMENTS ({ 'field': .. })"),
+            at: SourceRange(list.lower, ahead.token.upper))
     }
 
     private mutating func documents(isInitial: Bool) throws(QueryError) -> [Expression] {

@@ -12,17 +12,13 @@ extension Expression: CustomStringConvertible {
     fileprivate var precedence: Precedence {
         switch node {
         case .or: .or
+        case .xor: .xor
         case .and: .and
         case .not: .not
         case .test: .test
         case .pattern: .pattern
         case .comparison, .between, .membership: .comparison
-        case .arithmetic(_, let steps):
-            switch steps.first?.operation {
-            case .concatenate?: .concatenation
-            case .add?, .subtract?: .sum
-            default: .product
-            }
+        case .arithmetic(_, let steps): steps.precedence
         default: .unary
         }
     }
@@ -33,6 +29,18 @@ extension Expression: CustomStringConvertible {
         case .negate: true
         case .literal(let value): value.kind == .number
         default: false
+        }
+    }
+}
+
+extension [ArithmeticStep] {
+    /// How tight the operators of a chain bind.
+    fileprivate var precedence: Precedence {
+        switch first?.operation {
+        case .concatenate?: .concatenation
+        case .shiftLeft?, .shiftRight?: .shift
+        case .add?, .subtract?: .sum
+        default: .product
         }
     }
 }
@@ -63,7 +71,8 @@ extension Printer {
             write("NOT ")
             write(operand, .not)
         case .and(let terms): write(terms, separator: " AND ") { $0.write($1, .not) }
-        case .or(let terms): write(terms, separator: " OR ") { $0.write($1, .and) }
+        case .xor(let terms): write(terms, separator: " XOR ") { $0.write($1, .and) }
+        case .or(let terms): write(terms, separator: " OR ") { $0.write($1, .xor) }
         case .arithmetic(let first, let steps): write(first, steps)
         case .comparison, .between, .membership, .pattern, .test: write(question: node)
         case .conditional(let conditional): write(conditional)
@@ -94,12 +103,7 @@ extension Printer {
     }
 
     private mutating func write(_ first: Expression, _ steps: [ArithmeticStep]) {
-        let precedence: Precedence =
-            switch steps.first?.operation {
-            case .concatenate?: .concatenation
-            case .add?, .subtract?: .sum
-            default: .product
-            }
+        let precedence = steps.precedence
         write(first, precedence.tighter)
         for step in steps {
             write(" \(step.operation.rawValue) ")

@@ -148,7 +148,13 @@ extension Printer {
         }
         if let index = source.index {
             write(" USE INDEX ")
+            if source.indexes.count > 1 { write("(") }
             write(string: index.text)
+            for index in source.indexes.dropFirst() {
+                write(", ")
+                write(string: index.text)
+            }
+            if source.indexes.count > 1 { write(")") }
         }
     }
 

@@ -140,21 +140,25 @@ package struct Source: Sendable {
     package let alias: Name?
     package let ids: IDSelection?
     /// USE INDEX; an empty name allows a scan of the inner side of a join.
-    package let index: Name?
+    package let indexes: [Name]
     package let directives: [Object]
 
     package init(
         _ name: Name, hasCollectionKeyword: Bool = false, types: [FieldType] = [],
-        alias: Name? = nil, ids: IDSelection? = nil, index: Name? = nil, directives: [Object] = []
+        alias: Name? = nil, ids: IDSelection? = nil, index: Name? = nil,
+        indexes: [Name] = [], directives: [Object] = []
     ) {
         self.name = name
         self.hasCollectionKeyword = hasCollectionKeyword
         self.types = types
         self.alias = alias
         self.ids = ids
-        self.index = index
+        self.indexes = indexes + (index.map { [$0] } ?? [])
         self.directives = directives
     }
+
+    /// The first name behind USE INDEX.
+    package var index: Name? { indexes.first }
 }
 
 package struct Join: Sendable {

@@ -36,6 +36,8 @@ struct Token: Sendable {
         case greater = ">"
         case greaterOrEqual = ">="
         case arrow = "->"
+        case shiftLeft = "<<"
+        case shiftRight = ">>"
     }
 
     let kind: Kind

@@ -57,9 +57,31 @@ enum ValueOracle {
             case .multiply: left * right
             case .divide: right == 0 ? nil : left / right
             case .remainder: right == 0 ? nil : left - left / right * right
+            case .shiftLeft: right < 0 ? nil : doubled(left, right)
+            case .shiftRight: right < 0 ? nil : halved(left, right)
             case .concatenate: nil
             }
         return result.flatMap { Int64(exactly: $0) }.map(Value.integer)
+    }
+
+    /// The low 64 bits of a number that was doubled, read as a signed integer each time.
+    private static func doubled(_ number: Int128, _ times: Int128) -> Int128 {
+        var number = number
+        for _ in 0..<min(times, 64) {
+            number *= 2
+            if number > Int128(Int64.max) { number -= 1 << 64 }
+            if number < Int128(Int64.min) { number += 1 << 64 }
+        }
+        return number
+    }
+
+    /// A number that was halved and rounded down each time.
+    private static func halved(_ number: Int128, _ times: Int128) -> Int128 {
+        var number = number
+        for _ in 0..<min(times, 64) {
+            number = (number < 0 ? number - 1 : number) / 2
+        }
+        return number
     }
 
     private static func float(
@@ -72,7 +94,7 @@ enum ValueOracle {
             case .multiply: left * right
             case .divide: left / right
             case .remainder: remainder(left, right)
-            case .concatenate: Double.nan
+            case .concatenate, .shiftLeft, .shiftRight: Double.nan
             }
         return result.isNaN || result.isInfinite ? nil : .float(result)
     }
