@@ -14,6 +14,8 @@ extension ModelDocument {
             {
                 return true
             }
+            // A value does not count as hiding a counter from the values after it.
+            if case .set = edit { continue }
             changed.apply([edit], stamp: Self.last)
         }
         return false
