@@ -37,7 +37,7 @@ public enum DittoLogger {
 
     /// Appends messages to a file as well, or to none; where it cannot be opened, an error says so in the log.
     ///
-    /// A file of 16 MiB becomes the older one, with ".1" behind its name, in place of the one before.
+    /// At 16 MiB the file is renamed with the suffix ".1", which replaces the older file of that name.
     public static func setLogFileURL(_ url: URL?) {
         do {
             let file = try url.map { try DittoLogFile($0) }

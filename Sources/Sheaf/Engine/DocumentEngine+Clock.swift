@@ -157,7 +157,7 @@ extension DocumentTransaction {
         case .failure(.malformed(let reason)): throw .damaged(key: key.bytes, reason)
         case .success(nil): return false
         case .success(let restamped?):
-            // The clock goes on behind the new times, be they a little ahead for many stamps.
+            // The clock continues after the new times, which many stamps can move slightly ahead.
             try observe(restamped.latest)
             return try working[position].takeIfNew(
                 ChangedBytes(bytes: restamped.bytes), isPartial: false, names)

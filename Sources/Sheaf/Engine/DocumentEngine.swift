@@ -34,7 +34,7 @@ package final class DocumentEngine: Sendable {
         /// Documents of commits that no snapshot shows yet.
         var pending = PendingDocuments()
 
-        /// Whether the clock is behind the times of the records, so that the log has it with each commit.
+        /// Whether the clock is earlier than the record times; each commit then writes it to the log.
         var isClockApart = false
 
         var siteRecord: SiteRecord {

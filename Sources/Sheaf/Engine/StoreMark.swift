@@ -35,7 +35,7 @@ struct StoreMark: Sendable {
             isKnown = false
             return
         }
-        // Where nobody knew the directory, there was no file.
+        // A record without a directory identity was written before there were mark files.
         isKnown =
             known.directory == 0
             || older.contains { known.directory == $0.hash(in: directory) }

@@ -1,7 +1,7 @@
 import SheafStorage
 import Synchronization
 
-/// The monitor of slow transactions: reports them, and ends the waiting of writers behind one.
+/// The slow-transaction monitor: reports transactions, and times out writers that wait for one.
 ///
 /// Its thread starts when a transaction begins that a log hears of, or when a writer waits for one.
 final class Watchman: Sendable {

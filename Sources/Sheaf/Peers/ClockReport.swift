@@ -20,7 +20,7 @@ package struct ClockReport: Sendable, Equatable {
     /// Offsets from this on are worth a warning.
     package static let remarkableOffset: Int64 = 60_000
 
-    /// Whether the clocks differ so much that somebody should know.
+    /// Whether the clocks differ enough for a warning.
     package var isRemarkable: Bool {
         (offsetMilliseconds?.magnitude ?? 0) >= Self.remarkableOffset.magnitude
     }

@@ -226,7 +226,7 @@ final class PeerLoop: Sendable {
     private func enter(_ job: WriteJob) {
         if store.gate.withLock({ $0.enter() }) { return write(job) }
         let number = store.numbers.add(1, ordering: .relaxed).newValue
-        // Held until the turn comes, which would otherwise be nobody's to pass on.
+        // Retains the loop until its turn comes, so that the turn is passed on even after a stop.
         let wake: @Sendable (WriteGate.Outcome) -> Void = { [self] outcome in
             if case .entered = outcome { post(.entered(job)) }
         }

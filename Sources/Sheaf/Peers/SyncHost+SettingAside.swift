@@ -10,7 +10,7 @@ extension SyncHost {
 
     private var setAsideClock: SetAsideClock { SetAsideClock(wall: wallMilliseconds, now: now) }
 
-    /// When documents that were set aside are looked through; nil where nobody is there who could send them.
+    /// When documents that were set aside are looked through; nil where no connected peer could send them.
     var setAsideDeadline: UInt64? {
         guard let checkAt = setAside.checkAt,
             links.values.contains(where: { link in
