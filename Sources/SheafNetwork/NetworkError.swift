@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// What is wrong with a configuration, a key or a connection: the rule that refuses it, and a sentence.
 public struct NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
     public let rule: NetworkRule
@@ -6,10 +8,22 @@ public struct NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public init(_ rule: NetworkRule, _ text: String) {
         self.rule = rule
-        self.text = text
+        self.text = ErrorText.shortened(text)
     }
 
     public var description: String { "\(rule.rawValue): \(text)" }
+}
+
+extension NetworkError {
+    /// The other end closed the connection.
+    static var closedThere: NetworkError {
+        NetworkError(.closed, "the other end has closed the connection")
+    }
+
+    /// This end closed the connection.
+    static var closedHere: NetworkError {
+        NetworkError(.closed, "this end has closed the connection")
+    }
 }
 
 /// The rules by which something is refused; new ones may come with new versions.
@@ -66,6 +80,8 @@ public enum NetworkRule: String, Hashable, Sendable, CaseIterable {
     case queue
     /// The connection broke without a farewell.
     case cut
+    /// One end closed the connection, and said so.
+    case closed
     /// The system refused something.
     case system
     /// The host did not want the connection.

@@ -2,11 +2,16 @@
 public struct NetworkLimits: Hashable, Sendable {
     /// Connections of any kind at a time.
     public var connections = 256
-    /// Connections at a time that came from outside, and have not said yet who they are.
+    /// Incoming connections at a time that have not proven a key yet.
+    ///
+    /// Where there are as many, a new one replaces the oldest that has sent nothing, or, where all have sent
+    /// something, the oldest of the network from which most of them come.
     public var unknownConnections = 64
+    /// The same for the connections of one network: of an IPv4 address, or of the first 64 bits of an IPv6 address.
+    public var unknownConnectionsPerNetwork = 32
     /// From the first byte to the last one of an introduction.
     public var handshakeMilliseconds = 10_000
-    /// For this long nobody who has not said who he is makes room for somebody who comes later.
+    /// Time in which an incoming connection that has sent something is not replaced by another one of its network.
     public var patienceMilliseconds = 1_000
     /// What may wait to be sent to one peer; a connection that has more is ended.
     public var queuedBytes = 8 << 20

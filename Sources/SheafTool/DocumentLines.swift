@@ -35,6 +35,8 @@ enum DocumentLines {
             guard let definition else { return ["drop index  \(title)"] }
             let fields = fields(of: definition).joined(separator: ", ")
             return ["index  \(title)  \(text(.string(definition.name)))  \(fields)"]
+        case .unprovenToken(let id, let isRemoved):
+            return ["\(isRemoved ? "proven" : "unproven") token  \(id)"]
         case .document(let document):
             let title = title(document)
             guard let form = document.form else { return ["evict  \(title)\(previous)"] }
@@ -73,6 +75,9 @@ enum DocumentLines {
             line.add("number", number)
             line.add("index", definition?.name)
             line.add("fields", definition.map { fields(of: $0) } ?? [])
+        case .unprovenToken(let id, let isRemoved):
+            line.add("attachment", id.description)
+            line.add("proven", isRemoved)
         case .document(let document):
             line.add("collection", document.collection)
             line.add("id", raw: document.id.json)

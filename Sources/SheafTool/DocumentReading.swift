@@ -15,6 +15,8 @@ final class DocumentReading {
         case site(Site)
         /// What an index is of; nothing where it is taken away.
         case index(collection: String, number: Int, IndexDefinition?)
+        /// A token of an attachment without a proof of possession.
+        case unprovenToken(AttachmentID, isRemoved: Bool)
         case document(DocumentMeaning)
     }
 
@@ -69,6 +71,10 @@ final class DocumentReading {
             return .index(
                 collection: directory.collections[Int(collection)], number: Int(number),
                 definition)
+        case .unprovenToken(let attachment, _):
+            return AttachmentID(bytes: attachment).map {
+                .unprovenToken($0, isRemoved: operation.kind == .remove)
+            }
         case .document(let number, let id):
             guard let directory, directory.collections.indices.contains(Int(number)),
                 let id = try? DocumentID.id(of: id)

@@ -86,6 +86,34 @@ struct AttachmentTests {
         #expect(ditto.store.attachmentFetchers.isEmpty)
     }
 
+    @Test func `an attachment that the older calls write is an ATTACHMENT`() async throws {
+        let mesh = DittoMesh()
+        let ditto = try await mesh.ditto()
+        let file = try await ditto.store.newAttachment(data: Data([1, 2, 3]))
+        let cars = ditto.store.collection("cars")
+        try cars.upsert(["_id": "a", "file": file])
+        try cars.upsert(
+            ["_id": "b", "box": ["file": file.token]], writeStrategy: .insertDefaultIfAbsent)
+        try cars.upsert(["_id": "c", "n": 1])
+        cars.findByID("c").update { $0?["file"].set(file) }
+        try await ditto.store.execute(
+            query: "INSERT INTO cars DOCUMENTS (:car)",
+            arguments: ["car": ["_id": "d", "file": file]])
+        let result = try await ditto.store.execute(
+            query:
+                "SELECT * FROM COLLECTION cars (file ATTACHMENT, box MAP (file ATTACHMENT)) ORDER BY _id"
+        )
+        let tokens = result.items.map { item in
+            (item.value["file"] ?? (item.value["box"] as? [String: Any?])?["file"] ?? nil)
+                as? [String: Any]
+        }
+        #expect(tokens.count == 4)
+        for token in tokens {
+            #expect(try DittoAttachmentToken(try #require(token)) == file.token)
+        }
+        try await mesh.close()
+    }
+
     @Test func `what is no token is refused, and so is a fetch without peers`() async throws {
         let mesh = DittoMesh()
         let ditto = try await mesh.ditto()

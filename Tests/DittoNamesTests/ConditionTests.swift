@@ -75,6 +75,8 @@ struct ConditionTests {
             ("a == $0", "expected $args, and not $0 (line 1, column 6)", "write $args.name"),
             ("$args", "expected .name behind $args, and not the end (line 1, column 6)", ""),
             ("near(a, 1)", "there is no function near (line 1, column 1)", "there are contains, "),
+            ("length(a, 1)", "expected ), and not , (line 1, column 9)", ""),
+            ("keys()", "expected a field, a value or a function, and not )", ""),
             ("starts_with(a)", "expected a comma and the second value of starts_with", ""),
             ("contains(a, 1, 2)", "expected ), and not , (line 1, column 14)", ""),
             ("a[b]", "expected the place of an element, or a key in quotes", ""),
@@ -94,6 +96,34 @@ struct ConditionTests {
                 #expect(description.hasPrefix(expected), "\(description)")
                 #expect(description.contains(hint), "\(description)")
             }
+        }
+    }
+
+    @Test func `length counts elements, fields and characters, and keys and values are lists`()
+        async throws
+    {
+        let ditto = try await Ditto.inMemory()
+        try await ditto.store.execute(
+            query: "INSERT INTO cars DOCUMENTS (:d)",
+            arguments: [
+                "d": [
+                    "_id": 1, "tags": ["a", "b"], "parts": ["wheel": 4, "door": 5, "seat": 2],
+                    "name": "héron", "n": 7,
+                ] as [String: Any?]
+            ])
+        let holding = [
+            "length(tags) == 2", "length(parts) == 3", "length(name) == 5", "length([1, 2]) == 2",
+            "contains(keys(parts), 'door')", "!contains(keys(parts), 'roof')",
+            "contains(values(parts), 5)", "length(keys(parts)) == length(parts)",
+            "length(n) == null", "length(missing) == null", "length($args.list) == 3",
+        ]
+        for text in holding {
+            let found = ditto.store["cars"].find(text, args: ["list": [1, 2, 3]]).exec()
+            #expect(found.count == 1, "\(text)")
+        }
+        let none = ["length(tags) == 1", "length(n) == 1", "length(name) > 5"]
+        for text in none {
+            #expect(ditto.store["cars"].find(text).exec().isEmpty, "\(text)")
         }
     }
 

@@ -233,6 +233,8 @@ def seeds():
         {1: 10}, [ROOT, (("o",), REGISTER, VALUE, INITIAL, 1)], overrides={((b"o",), MAP)})
     yield "seeds", "an INITIAL document: no site", Peer(1).insert_initial(
         {"a": 1, "o": {"b": 2}}).document
+    yield "seed-token", "an INITIAL document with a token", Peer(1).insert_initial(
+        {"a": 1, "o": {"photo": {"id": "0123456789abcdef" * 4, "len": 3}}}).document
     changed = Peer(1, Peer(1).insert_initial({"a": 1, "b": 2, "o": {"c": 3}}).document)
     yield "seed-replaced", "an override of a register that was written", changed.at(
         10).set("a", 9).document

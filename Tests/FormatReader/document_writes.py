@@ -11,6 +11,19 @@ def path_of(text):
     return tuple(map(name_of, text.split("."))) if text else ()
 
 
+def is_token(plain):
+    """attachments.md, "Tokens": what a writer takes for one."""
+    return (isinstance(plain, dict) and {"id", "len"} <= set(plain) <= {"id", "len", "metadata"}
+            and isinstance(plain["id"], str) and len(plain["id"]) == 64
+            and set(plain["id"]) <= set("0123456789abcdef")
+            and isinstance(plain["len"], int) and 0 <= plain["len"] <= 2**36
+            and all(isinstance(text, str) for text in plain.get("metadata", {}).values()))
+
+
+def has_token(plain):
+    return isinstance(plain, dict) and any(is_token(field) or has_token(field) for field in plain.values())
+
+
 class Peer:
     """Somebody who writes a document, and knows which parts of it the writes touched."""
 
@@ -70,6 +83,10 @@ class Peer:
 
     def set(self, path, plain):
         path = path_of(path) if isinstance(path, str) else path
+        if path and is_token(plain):
+            self.drop(path, ATTACHMENT)
+            self.add(path, ATTACHMENT, TOKEN, value_of(plain))
+            return self
         if isinstance(plain, dict):
             self.drop(path, MAP, lambda place, _: place.path == path and place.stamp != INITIAL)
             self.add(path, MAP, MARK)
@@ -136,7 +153,7 @@ class Peer:
         kept, self.stamp = self.stamp, INITIAL
         self.set((), plain)
         self.stamp = kept
-        site = max(xxh3(value_bytes(value_of(plain))), 1)
+        site = max(xxh3(value_bytes(value_of(plain)), 1 if has_token(plain) else 0), 1)
         self.document.vector[site] = max(self.document.vector.get(site, 0), 1)
         self.touched.add(((), MAP))
         return self

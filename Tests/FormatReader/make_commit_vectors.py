@@ -5,6 +5,7 @@
 
 With --check nothing is written, and the exit code is 1 if the file would change.
 """
+import hashlib
 import struct
 import sys
 
@@ -145,6 +146,19 @@ def write_indexes(output):
             output.bytes(f"{case}.refused", payload)
 
 
+SITES = [("site-plain", None, []), ("site-ahead", 1_700_000_000_000 << 16, []),
+         ("site-paused", None, [(1 << 40, 2 << 40), (3 << 40, (3 << 40) + 2)]),
+         ("site-both", 1_700_000_000_000 << 16, [(0, 2)])]
+
+
+def site_record(clock, pauses):
+    """The payload of the key 04."""
+    data = struct.pack("<QQ", 0x0102030405060708, 0x1112131415161718)
+    if clock or pauses:
+        data += struct.pack("<Q", clock or 0)
+    return data + b"".join(struct.pack("<QQ", *pause) for pause in pauses)
+
+
 def write_all(output):
     for case, plain in IDS:
         value = value_of(plain)
@@ -159,6 +173,10 @@ def write_all(output):
         output.bytes(f"{case}.key", key)
         if len(key) == 3:
             output.lines.append(f"{case}.number = {int.from_bytes(key[1:], 'big')}")
+    output.begin("key-unproven", "the key of an unproven token: an attachment, and the document that names it")
+    output.bytes("key-unproven.key", b"\x06" + bytes(range(32)) + hashlib.sha256(b"\x10\x01\x02\x40a\0").digest())
+    output.bytes("key-unproven.attachment", bytes(range(32)))
+    output.bytes("key-unproven.document", b"\x10\x01\x02\x40a\0")
     output.begin("key-index", "the key of an index of the collection with the number 258")
     output.bytes("key-index.key", b"\x05\x01\x02\x00\x07")
     output.lines += ["key-index.number = 258", "key-index.index-number = 7"]
@@ -167,6 +185,20 @@ def write_all(output):
     output.begin("origin", "where a commit came from")
     output.bytes("origin.origin", origin)
     output.lines += [f"origin.{name} = {value}" for name, value in found._asdict().items()]
+    for case, clock, pauses in SITES:
+        output.begin(case, "the site of a store")
+        output.bytes(f"{case}.siteRecord", site_record(clock, pauses))
+        output.lines.append(f"{case}.clock = {clock or 0}")
+        for number, (after, before) in enumerate(pauses, 1):
+            output.lines += [f"{case}.after{number} = {after}", f"{case}.before{number} = {before}"]
+    for case, comment, data in (
+            ("site-zero", "a site that is zero", bytes(16)),
+            ("site-clock", "a clock that is zero", site_record(None, []) + bytes(8)),
+            ("site-end", "a pause that is cut off", site_record(5, [(1, 3)])[:-1]),
+            ("site-pause", "a pause without a time in it", site_record(5, [(5, 6)])),
+            ("site-pauses", "more pauses than are kept", site_record(5, [(1, 3)] * 17))):
+        output.begin(case, comment)
+        output.bytes(f"{case}.refusedSiteRecord", data)
     write_indexes(output)
     for chain in CHAINS:
         write_chain(output, *chain)

@@ -75,9 +75,15 @@ def text(data):
     return varint(len(data)) + data
 
 
-def hello(versions=(2, 2), site=0x0102030405060708, flags=1, name="Anna’s phone".encode()):
+PAUSES = [(1 << 40, 2 << 40), (3 << 40, (3 << 40) + 2)]
+
+
+def hello(versions=(2, 2), site=0x0102030405060708, flags=1, name="Anna’s phone".encode(),
+          pauses=PAUSES, count=None):
     return (varint(versions[0]) + varint(versions[1]) + bytes(range(16)) + bytes(range(32))
             + struct.pack("<Q", site) + bytes(range(100, 116)) + struct.pack("<QQ", 7, 1700000000123)
+            + bytes([len(pauses) if count is None else count])
+            + b"".join(struct.pack("<QQ", *pause) for pause in pauses)
             + bytes([flags]) + text(name))
 
 
@@ -88,11 +94,16 @@ def greetings(output):
     output.lines.append(f"hello.site = {0x0102030405060708}")
     output.lines.append("hello.clock = 1700000000123")
     output.bytes("hello.key", bytes(range(32)))
+    for number, (after, before) in enumerate(PAUSES, 1):
+        output.lines += [f"hello.after{number} = {after}", f"hello.before{number} = {before}"]
     output.text("hello.name", "Anna’s phone".encode())
     wrong = [
         ("versions", "versions that are not in their order", hello(versions=(3, 2))),
         ("version", "the version 0", hello(versions=(0, 2))),
         ("site", "no site", hello(site=0)),
+        ("pause", "a pause without a time in it", hello(pauses=[(5, 6)])),
+        ("pauses", "more pauses than are told", hello(pauses=[(1, 3)] * 17)),
+        ("pause-end", "a pause that is cut off", hello(name=b"", count=3)),
         ("flags", "flags that there are not", hello(flags=2)),
         ("name", "a name that is no text", hello(name=b"\xff")),
         ("long", "a name that is too long", hello(name=b"a" * 257)),
@@ -106,7 +117,7 @@ def greetings(output):
     output.bytes("close.close", bytes([3]) + text(b"another database"))
     output.lines.append("close.code = 3")
     output.text("close.text", b"another database")
-    for name, comment, data in [("code", "a code that there is not", bytes([9]) + text(b"")),
+    for name, comment, data in [("code", "a code that there is not", bytes([10]) + text(b"")),
                                 ("more", "something behind the text", bytes([0, 0, 0]))]:
         output.begin(f"close-{name}", comment)
         output.bytes(f"close-{name}.refusedClose", data)
@@ -127,8 +138,20 @@ def commits(output):
     output.begin("commits", "names, two commits with two documents each, a part of one without any, and its end, "
                  "where it is cut")
     output.bytes("commits.commits", names + first + second + third + fourth)
+    ids = [bytes([number] * 32) for number in (0, 7)]
+    output.begin("unproven", "a commit with a document of which two tokens are unproven, and one without")
+    output.bytes("unproven.commits", varint(0) + bytes([0]) + varint(303)
+                 + bytes([10]) + text(b"cars") + text(b"\x40a\0") + text(b"a state")
+                 + varint(2) + ids[0] + ids[1]
+                 + bytes([5]) + text(b"\x40b\0") + text(b"a delta") + bytes([0]))
     head = varint(0) + bytes([0]) + varint(1)
+    listed = head + bytes([10]) + text(b"c") + text(b"a") + text(b"")
     wrong = [
+        ("none", "no unproven tokens in their list", listed + varint(0) + bytes([0])),
+        ("many", "more unproven tokens than are listed",
+         listed + varint(1025) + ids[0] + bytes([0])),
+        ("order", "unproven tokens that are not in their order", listed + varint(2) + ids[1] + ids[0] + bytes([0])),
+        ("again", "an unproven token twice", listed + varint(2) + ids[1] + ids[1] + bytes([0])),
         ("flags", "flags that there are not", varint(0) + bytes([4]) + varint(1) + bytes([0])),
         ("cut", "a step that goes on and is cut", varint(0) + bytes([2]) + varint(1) + bytes([1])),
         ("kind", "a document of another kind",
@@ -213,7 +236,7 @@ def wishes(output):
     twice = varint(2) + b"\0" + text(b"c") + text(b"a") + b"\0" + text(b"c") + text(b"b")
     wrong = [
         ("flag", "Subscribe", "neither a cursor nor none", subscribe(b"\2")),
-        ("more", "Subscribe", "something behind the last field", subscribe() + b"\0"),
+        ("more", "Subscribe", "bytes after the last field", subscribe() + b"\0"),
         ("many", "Subscribe", "too many queries", subscribe(queries=[(b"", b"")] * 4_097)),
         ("long", "Subscribe", "a query that is too long", subscribe(queries=[(b"a" * 65_537, b"")])),
         ("wide", "Subscribe", "arguments that are too long",
@@ -231,6 +254,15 @@ def wishes(output):
         ("all", "Want", "all, and something behind it", varint(3) + b"\2\0"),
         ("clock", "SetAside", "a clock that is cut off", varint(3) + bytes(15)),
         ("after", "SetAside", "something behind the clock", varint(3) + bytes(17)),
+        ("site", "Forgotten", "a site alone", bytes(8)),
+        ("time", "Forgotten", "bytes after the time", bytes(17)),
+        ("site-zero", "Site", "a site that is zero", bytes(8)),
+        ("site-more", "Site", "bytes after the site", bytes([1]) * 9),
+        ("reason", "Refused", "a reason that there is not", refusal(reason=2)),
+        ("nothing", "Refused", "no documents", refusal(named=[])),
+        ("crowd", "Refused", "too many documents",
+         refusal(named=[(b"cars", b"\x40a\0")] * 257)),
+        ("tail", "Refused", "bytes after the last field", refusal() + b"\0"),
         ("behind", "Acknowledge", "something behind the commit", varint(3) + varint(500) + b"\0"),
     ]
     for name, kind, comment, data in wrong:
@@ -251,6 +283,24 @@ def wishes(output):
                  varint(300) + struct.pack("<QQ", 1900000000000, 1700000000123))
     output.lines += ["set-aside.count = 300", "set-aside.latest = 1900000000000",
                      "set-aside.clock = 1700000000123"]
+    output.begin("forgotten", "a write that its site does not have any more")
+    output.bytes("forgotten.forgotten", struct.pack("<QQ", 0x0102030405060708, 3 << 40))
+    output.lines += [f"forgotten.site = {0x0102030405060708}", f"forgotten.time = {3 << 40}"]
+    output.begin("site", "the site that a peer writes with from now on")
+    output.bytes("site.newSite", struct.pack("<Q", 0x0102030405060708))
+    output.begin("refused", "documents that the other side may not write")
+    output.bytes("refused.refused", refusal())
+    output.lines += ["refused.generation = 3", "refused.commit = 500", "refused.reason = 1",
+                     "refused.omitted = 0", "refused.count = 2"]
+    output.begin("refused-more", "documents that are not named")
+    output.bytes("refused-more.refused", refusal(reason=0, omitted=70_000, named=[]))
+    output.lines += ["refused-more.generation = 3", "refused-more.commit = 500",
+                     "refused-more.reason = 0", "refused-more.omitted = 70000",
+                     "refused-more.count = 0"]
+
+
+def refusal(reason=1, omitted=0, named=((b"cars", b"\x40a\0"), (b"cars", b"\x40b\0"))):
+    return (varint(3) + varint(500) + bytes([reason]) + varint(omitted) + addresses(list(named)))
 
 
 def announcements(output):
@@ -289,7 +339,15 @@ def attachments(output):
     output.begin("bytes", "the bytes of a chunk")
     output.bytes("bytes.partBytes", part + b"some bytes")
     output.bytes("bytes.content", b"some bytes")
+    output.begin("token", "the token of a file in a document")
+    output.bytes("token.token", identity + text(b"cars") + b"\x40a\0")
+    output.text("token.collection", b"cars")
+    output.bytes("token.id", b"\x40a\0")
     for name, what, comment, data in [
+            ("short", "Token", "an id that is cut off", identity[1:]),
+            ("none", "Token", "a document without an id", identity + text(b"cars")),
+            ("name", "Token", "a collection that is no text", identity + text(b"\xff") + b"\x40a\0"),
+            ("long", "Token", "an id that is too long", identity + text(b"cars") + bytes(4_097)),
             ("short", "Seek", "an id that is cut off", identity[1:]),
             ("far", "Seek", "a wish that goes over nine connections", identity + b"\11"),
             ("more", "Seek", "something behind a wish", identity + b"\1\0"),

@@ -7,9 +7,9 @@ from sheaf_dots import can_join, joined
 from sheaf_values import (
     KeyReader, NULL, Refused, check, check_utf8, json_of, json_string, read_varint)
 
-ORIGIN, NAME, COLLECTION, SITE, INDEX, DOCUMENT = 1, 2, 3, 4, 5, 0x10
+ORIGIN, NAME, COLLECTION, SITE, INDEX, UNPROVEN, DOCUMENT = 1, 2, 3, 4, 5, 6, 0x10
 STATE, DELTA, BOTH, WHOLE = 1, 2, 3, 4
-KEY_LENGTHS = {ORIGIN: 1, NAME: 3, COLLECTION: 3, SITE: 1, INDEX: 5}
+KEY_LENGTHS = {ORIGIN: 1, NAME: 3, COLLECTION: 3, SITE: 1, INDEX: 5, UNPROVEN: 65}
 Origin = namedtuple("Origin", "site time peer commit")
 Index = namedtuple("Index", "name fields")
 IndexField = namedtuple("IndexField", "path is_descending")
@@ -38,7 +38,8 @@ class Explaining:
 
 def check_key(key):
     """Table 1."""
-    check(key[0] in (ORIGIN, NAME, COLLECTION, SITE, INDEX, DOCUMENT), 0, "no such key")
+    check(key[0] in (ORIGIN, NAME, COLLECTION, SITE, INDEX, UNPROVEN, DOCUMENT), 0,
+          "no such key")
     length = KEY_LENGTHS.get(key[0])
     check(len(key) == length if length else len(key) > 3, 0, "the key has another length")
     check(key[0] != INDEX or key[3:] != b"\xff\xff", 3, "no index has this number")
@@ -187,7 +188,9 @@ class Commits:
         for key in contents:
             with Explaining(key):
                 check_key(key)
-                check(key[0] != SITE or len(contents[key][-1]) in (16, 24), 0, "no site")
+                check(key[0] != SITE or len(contents[key][-1]) in (16, 24, *range(40, 281, 16)), 0, "no site")
+                check(key[0] != UNPROVEN or [len(payload) for payload in contents[key]] in ([0], [32]), 0,
+                      "no unproven token")
         names, collections = (self.names(contents, kind) for kind in (NAME, COLLECTION))
         self.check_indexes(contents, len(collections))
         for key, payloads in sorted(contents.items()):

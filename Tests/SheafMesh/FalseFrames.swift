@@ -43,7 +43,7 @@ enum FalseFrames {
     }
 
     static func any(_ random: inout SeededRandom, _ heard: HeardFrames) -> Frame {
-        switch random.below(14) {
+        switch random.below(15) {
         case 0:
             let message = Acknowledge(generation: generation(&random), commit: number(&random))
             return Frame(.acknowledge, message.bytes)
@@ -78,6 +78,12 @@ enum FalseFrames {
         case 12:
             let bytes = random.bytes(1 + random.below(200))
             return Frame(.part, AttachmentBytes(part(&random, heard), bytes).bytes)
+        case 13:
+            let notice = RefusedNotice(
+                generation: generation(&random), commit: number(&random),
+                random.chance(1, in: 2) ? .result : .original, omitted: number(&random),
+                addresses(&random))
+            return Frame(.refused, notice.bytes)
         default:
             let type = FrameType.allCases[random.below(FrameType.allCases.count)]
             return Frame(type, random.bytes(random.below(50)))

@@ -52,9 +52,14 @@ package final class HostProbe {
         options.random = { source.next() }
         store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: options)
         queries = try QueryEngine(opening: store)
+        if kind & 8 == 0 {
+            _ = try queries.execute(
+                "ALTER SYSTEM SET dql_restrict_subscriptions = false", [:], .refusing)
+        }
         let attachments = AttachmentStore(in: MemoryVolume())
         var lengths = SyncHost.Lengths()
         (lengths.part, lengths.inMemory) = (300, 1_000)
+        if kind & 16 != 0 { lengths.evaluated = 100 }
         host = SyncHost(
             queries,
             SyncHost.Identity(
@@ -156,7 +161,9 @@ package final class HostProbe {
         case .close(_, let farewell):
             if farewell.code == .failed, !hasEnded { wrong = "a peer has failed: \(farewell.text)" }
         case .write(let job): jobs.append(job)
-        case .fetched, .statusChanged, .presenceChanged, .keyContested, .clockWarning: break
+        case .fetched, .statusChanged, .presenceChanged, .keyContested, .clockWarning,
+            .refusalsChanged:
+            break
         }
     }
 

@@ -23,6 +23,8 @@ struct MeshPlan {
     let partsOneWay: Bool
     /// How many documents that differ are asked for at once.
     let wanted: Int
+    /// Units of evaluation in one turn of a peer's loop.
+    let evaluated: Int
     /// Long steps are cut, so that transactions may show in parts.
     let cutsSteps: Bool
     /// All subscribe to everything from the beginning: in the end nobody compares because of what is wanted,
@@ -33,6 +35,10 @@ struct MeshPlan {
         var random = SeededRandom(seed: seed, "plan")
         var subscribing = SeededRandom(seed: seed, "subscribing")
         staysSubscribed = subscribing.chance(1, in: 3)
+        // Some pause after each document.
+        evaluated =
+            subscribing.chance(1, in: 3)
+            ? 51 + subscribing.below(300) : SyncLimits.evaluationUnitsPerTurn
         hasWrongClocks = random.chance(1, in: 4)
         partsOneWay = random.chance(1, in: 2)
         cutsSteps = random.chance(1, in: 6)
@@ -67,6 +73,7 @@ struct MeshPlan {
         lengths.part = 300
         lengths.inMemory = 1_000
         lengths.wanted = wanted
+        lengths.evaluated = evaluated
         if cutsSteps { lengths.step = 900 }
         return lengths
     }

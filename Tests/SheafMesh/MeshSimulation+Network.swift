@@ -68,7 +68,9 @@ extension MeshSimulation {
                 throw Violation(
                     description: "peer \(peer.number) cannot fetch \(id): \(error)")
             case .fetched(let id, .whole): peer.wantedFiles.remove(id)
-            case .fetched, .statusChanged, .presenceChanged, .keyContested, .clockWarning: continue
+            case .fetched, .statusChanged, .presenceChanged, .keyContested, .clockWarning,
+                .refusalsChanged:
+                continue
             }
         }
         serveSoon(peer)
@@ -87,6 +89,7 @@ extension MeshSimulation {
             case .refused: !isAmongHonest
             case .limit, .version, .database: !isAmongHonest
             // Who is not to be trusted may say that his store has failed.
+            case .forgotten: !isAmongHonest || !restored.isEmpty
             case .failed: !isAmongHonest && !farewell.text.contains("store")
             }
         // The other side has said why it ends the connection, and so this one ends it, too.
@@ -137,6 +140,8 @@ extension MeshSimulation {
                 description: "peer \(peer.number) tells peer \(wire.ends[end]) of a document "
                     + "that is for \(mark)")
         }
+        // Steps for peers with limited rights have numbers of their own.
+        guard peers[wire.ends[end]].rights == nil else { return }
         let told = wire.scanners[end]?.lastCommit ?? 0
         guard told <= peer.durableCommit else {
             throw Violation(

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafBytes
 import SheafDocument
 import SheafQuery
 import SheafSync
@@ -155,6 +156,39 @@ extension MeshSimulation {
             for collection in ["cars", "groups", "papers", "secrets"] {
                 try checkAgreement(of: peer, on: collection)
             }
+        }
+        for wire in wires.values where wire.isOpen {
+            try checkRefusals(of: peers[wire.ends[0]], by: peers[wire.ends[1]])
+            try checkRefusals(of: peers[wire.ends[1]], by: peers[wire.ends[0]])
+        }
+    }
+
+    /// Checks that a peer knows which of its writes a neighbor refuses.
+    private func checkRefusals(of peer: MeshPeer, by other: MeshPeer) throws {
+        guard let rights = peer.rights, other.rights == nil, !peer.isStranger else { return }
+        let survey = peer.host.surveys().first { $0.key.bytes == other.key }
+        let refused = Set(
+            (survey?.refused ?? []).map { "\($0.collection) \($0.documentID.json)" })
+        // No peer subscribes to drafts; a peer that may read everything receives all titles of others.
+        var texts = ["SELECT * FROM drafts"]
+        if rights.read["titles"] == "true" { texts.append("SELECT * FROM titles") }
+        let (here, there) = (
+            try peer.contents(matching: texts), try other.contents(matching: texts)
+        )
+        for (address, bytes) in here where there[address] != bytes {
+            // A title that was deleted there is hidden: nothing of it can be read.
+            guard address.collection == "drafts" || there[address] != nil else { continue }
+            // What a store wrote as another site, before its clock was repaired, it does not know as its own.
+            let site = peer.documents.site
+            let time = try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
+                try EncodedDocument(bytes).vector().time(of: site)
+            }
+            guard time > .initial else { continue }
+            let name = "\(address.collection) \(try DocumentID.id(of: address.id).json)"
+            guard !refused.contains(name) else { continue }
+            throw Violation(
+                description: "peer \(peer.number) has \(name) in a state that peer "
+                    + "\(other.number) does not take, and does not know that")
         }
     }
 

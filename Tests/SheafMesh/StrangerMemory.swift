@@ -161,6 +161,7 @@ private final class FloodScene {
                 case .send(_, let bytes): try note(bytes)
                 case .close(_, let farewell): self.farewell = farewell
                 case .write, .fetched, .statusChanged, .presenceChanged, .keyContested,
+                    .refusalsChanged,
                     .clockWarning:
                     break
                 }

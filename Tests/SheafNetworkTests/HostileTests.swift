@@ -234,25 +234,6 @@ struct HostileTests {
         #expect(both)
     }
 
-    @Test func `a flood of sockets is held off, and room is made for peers`() throws {
-        var flood: [Stranger] = []
-        for _ in 0..<200 { flood.append(try Stranger(server.host.address)) }
-        // As many as there is room for stay; the others are thrown out.
-        let isTold = server.host.wait { $0.refusals.contains { $0.hasPrefix("handshakes: ") } }
-        #expect(isTold)
-        for stranger in flood.dropFirst(64) { #expect(stranger.isThrownOut()) }
-        // After a second, whoever has been there for longest makes room.
-        clock.advance(milliseconds: 1_001)
-        server.transport.lookAtClock()
-        #expect(try isUnharmed())
-        #expect(flood[0].isThrownOut())
-        clock.advance(milliseconds: 9_000)
-        server.transport.lookAtClock()
-        for stranger in flood { #expect(stranger.isThrownOut()) }
-        // Twenty reports in a second of this clock, and not two hundred.
-        #expect(server.host.refusals.count <= 60)
-    }
-
     @Test func `a connection that ends without a farewell is told so`() throws {
         let liar = try Liar(server.host.address)
         liar.send(try liar.words(Peers.configuration()))

@@ -21,12 +21,12 @@ enum Loopback {
         return descriptor
     }
 
-    /// 127.0.0.1 with a port.
-    static func place(port: UInt16) -> sockaddr_in {
+    /// An address of this machine, 127.0.0.1 to 127.0.0.255, with a port.
+    static func place(port: UInt16, host: UInt8 = 1) -> sockaddr_in {
         var place = sockaddr_in()
         place.sin_family = sa_family_t(AF_INET)
         place.sin_port = port.bigEndian
-        place.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        place.sin_addr.s_addr = (UInt32(0x7F00_0000) | UInt32(host)).bigEndian
         return place
     }
 }

@@ -153,7 +153,9 @@ struct ModeTests {
         #expect(isOver)
         // Both have the same clock; who looks at it first says farewell to the other.
         let reasons = [here, there].compactMap { link in link.state.withLock { $0.reason } }
-        #expect(reasons.first?.hasPrefix("grant-expired: ") == true)
+        #expect(reasons.count == 2)
+        #expect(reasons.contains { $0.hasPrefix("grant-expired: ") })
+        #expect(reasons.allSatisfy { $0.hasPrefix("grant-expired: ") || $0.hasPrefix("closed: ") })
         // It does not come back.
         let isRefused = meeting.client.pump(clock, milliseconds: 10) {
             $0.unreachable.contains { $0.reason.hasPrefix("grant-expired: ") }

@@ -42,6 +42,7 @@ struct ReconnectTests {
         #expect(isOver)
         let isTried = client.host.wait { !$0.unreachable.isEmpty }
         #expect(isTried)
+        #expect(client.host.state.withLock { $0.reached.isEmpty })
         configuration.listening = [address]
         let second = try RunningPeer(configuration)
         let again = try #require(client.host.link(1))
@@ -49,6 +50,7 @@ struct ReconnectTests {
         let there = try #require(second.host.link())
         let came = there.wait { $0.received == [5] }
         #expect(came)
+        #expect(client.host.state.withLock { $0.reached } == [address])
     }
 
     /// The other end reads slowly: if it were called again before it has read everything, the new
@@ -66,7 +68,7 @@ struct ReconnectTests {
             let isOver = there.wait { $0.closed == 1 }
             #expect(isOver)
             #expect(there.state.withLock { $0.received.count } == length)
-            #expect(there.state.withLock { $0.reason } == nil)
+            #expect(there.state.withLock { $0.reason }?.hasPrefix("closed: the other") == true)
         }
         #expect(client.host.link(3) != nil)
     }
@@ -81,7 +83,7 @@ struct ReconnectTests {
         try client.transport.remove(server.host.address)
         let isOver = link.wait { $0.closed == 1 }
         #expect(isOver)
-        #expect(link.state.withLock { $0.reason } == nil)
+        #expect(link.state.withLock { $0.reason }?.hasPrefix("closed: this") == true)
         // What was sent before has come.
         let there = try #require(server.host.link())
         let isOverThere = there.wait { $0.closed == 1 }

@@ -13,9 +13,18 @@ import SheafStorage
 final class Stranger {
     let descriptor: Int32
 
-    /// Connects with "127.0.0.1:port".
-    init(_ address: String, receiveBuffer: Int32? = nil) throws {
+    /// Connects with "127.0.0.1:port", from an address of this machine.
+    init(_ address: String, receiveBuffer: Int32? = nil, from host: UInt8 = 1) throws {
         descriptor = Loopback.socket()
+        if host != 1 {
+            let own = Loopback.place(port: 0, host: host)
+            let result = withUnsafePointer(to: own) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            guard result == 0 else { throw NetworkError(.address, "127.0.0.\(host): \(errno)") }
+        }
         if var size = receiveBuffer {
             setsockopt(
                 descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))

@@ -28,7 +28,9 @@ struct TalkingTests {
         there.connection.close()
         let isOver = here.wait { $0.closed == 1 } && there.wait { $0.closed == 1 }
         #expect(isOver)
-        #expect(here.state.withLock { $0.reason } == nil)
-        #expect(there.state.withLock { $0.reason } == nil)
+        #expect(
+            here.state.withLock { $0.reason } == "closed: the other end has closed the connection")
+        #expect(
+            there.state.withLock { $0.reason } == "closed: this end has closed the connection")
     }
 }

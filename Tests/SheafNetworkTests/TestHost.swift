@@ -6,6 +6,8 @@ final class TestHost: PeerTransportHost {
     struct State: Sendable {
         var listening: [String] = []
         var refusals: [String] = []
+        /// Addresses that need no further attempt.
+        var reached: [String] = []
         var unreachable: [(address: String, reason: String, milliseconds: Int)] = []
         var links: [TestLink] = []
         var takes = true
@@ -32,6 +34,7 @@ final class TestHost: PeerTransportHost {
             case .refused(_, let reason): state.refusals.append(reason)
             case .unreachable(let address, let reason, let milliseconds):
                 state.unreachable.append((address, reason, milliseconds))
+            case .attemptsEnded(let address): state.reached.append(address)
             }
         }
         state.broadcast()
@@ -91,7 +94,7 @@ final class TestLink: PeerLink {
         state.broadcast()
     }
 
-    func closed(_ reason: String?) {
+    func closed(_ reason: String) {
         state.withLock { state in
             state.closed += 1
             state.reason = reason

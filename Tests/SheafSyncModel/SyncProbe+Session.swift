@@ -74,7 +74,8 @@ private struct SessionHost {
                 session.announceOnly()
             }
         case .announceOnly: session.announce([], of: 8)
-        case .comparedInPart: break
+        case .comparedInPart, .proven: break
+        case .proofAsked(let token): session.confirm(token)
         case .listOwn: session.compare(with: Self.list)
         case .apply(let step):
             steps += 1
@@ -99,7 +100,9 @@ private struct SessionHost {
         case .presence(let message):
             session.takePresence()
             if message.records.count > 1 { session.tellPresence(message) }
-        case .send, .end, .greeted, .acknowledged, .presenceTaken, .setAside: break
+        case .send, .end, .greeted, .acknowledged, .presenceTaken, .setAside, .forgotten,
+            .changedSite, .refused, .differing:
+            break
         }
     }
 

@@ -22,6 +22,9 @@ package enum SyncProbe {
             case .subscribe: return rewritten(rest, try SubscribePart(decoding: rest).bytes)
             case .acknowledge: return rewritten(rest, try Acknowledge(decoding: rest).bytes)
             case .want: return rewritten(rest, try Want(decoding: rest).bytes)
+            case .forgotten: return rewritten(rest, try ForgottenWrite(decoding: rest).bytes)
+            case .site: return rewritten(rest, NewSite.bytes(try NewSite.decode(rest)))
+            case .refused: return rewritten(rest, try RefusedNotice(decoding: rest).bytes)
             case .setAside: return rewritten(rest, try SetAsideNotice(decoding: rest).bytes)
             case .announce: return rewritten(rest, try Announce(decoding: rest).bytes)
             case .seek: return rewritten(rest, try Seek(decoding: rest).bytes)
@@ -29,6 +32,7 @@ package enum SyncProbe {
             case .fetch, .lacking:
                 return rewritten(rest, try AttachmentPart(decoding: rest).bytes)
             case .part: return rewritten(rest, try AttachmentBytes(decoding: rest).bytes)
+            case .askProof, .proven: return rewritten(rest, try TokenAddress(decoding: rest).bytes)
             case .presence: return rewritten(rest, try PresenceMessage(decoding: rest).bytes)
             case .credit: return try readSession(rest)
             case .restart, .announceOnly, .ping, .pong, .presenceTaken:

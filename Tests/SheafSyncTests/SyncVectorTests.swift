@@ -73,6 +73,11 @@ struct SyncVectorTests {
         #expect(said.site.rawValue == (try vectors.number("hello.site")))
         #expect(said.wallMilliseconds == (try vectors.number("hello.clock")))
         #expect(said.peerKey == (try vectors.bytes("hello.key")))
+        for (index, pause) in said.pauses.enumerated() {
+            #expect(pause.after.rawValue == (try vectors.number("hello.after\(index + 1)")))
+            #expect(pause.before.rawValue == (try vectors.number("hello.before\(index + 1)")))
+        }
+        #expect(said.pauses.count == 2)
         #expect(said.name == (try vectors.text("hello.name")))
         let end = try farewell(vectors.bytes("close.close"))
         #expect(end.bytes == (try vectors.bytes("close.close")))

@@ -42,6 +42,19 @@ import Testing
         }
     }
 
+    @Test func `the keys of unproven tokens are those of the specification`() throws {
+        let key = try vectors.bytes("key-unproven.key")
+        let document = try vectors.bytes("key-unproven.document")
+        let stored = StoreKey.unprovenToken(
+            attachment: try vectors.bytes("key-unproven.attachment"),
+            document: document.withUnsafeBytes { SHA256.hash($0) })
+        #expect(stored.bytes == key)
+        #expect(key.withUnsafeBytes { StoreKey($0) } == stored)
+        for wrong in [key + [0], key.dropLast()] {
+            #expect(wrong.withUnsafeBytes { StoreKey($0) } == nil)
+        }
+    }
+
     @Test func `origins are those of the specification`() throws {
         let bytes = try vectors.bytes("origin.origin")
         let origin = try bytes.withUnsafeBytes { try CommitOrigin(decoding: $0) }
@@ -54,6 +67,29 @@ import Testing
             #expect(throws: Malformed.self) {
                 try bytes.prefix(length).withUnsafeBytes { try CommitOrigin(decoding: $0) }
             }
+        }
+    }
+
+    @Test func `site records are those of the specification, and others are refused`() throws {
+        func record(_ bytes: [UInt8]) throws -> SiteRecord {
+            try bytes.withUnsafeBytes { try SiteRecord(decoding: $0) }
+        }
+        var pauseCount = 0
+        try vectors.forEach("siteRecord") { name, bytes in
+            let said = try record(bytes)
+            #expect(said.bytes == bytes, "\(name)")
+            let clock = try vectors.number("\(name).clock")
+            #expect(said.clock?.rawValue ?? 0 == clock, "\(name)")
+            for (index, pause) in said.pauses.enumerated() {
+                #expect(pause.after.rawValue == (try vectors.number("\(name).after\(index + 1)")))
+                #expect(
+                    pause.before.rawValue == (try vectors.number("\(name).before\(index + 1)")))
+            }
+            pauseCount += said.pauses.count
+        }
+        #expect(pauseCount == 3)
+        try vectors.forEach("refusedSiteRecord") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try record(bytes) }
         }
     }
 

@@ -60,7 +60,7 @@ import Testing
         Breach("a site whose clock is cut off", "the bytes end inside the value at offset 16") {
             try $0.put(StoreKey.site.bytes, [UInt8](repeating: 1, count: 23))
         },
-        Breach("a site that is too long", "something behind the site at offset 24") {
+        Breach("a site that is too long", "the bytes end inside the value at offset 24") {
             try $0.put(StoreKey.site.bytes, [UInt8](repeating: 1, count: 25))
         },
         Breach("a site of zeros", "a site that is zero at offset 0") {

@@ -209,12 +209,17 @@ import Testing
         // What may not be written is not sent: the connection lasts.
         let kept = try ben.execute("INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'ben'})")
         let number = try #require(kept.first?["commit"] as? Int)
-        _ = try ben.status("--wait", "\(number)", "--peer", try ann.status().key)
-        #expect(try ben.status().isSettled)
-        let mine = try ToolRun(
-            ["explain-sync", ben.store, "cars", "c", try ann.status().key]
-        ).lines
+        #expect(try until { try ben.status().isSettled })
+        let other = try ann.status().key
+        let mine = try ToolRun(["explain-sync", ben.store, "cars", "c", other]).lines
         #expect(mine.contains("permitted: no, this peer's grant does not let it write this"))
+        let reason = "the grant of this peer does not let it write the document there"
+        #expect(mine.contains("refused: \(reason)"))
+        let status = try ToolRun(["sync", "status", ben.store]).lines
+        #expect(status.contains("  refused: cars \"c\": \(reason)"))
+        let wait = try ToolRun(
+            ["sync", "status", ben.store, "--wait", "\(number)", "--peer", other])
+        #expect(wait.status == 1 && wait.errors.contains("\"cars\" \"c\": \(reason)"))
         #expect(try ben.stop() == 0)
         #expect(try ann.stop() == 0)
     }

@@ -7,6 +7,8 @@ enum MeshCommand {
     private static let usage =
         """
         usage: sheaf-mesh [--seed S] [--meshes N] [--hours H] [--watch DOCUMENT]
+               sheaf-mesh [--seed S] --worlds N
+               sheaf-mesh [--seed S] --attack [--minutes M] [--subscriptions N]
                sheaf-mesh --flood KIND DIRECTORY
         kinds of floods: \(StrangerMemory.Flood.allCases.map(\.rawValue).joined(separator: ", "))
 
@@ -14,6 +16,7 @@ enum MeshCommand {
 
     static func run(_ arguments: [String]) -> Int32 {
         var (seed, meshes, hours) = (OperatingSystem.randomInteger() % 1_000_000_000, 0, 0)
+        var (worlds, minutes, subscriptions, attacks) = (0, 0, 10_000, false)
         var watched: String?
         var rest = arguments[...]
         while let option = rest.popFirst() {
@@ -27,6 +30,10 @@ enum MeshCommand {
                 watched = rest.popFirst()
                 continue
             }
+            if option == "--attack" {
+                attacks = true
+                continue
+            }
             guard let value = rest.popFirst().flatMap({ UInt64($0) }) else {
                 return complain("\(option) takes a number")
             }
@@ -34,11 +41,25 @@ enum MeshCommand {
             case "--seed": seed = value
             case "--meshes": meshes = Int(clamping: value)
             case "--hours": hours = Int(clamping: value)
+            case "--worlds": worlds = Int(clamping: value)
+            case "--minutes": minutes = Int(clamping: value)
+            case "--subscriptions": subscriptions = Int(clamping: value)
             default: return complain("unknown option \(option)")
             }
         }
         if meshes == 0, hours == 0 { hours = 1 }
         say("sheaf-mesh, seed \(seed)")
+        if worlds > 0 { return WorldsCommand.run(worlds, from: seed, say) }
+        if attacks {
+            return WorldsCommand.attack(
+                minutes: minutes, subscriptions: subscriptions, seed: seed, say)
+        }
+        return runMeshes(meshes, hours, seed: seed, watching: watched)
+    }
+
+    private static func runMeshes(
+        _ meshes: Int, _ hours: Int, seed: UInt64, watching watched: String?
+    ) -> Int32 {
         var total = MeshSimulation.Report()
         var count = 0
         let started = Clock.system.monotonicNanoseconds()
@@ -51,6 +72,7 @@ enum MeshCommand {
                 mesh.tell = say
                 try mesh.run()
                 total.add(mesh.report)
+                if number % 4 == 1 { try TwoWorlds(seed: number).run(actions: 60) }
             } catch {
                 say(
                     "violation: \(error)\nto see it again: sheaf-mesh --seed \(seed + UInt64(count)) --meshes 1"

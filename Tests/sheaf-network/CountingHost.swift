@@ -54,7 +54,7 @@ final class CountingLink: PeerLink {
         host.state.broadcast()
     }
 
-    func closed(_ reason: String?) {
+    func closed(_ reason: String) {
         host.state.withLock { $0.closed += 1 }
         host.state.broadcast()
     }

@@ -50,8 +50,8 @@ public final class DittoCollection: Sendable {
     ///
     /// There are `== != < <= > >= && || !` and parentheses; paths such as `owner.name`, `tags[0]` and
     /// `["any key"]`; texts in either quotes, numbers, `true`, `false`, `null` and arrays; and
-    /// `starts_with`, `ends_with`, `regex` and `contains`. What is missing equals null, and is otherwise
-    /// neither equal nor unequal to anything.
+    /// `starts_with`, `ends_with`, `regex`, `contains`, `length`, `keys` and `values`. What is missing
+    /// equals null, and is otherwise neither equal nor unequal to anything.
     public func find(_ query: String) -> DittoPendingCursorOperation {
         DittoPendingCursorOperation(self, query)
     }

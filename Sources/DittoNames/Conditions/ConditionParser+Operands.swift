@@ -2,7 +2,10 @@ import Sheaf
 
 /// What is compared: literals, arguments, paths and functions.
 extension ConditionParser {
-    private static let functions = ["contains", "ends_with", "regex", "starts_with"]
+    private static let functions = [
+        "contains", "ends_with", "keys", "length", "regex", "starts_with", "values",
+    ]
+    private static let functionsOfOneValue: Set<String> = ["keys", "length", "values"]
 
     mutating func operand() throws(ConditionError) -> Operand {
         switch token.kind {
@@ -167,6 +170,11 @@ extension ConditionParser {
         try enter()
         try expect(.leftParenthesis)
         let first = token.kind == .sign(.leftBracket) ? try array() : try operand()
+        if Self.functionsOfOneValue.contains(name) {
+            try expect(.rightParenthesis)
+            leave()
+            return .expression(Self.call(name, of: first.text))
+        }
         try expect(.comma, "a comma and the second value of \(name)")
         let second = try operand()
         try expect(.rightParenthesis)
@@ -176,6 +184,18 @@ extension ConditionParser {
         case ("contains", _): return .expression("array_contains(\(first.text), \(second.text))")
         case ("regex", _): return .expression("regexp_like(\(first.text), \(second.text))")
         default: return .expression("\(name)(\(first.text), \(second.text))")
+        }
+    }
+
+    /// Returns the call of a function of one value; `length` counts elements, fields or characters.
+    private static func call(_ name: String, of value: String) -> String {
+        switch name {
+        case "keys": "object_keys(\(value))"
+        case "values": "object_values(\(value))"
+        default:
+            "CASE type(\(value)) WHEN 'array' THEN array_length(\(value)) "
+                + "WHEN 'object' THEN object_length(\(value)) "
+                + "WHEN 'string' THEN char_length(\(value)) END"
         }
     }
 }

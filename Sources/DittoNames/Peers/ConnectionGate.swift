@@ -79,7 +79,7 @@ private final class GatedLink: PeerLink {
         /// Whether somebody tells the link: others leave their bytes for him, so that they stay in order.
         var isTelling = false
         var isOver = false
-        var end: String??
+        var end: String?
     }
 
     private let connection: any PeerConnection
@@ -127,9 +127,9 @@ private final class GatedLink: PeerLink {
         state.withLock(\.link)?.drained()
     }
 
-    func closed(_ reason: String?) {
+    func closed(_ reason: String) {
         let link: (any PeerLink)? = state.withLock { state in
-            state.end = .some(reason)
+            state.end = reason
             guard let link = state.link, !state.isTelling else { return nil }
             state.isTelling = true
             return link
@@ -139,7 +139,7 @@ private final class GatedLink: PeerLink {
 
     private func tell(_ link: any PeerLink) {
         while true {
-            let (pieces, end): ([[UInt8]], String??) = state.withLock { state in
+            let (pieces, end): ([[UInt8]], String?) = state.withLock { state in
                 defer { state.pieces = [] }
                 guard state.pieces.isEmpty else { return (state.pieces, nil) }
                 state.isTelling = state.end != nil

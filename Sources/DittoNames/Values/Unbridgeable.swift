@@ -28,6 +28,8 @@ struct Unbridgeable: Error, Equatable, CustomStringConvertible {
             case .index(let index): place += "[\(index)]"
             }
         }
-        return place.isEmpty ? problem : "\(place): \(problem)"
+        let problem = problem.shortened()
+        guard !place.isEmpty else { return problem }
+        return place.shortened() + ": \(problem)"
     }
 }

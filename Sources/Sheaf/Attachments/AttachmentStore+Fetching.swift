@@ -21,7 +21,10 @@ extension AttachmentStore {
         case .whole: return .whole
         case .part:
             guard let incoming = try incoming(id) else { return .unknown }
-            return .incoming(incoming)
+            guard incoming.missingChunks(limit: 1).isEmpty else { return .incoming(incoming) }
+            // A file without chunks; or the process ended between the last chunk and the rename.
+            try incoming.settle()
+            return .whole
         }
     }
 
@@ -43,13 +46,7 @@ extension AttachmentStore {
             release(length)
             throw error
         }
-        let begun = try beginFetch(id)
-        // A file without a chunk has nothing to wait for.
-        if list.count == 0, case .incoming(let incoming) = begun {
-            try incoming.settle()
-            return .whole
-        }
-        return begun
+        return try beginFetch(id)
     }
 
     /// Makes the file that chunks are put into, whose head is durable before it gets its name.

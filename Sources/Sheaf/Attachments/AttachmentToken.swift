@@ -4,11 +4,10 @@ import SheafDocument
 /// thinks of it.
 ///
 ///     try await store.execute(
-///         "UPDATE COLLECTION cars (photo ATTACHMENT) SET photo = :photo WHERE _id = :id",
+///         "UPDATE cars SET photo = :photo WHERE _id = :id",
 ///         ["photo": attachment.token.value, "id": "a"])
 ///
-/// Only a field that is declared as ATTACHMENT keeps a file: in any other a token is an object like
-/// all others, and what no ATTACHMENT names goes after a while.
+/// It is stored as an ATTACHMENT, unless another type is declared for the field, or it lies in an array.
 public struct AttachmentToken: Hashable, Sendable {
     public let id: AttachmentID
     /// The bytes of the file.

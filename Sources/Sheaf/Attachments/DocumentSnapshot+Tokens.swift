@@ -3,14 +3,15 @@ import SheafDocument
 import SheafStorage
 
 extension DocumentSnapshot {
-    /// Which of some attachments any document of this state names, be it in a token that nobody sees.
+    /// Returns those of some attachments that any document of this state names: in a token, also a hidden one, or in
+    /// an object that looks like one.
     ///
     /// It throws where a document cannot be read: nobody knows what that one names.
     package func named(
         of wanted: Set<AttachmentID>
     ) throws(EngineError) -> Set<AttachmentID> {
         var found = Set<AttachmentID>()
-        try forEachNaming(wanted) { _, _, named in
+        try forEachNaming(wanted, inPlainObjects: true) { _, _, named in
             found.formUnion(named)
             // More than all cannot be found.
             return found.count < wanted.count
@@ -20,44 +21,47 @@ extension DocumentSnapshot {
 
     /// Calls `body` with each document that names some attachments, and which of them it names, until
     /// that returns false.
+    ///
+    /// With `inPlainObjects`, objects that look like tokens count too: older versions wrote such
+    /// objects.
     func forEachNaming(
-        _ wanted: Set<AttachmentID>,
+        _ wanted: Set<AttachmentID>, inPlainObjects: Bool = false,
         _ body: (_ key: [UInt8], StoredDocument, Set<AttachmentID>) throws(EngineError) -> Bool
     ) throws(EngineError) {
         let keys = StoreKey.documents
         try log.tree.forEach(in: keys) { (key, value) throws(EngineError) in
-            guard let place = Place(value), try mayNameAttachments(at: place, key) else {
-                return true
-            }
+            guard let place = Place(value), try mayNameAttachments(at: place, key, inPlainObjects)
+            else { return true }
             let key = Array(key)
             guard let document = try document(key) else { return true }
-            let named = try tokens(of: document, key, wanted)
+            let named = try attachments(namedBy: document, key, inPlainObjects).intersection(wanted)
             return named.isEmpty ? true : try body(key, document, named)
         }
     }
 
     /// Whether the operations of a document have tokens: they are looked at one by one, and not joined.
     private func mayNameAttachments(
-        at place: Place, _ key: UnsafeRawBufferPointer
+        at place: Place, _ key: UnsafeRawBufferPointer, _ inPlainObjects: Bool
     ) throws(EngineError) -> Bool {
         if !place.isExtension {
             let operation = try onStorage { () throws(StorageError) in
                 try log.operation(of: key, at: place)
             }
-            return try hasTokens(operation.payload, key)
+            return try mayName(operation.payload, key, inPlainObjects)
         }
         let operations = try onStorage { () throws(StorageError) in
             try log.operations(of: key, at: place)
         }
         for logged in operations {
-            if try hasTokens(logged.operation.payload, key) { return true }
+            if try mayName(logged.operation.payload, key, inPlainObjects) { return true }
         }
         return false
     }
 
-    private func hasTokens(
-        _ bytes: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer
+    private func mayName(
+        _ bytes: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ inPlainObjects: Bool
     ) throws(EngineError) -> Bool {
+        if inPlainObjects, AttachmentTexts.isAny(in: bytes) { return true }
         do throws(Malformed) {
             let payload = try DocumentPayload(bytes)
             if let state = payload.state { return try state.hasTokens() }
@@ -67,17 +71,20 @@ extension DocumentSnapshot {
         }
     }
 
-    private func tokens(
-        of document: StoredDocument, _ key: [UInt8], _ wanted: Set<AttachmentID>
+    private func attachments(
+        namedBy document: StoredDocument, _ key: [UInt8], _ inPlainObjects: Bool
     ) throws(EngineError) -> Set<AttachmentID> {
-        let tokens = try onDocument(key) { () throws(Malformed) in
+        try onDocument(key) { () throws(Malformed) in
             try document.read { bytes throws(Malformed) in
-                var tokens: [Value] = []
-                try EncodedDocument(bytes).forEachToken(names) { tokens.append($0) }
-                return tokens
+                let document = try EncodedDocument(bytes)
+                var found = try document.attachments(names)
+                guard inPlainObjects else { return found }
+                try document.forEachPlainID(names) { text in
+                    if let id = AttachmentID(text) { found.insert(id) }
+                }
+                return found
             }
         }
-        return wanted.intersection(tokens.compactMap { AttachmentToken.id(of: $0) })
     }
 }
 

@@ -52,6 +52,7 @@ struct ChainRules {
         case .name, .collection: try checkName(logged.operation)
         case .index(let collection, let number):
             try Self.checkIndex(logged.operation, collection, number)
+        case .unprovenToken: try Self.checkUnproven(logged.operation)
         case .document: try checkDocument(logged.operation)
         }
     }
@@ -85,6 +86,14 @@ struct ChainRules {
             _ = try IndexDefinition(
                 collection: collection, number: number, decoding: operation.payload)
         case .extend: throw .invalid("an index that was extended", at: 0)
+        case .remove: break
+        }
+    }
+
+    private static func checkUnproven(_ operation: SheafStorage.Operation) throws(Malformed) {
+        switch operation.kind {
+        case .put: try UnprovenTokens.check(operation.payload)
+        case .extend: throw .invalid("an unproven token that was extended", at: 0)
         case .remove: break
         }
     }

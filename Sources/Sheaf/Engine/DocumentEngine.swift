@@ -15,8 +15,9 @@ package final class DocumentEngine: Sendable {
     let feed = CommitFeed()
     /// The same, for peers.
     let peerFeed: CommitFeed
-    /// Who hears of the tokens of attachments that a commit writes, before it is made.
-    let tokenWatch = Mutex<(@Sendable ([Value]) -> Void)?>(nil)
+    /// Called with the attachments that a commit may name, before it is made.
+    let tokenWatch = Mutex<(@Sendable ([AttachmentID]) -> Void)?>(nil)
+    private let mayHaveUnproven = Atomic(false)
     /// Why there are no indexes, if they could not be put right when the store was opened.
     package let linkFailure: EngineError?
 
@@ -33,6 +34,8 @@ package final class DocumentEngine: Sendable {
         var ownWrites: OwnWrites
         /// Documents of commits that no snapshot shows yet.
         var pending = PendingDocuments()
+        /// The tokens of attachments that have no proof of possession.
+        var unproven: UnprovenTokens
 
         /// Whether the clock is earlier than the record times; each commit then writes it to the log.
         var isClockApart = false
@@ -40,7 +43,8 @@ package final class DocumentEngine: Sendable {
         var siteRecord: SiteRecord {
             SiteRecord(
                 site: clock.site, directory: mark.identity,
-                clock: isClockApart ? clock.latest : nil)
+                clock: isClockApart ? clock.latest : nil,
+                pauses: ownWrites.pauses(until: .initial))
         }
     }
 
@@ -67,15 +71,20 @@ package final class DocumentEngine: Sendable {
         let latest = HybridTime(
             milliseconds: min(snapshot.commitAt, HybridTime.maximumMilliseconds),
             counter: HybridTime.maximumCounter)
+        let seen = snapshot.commit == 0 ? .initial : known?.clock ?? latest
         let clock = HybridClock(
             site: site ?? Self.drawSite(store.options.random),
-            latest: snapshot.commit == 0 ? .initial : known?.clock ?? latest)
+            latest: Self.skipping(seen, store.options))
         state = Mutex(
             WriterState(
                 directory: directory, registry: NameRegistry(directory), clock: clock,
                 isSiteWritten: site != nil && !mark.isDue, mark: mark,
-                ownWrites: site == nil ? .ofNewSite : OwnWrites(opened: latest),
+                ownWrites: site == nil
+                    ? .ofNewSite : OwnWrites(opened: latest, earlier: known?.pauses ?? []),
+                unproven: UnprovenTokens(
+                    isAny: !snapshot.tree.isEmpty(in: StoreKey.unprovenTokens)),
                 isClockApart: known?.clock != nil))
+        mayHaveUnproven.store(state.withLock(\.unproven.isAny), ordering: .relaxed)
         isComplete = true
     }
 
@@ -124,6 +133,16 @@ package final class DocumentEngine: Sendable {
         (state.isSiteWritten, state.ownWrites) = (false, .ofNewSite)
     }
 
+    /// Leaves out some times at random where the clock of the store is ahead of that of the system.
+    ///
+    /// An older state that was put in the place of a newer one would otherwise give the same stamps to other writes.
+    private static func skipping(_ latest: HybridTime, _ options: LogStoreOptions) -> HybridTime {
+        let wall = options.clock.wallMilliseconds()
+        guard latest.milliseconds >= wall, latest != .initial else { return latest }
+        let milliseconds = latest.milliseconds + options.random() % 256 + 1
+        return HybridTime(milliseconds: min(milliseconds, HybridTime.maximumMilliseconds))
+    }
+
     static func drawSite(_ random: () -> UInt64) -> Site {
         while true {
             let site = Site(rawValue: random())
@@ -144,6 +163,9 @@ package final class DocumentEngine: Sendable {
             return state.directory.names
         }
     }
+
+    /// Whether there are unproven tokens, or were some since the store was opened.
+    var mayHaveUnprovenTokens: Bool { mayHaveUnproven.load(ordering: .acquiring) }
 
     package var site: Site { state.withLock { $0.clock.site } }
 
@@ -217,6 +239,7 @@ package final class DocumentEngine: Sendable {
             now: store.options.clock.wallMilliseconds(), state.pending.taken(),
             maximumChangedLength: store.options.transactionLength)
         transaction.ownWrites = state.ownWrites
+        transaction.unproven = state.unproven.begun(after: snapshot.commit)
         return transaction
     }
 
@@ -309,14 +332,16 @@ package final class DocumentEngine: Sendable {
         state.directory = transaction.directory
         publish(state.directory)
         try state.mark.make(in: store)
+        state.ownWrites.noteCommit(transaction.stamp?.time ?? transaction.clock.latest)
         let batch = try transaction.batch(
             from: origin, writing: state.isSiteWritten ? nil : state.siteRecord, state.registry)
         let commit = try onStorage { () throws(StorageError) in try append(batch) }
         state.isSiteWritten = true
         state.mark.noteWritten(by: commit, in: store)
-        state.ownWrites.noteCommit(transaction.stamp?.time ?? transaction.clock.latest)
         state.registry.noteWritten(state.directory)
         transaction.noteWritten(by: commit)
+        state.unproven.noteWritten(transaction.unproven, by: commit)
+        if state.unproven.isAny { mayHaveUnproven.store(true, ordering: .releasing) }
         feed.note(transaction, of: commit, from: origin)
         peerFeed.note(transaction, of: commit, from: origin)
         for bytes in transaction.spellings { state.registry.note(bytes, in: &state.directory) }

@@ -7,6 +7,8 @@ package struct DocumentSnapshot: Sendable {
     package let log: LogSnapshot
     /// At least all names that documents of this state have.
     package let directory: Directory
+    /// Documents that a peer has in the place of those of the log, by their keys (`ShadowTable`).
+    var shadows: [[UInt8]: StoredDocument] = [:]
 
     package init(_ log: LogSnapshot, _ directory: Directory) {
         self.log = log
@@ -27,6 +29,7 @@ package struct DocumentSnapshot: Sendable {
 
     /// A document, or what is left of one that was deleted.
     package func document(_ key: [UInt8]) throws(EngineError) -> StoredDocument? {
+        if !shadows.isEmpty, let shadow = shadows[key] { return shadow }
         let operations = try onStorage { () throws(StorageError) in
             try key.span.withUnsafeBytes { key throws(StorageError) in
                 try log.operations(of: key)

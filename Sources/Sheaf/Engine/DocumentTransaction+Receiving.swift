@@ -11,17 +11,23 @@ extension DocumentTransaction {
         case known(before: StoredDocument?)
         /// It stands on what is not here: the whole document is needed.
         case gap
-        /// The peer may not write it as it is here, which the peer could not know; how it was before.
-        case refused(before: StoredDocument?)
+        /// The peer may not write it, or not as it is here; how it was before, and which state is not permitted.
+        case refused(before: StoredDocument?, RefusedNotice.Reason)
+        /// The peer may not delete the document, which stays as it is; `isSeen` if the deletion was
+        /// seen here before.
+        case kept(StoredDocument, isSeen: Bool)
         /// A dot of it has this time, which is too far ahead of the clock; nothing of it was written.
         case ahead(HybridTime)
+        /// The document here is hidden from the peer, which may not write it: nothing was written, and the peer
+        /// goes on as if the document had become what it has sent, joined with what it had sent before.
+        case dropped(shadow: [UInt8]?, isKnown: Bool, before: StoredDocument?)
     }
 
     /// Joins what a peer has sent of a document, who may write what a rule says.
     ///
     /// A step has each document once: so what was done before comes from other documents.
     mutating func receive(
-        _ document: PiledDocument, _ key: DocumentKey, _ rule: SubscriptionMatcher?
+        _ document: PiledDocument, _ key: DocumentKey, _ rule: WriteRule?
     ) throws(EngineError) -> Reception {
         // Where there is a rule, what comes of it has to be looked at.
         if rule == nil, try receiveFresh(document, key) { return .taken(isNew: true) }
@@ -31,11 +37,25 @@ extension DocumentTransaction {
         let seen = try timeSeen(in: document, key)
         if case .ahead(let time) = seen { return .ahead(time) }
         let position = try open(key)
+        if let rule, try isHidden(position, rule) {
+            return try receiveHidden(document, key, rule, at: position, seen)
+        }
+        return try receive(document, key, rule?.writable, at: position, seen)
+    }
+
+    /// Receives a document at its position in the transaction.
+    mutating func receive(
+        _ document: PiledDocument, _ key: DocumentKey, _ rule: SubscriptionMatcher?,
+        at position: Int, _ seen: TimeSeen
+    ) throws(EngineError) -> Reception {
         let before = working[position].state == nil ? nil : try vector(at: position)
         let isPartial = document.marks.contains(.isPartial)
         guard before != nil || !isPartial else { return .gap }
-        if let rule, try isForbiddenDeletion(document, of: position, rule) {
-            return .taken(isNew: false)
+        if let rule, let original = try forbiddenDeletion(document, of: position, rule) {
+            let isSeen = try onDocument(key.bytes) { () throws(Malformed) in
+                try before?.covers(EncodedDocument(document.bytes).vector()) ?? false
+            }
+            return .kept(original, isSeen: isSeen)
         }
         let (own, isAll) = try onDocument(key.bytes) { () throws(Malformed) in
             let document = try EncodedDocument(document.bytes)
@@ -45,6 +65,7 @@ extension DocumentTransaction {
             return (try document.header().time(of: clock.site), isAll ?? true)
         }
         noteOwnWrites(own, of: position, seen: before?.time(of: clock.site))
+        if let before { try notePauses(of: document, before: before) }
         if case .upTo(let latest) = seen { try observe(latest) }
         let length = working[position].changedLength
         let untouched = rule == nil ? nil : working[position]
@@ -61,33 +82,30 @@ extension DocumentTransaction {
                 // Whatever the whole document is, it would be refused.
                 let original = working[position].original
                 guard let rule, try !isPermitted(original, at: key, rule) else { return .gap }
-                return .refused(before: original)
+                return .refused(before: original, .original)
             case .edit(.malformed(let reason)): throw .received(reason)
             default: throw error
             }
         }
         if let rule, let untouched, working[position].isChanged,
-            try isRefused(position, rule, isAll: isAll)
+            let reason = try refusal(of: position, rule)
         {
             working[position] = untouched
-            return .refused(before: untouched.original)
+            return .refused(before: untouched.original, reason)
         }
-        try noteTokens(of: document, key)
+        try noteSource(of: document, at: position)
+        noteTexts(document.bytes)
         try countLength(working[position].changedLength - length)
         return isAll ? .taken(isNew: isNew) : .known(before: working[position].original)
     }
 
     /// Joins what somebody has sent who spells all names.
     mutating func join(_ bytes: [UInt8], at position: Int) throws(EngineError) -> Bool {
-        var named: [Value] = []
         let (seen, isPartial, own) = try translating { () throws(EditError) in
             try bytes.span.withUnsafeBytes { bytes throws(EditError) in
                 let document = try Self.document(bytes)
                 do throws(Malformed) {
                     try document.validate(NameTable())
-                    if try document.hasTokens() {
-                        try document.forEachToken(NameTable()) { named.append($0) }
-                    }
                     return (
                         try document.latestDot(), document.isPartial,
                         (
@@ -102,7 +120,7 @@ extension DocumentTransaction {
         } orRefusing: {
             .received($0)
         }
-        tokens += named
+        try noteWritten(own.0, at: position)
         noteOwnWrites(own.1, of: position)
         try observe(seen)
         return try working[position].takeIfNew(
@@ -122,16 +140,6 @@ extension DocumentTransaction {
         return try directory.add(collection: name)
     }
 
-    /// Takes in the tokens of attachments in a document that came.
-    mutating func noteTokens(
-        of document: PiledDocument, _ key: DocumentKey
-    ) throws(EngineError) {
-        guard document.marks.contains(.hasTokens) else { return }
-        try onDocument(key.bytes) { () throws(Malformed) in
-            try EncodedDocument(document.bytes).forEachToken(directory.names) { tokens.append($0) }
-        }
-    }
-
     private func vector(at position: Int) throws(EngineError) -> VersionVector {
         guard let state = working[position].state else { return VersionVector() }
         return try onDocument(working[position].key.bytes) { () throws(Malformed) in
@@ -141,42 +149,35 @@ extension DocumentTransaction {
         }
     }
 
-    /// Whether a peer says that a document was deleted which it may not write.
+    /// Returns the document that a peer reports as deleted and may not write; nil where it is none.
     ///
-    /// It says so where the document is named by this side, and cannot know what it is here. So that is passed
-    /// over, and not refused.
-    private func isForbiddenDeletion(
+    /// The peer also reports it where this side names the document, and cannot know its state here. So the
+    /// document stays as it is, and nothing is sent in answer.
+    private func forbiddenDeletion(
         _ document: PiledDocument, of position: Int, _ rule: SubscriptionMatcher
-    ) throws(EngineError) -> Bool {
+    ) throws(EngineError) -> StoredDocument? {
         guard !document.marks.contains(.isPartial), let original = working[position].original,
             !original.isTombstone, !original.isRemnant
-        else { return false }
+        else { return nil }
         let state = StoredDocument(
             Array(document.bytes), stateLength: document.bytes.count, deltaLength: 0, deltaCount: 0)
-        guard state.isTombstone else { return false }
-        return try !rule.matches(
+        guard state.isTombstone else { return nil }
+        let isPermitted = try rule.matches(
             original, key: working[position].key.bytes, in: document.collection, directory.names,
             of: self)
+        return isPermitted ? nil : original
     }
 
-    /// Whether what a peer has sent of a document changes one here that the peer may not write, as it was or
-    /// as it is now.
-    ///
-    /// Who has seen all that is here, and sends what its own state does not permit, has broken the rule, and is
-    /// not talked to any more. All others have seen it in a state in which they may write it.
-    private func isRefused(
-        _ position: Int, _ rule: SubscriptionMatcher, isAll: Bool
-    ) throws(EngineError) -> Bool {
+    /// Returns which state of a changed document the rule does not permit; nil where it permits the write.
+    private func refusal(
+        of position: Int, _ rule: SubscriptionMatcher
+    ) throws(EngineError) -> RefusedNotice.Reason? {
         let (key, original) = (working[position].key, working[position].original)
         let after = working[position].state.map {
             StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0)
         }
-        guard try isPermitted(after, at: key, rule) else {
-            guard isAll else { return true }
-            let (collection, id) = try name(of: key)
-            throw .forbidden(collection: collection, id: id)
-        }
-        return try !isPermitted(original, at: key, rule)
+        guard try isPermitted(after, at: key, rule) else { return .result }
+        return try isPermitted(original, at: key, rule) ? nil : .original
     }
 
     /// Whether somebody may write a document in this state; what is left of it says nothing of that.
@@ -187,13 +188,5 @@ extension DocumentTransaction {
         let number = key.bytes.span.withUnsafeBytes { StoreKey.collection(ofDocument: $0) }
         guard let number, let collection = directory.collectionName(number) else { return true }
         return try rule.matches(image, key: key.bytes, in: collection, directory.names, of: self)
-    }
-
-    private func name(of key: DocumentKey) throws(EngineError) -> (collection: String, id: Value) {
-        let number = key.bytes.span.withUnsafeBytes { StoreKey.collection(ofDocument: $0) }
-        let id = try onDocument(key.bytes) { () throws(Malformed) in
-            try DocumentID.id(of: Array(key.bytes[StoreKey.documentPrefixLength...]))
-        }
-        return (number.flatMap { directory.collectionName($0) } ?? "", id)
     }
 }

@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 
 /// When a store goes on as somebody else: stamps of one site must not mean two things.
@@ -17,9 +18,32 @@ extension DocumentTransaction {
     ///
     /// `seen` is what the document here knows of it.
     mutating func noteOwnWrites(_ time: HybridTime, of position: Int, seen: HybridTime? = nil) {
-        if ownWrites.lack(time) || seen.map({ time > $0 }) ?? false { lacksOwnWrites = true }
+        // A peer could name times of a new site again and again, and have a site drawn with each.
+        let isLater = !ownWrites.isOfNewSite && seen.map { time > $0 } ?? false
+        if ownWrites.lack(time) || isLater { noteLacking(time) }
         if time > clock.latest || time < working[position].forgottenTime(of: clock.site) {
             metOwnFuture = true
         }
+    }
+
+    /// Records that a received document has seen a write of this store that the store does not
+    /// have.
+    mutating func noteLacking(_ time: HybridTime) {
+        lacksOwnWrites = true
+        uniqueThrough = min(uniqueThrough ?? ownWrites.opened, ownWrites.end(before: time))
+    }
+
+    /// Records a write that its peer does not have any more: later writes of the peer would cover
+    /// it.
+    mutating func notePauses(
+        of document: PiledDocument, before: VersionVector
+    ) throws(EngineError) {
+        guard let (site, pauses) = peerPauses else { return }
+        let known = before.time(of: site)
+        guard known != .initial, pauses.contains(where: { $0.contains(known) }) else { return }
+        let covered = try onDocument(Array(document.id)) { () throws(Malformed) in
+            try EncodedDocument(document.bytes).header().time(of: site)
+        }
+        if covered >= known { forgottenByPeer = known }
     }
 }

@@ -20,6 +20,12 @@ package struct DocumentTransaction: Sendable {
     /// When the site has written before, and whether a peer knows a write of it that it never made.
     var ownWrites = OwnWrites.ofNewSite
     var lacksOwnWrites = false
+    /// With `lacksOwnWrites`: the time up to which the writes of this store are unique.
+    var uniqueThrough: HybridTime?
+    /// The periods in which the site of the peer that sends has made no write.
+    var peerPauses: (site: Site, pauses: [WritePause])?
+    /// The time of a write of that site, in one of these periods, which what it sends would cover.
+    var forgottenByPeer: HybridTime?
     /// Whether the transaction writes as another site than those before it.
     var hasChangedSite = false
     /// What documents have that are written once in this commit.
@@ -42,8 +48,10 @@ package struct DocumentTransaction: Sendable {
     var keepsCounters = false
     /// The documents longer than that, which nobody was told of.
     var remarkable: [LargeDocument] = []
-    /// The tokens of attachments that were written: what they name is wanted.
-    var tokens: [Value] = []
+    /// Attachments that the written documents may name: they are wanted.
+    var tokens: [AttachmentID] = []
+    /// The tokens that have no proof of possession.
+    var unproven = UnprovenTokens()
     /// The names that the documents of the commit spell.
     private(set) var spellings: [[UInt8]] = []
 
@@ -59,7 +67,9 @@ package struct DocumentTransaction: Sendable {
         self.pending = pending
     }
 
-    var hasChanges: Bool { !fresh.isEmpty || working.contains { $0.isChanged } }
+    var hasChanges: Bool {
+        !fresh.isEmpty || working.contains { $0.isChanged } || !unproven.changes.isEmpty
+    }
 
     /// Notes that the batch has become a commit.
     mutating func noteWritten(by commit: CommitID) {
@@ -104,11 +114,11 @@ package struct DocumentTransaction: Sendable {
             return try insert(object, conflict, change, at: position)
         case .insertInitial(let object):
             guard working[position].state == nil else { return false }
-            try working[position].take(
-                ChangedBytes(
-                    bytes: try translating { () throws(EditError) in
-                        try Insertion.initial(object, directory.names)
-                    }), directory.names)
+            let state = try translating { () throws(EditError) in
+                try Insertion.initial(object, directory.names)
+            }
+            try noteWritten(state, at: position)
+            try working[position].take(ChangedBytes(bytes: state), directory.names)
             usedStamp = .initial
             return true
         case .delete:
@@ -170,13 +180,13 @@ package struct DocumentTransaction: Sendable {
     // MARK: Changes
 
     private mutating func edit(_ position: Int, _ edits: [Edit]) throws(EngineError) -> Bool {
-        for case .set(_, let token, .attachment) in edits { tokens.append(token) }
         let stamp = try nextStamp(for: position)
         let delta = try translating { () throws(EditError) in
             try working[position].delta(
                 edits, at: stamp, directory.names, keepsCounters: keepsCounters)
         }
         guard let delta else { return false }
+        try noteWritten(delta.bytes, at: position)
         try working[position].take(delta, directory.names)
         return true
     }
@@ -187,11 +197,12 @@ package struct DocumentTransaction: Sendable {
     ) throws(EngineError) -> Bool {
         guard let state = working[position].state else {
             let stamp = try nextStamp(for: position)
-            try working[position].take(
-                try translating { () throws(EditError) in
-                    try Insertion.document(
-                        object, without: IndexKeyMaker.idName, at: stamp, directory.names)
-                }, directory.names)
+            let state = try translating { () throws(EditError) in
+                try Insertion.document(
+                    object, without: IndexKeyMaker.idName, at: stamp, directory.names)
+            }
+            try noteWritten(state.bytes, at: position)
+            try working[position].take(state, directory.names)
             return true
         }
         var object = object
@@ -296,9 +307,11 @@ package struct DocumentTransaction: Sendable {
             let after = try links.keys(of: written, key.bytes)
             try Self.replace(before, with: after, in: &batch)
             stored.append((key, written))
+            try noteUnproven(at: position, written)
             try noteSpellings(at: position)
         }
         try writeFresh(into: &batch, &links)
+        try unproven.write(into: &batch)
         return batch
     }
 

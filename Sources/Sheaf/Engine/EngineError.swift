@@ -1,5 +1,6 @@
 package import SheafBytes
 package import SheafDocument
+package import SheafQuery
 package import SheafStorage
 
 /// What can go wrong when documents are read or written.
@@ -7,6 +8,10 @@ package enum EngineError: Error, Equatable, Sendable {
     case storage(StorageError)
     /// The bytes of a document are not what the format says.
     case damaged(key: [UInt8], Malformed)
+    /// A query cannot be evaluated on a document.
+    case evaluation(QueryError)
+    /// Evaluation for another peer continues in the next turn of the loop; no error.
+    case paused
     /// What somebody else has sent is no document.
     case received(Malformed)
     /// The store has an engine already.
@@ -18,8 +23,6 @@ package enum EngineError: Error, Equatable, Sendable {
     case exists(collection: String, id: Value)
     /// A delta builds on what has not been seen here: the whole document is needed.
     case gap(collection: String, id: Value)
-    /// A peer may not write this document.
-    case forbidden(collection: String, id: Value)
     /// Something is larger than the store allows.
     case limit(name: String, value: Int, limit: Int)
     /// A collection cannot have this name.
@@ -38,6 +41,8 @@ extension EngineError: CustomStringConvertible {
         case .damaged(let key, let reason):
             "the document with the key \(key.map { String($0, radix: 16) }.joined(separator: " ")) "
                 + "is damaged: \(reason)"
+        case .evaluation(let error): error.message
+        case .paused: "the evaluation continues later"
         case .received(let reason): "what was received is no document: \(reason)"
         case .inUse: "the store has an engine of documents already; it can have one at a time"
         case .edit(let error): "\(error)"
@@ -47,8 +52,6 @@ extension EngineError: CustomStringConvertible {
             "there is a document with the _id \(id) in \(collection) already"
         case .gap(let collection, let id):
             "what changed of the document \(id) in \(collection) builds on changes that are not here"
-        case .forbidden(let collection, let id):
-            "the document \(id) in \(collection) is none that the peer may write"
         case .limit(let name, let value, let limit):
             "\(name) is \(limit), and this would be \(value)"
         case .indexExists(let collection, let name):

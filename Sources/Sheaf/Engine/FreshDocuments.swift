@@ -82,7 +82,8 @@ extension DocumentTransaction {
     mutating func receiveFresh(
         _ document: PiledDocument, _ key: DocumentKey
     ) throws(EngineError) -> Bool {
-        guard document.marks.isDisjoint(with: [.isPartial, .maySpellNames]), fresh.isBehind(key),
+        guard document.marks.isDisjoint(with: [.isPartial, .maySpellNames, .hasUnproven]),
+            fresh.isBehind(key),
             positions.isEmpty || positions[key] == nil, pending[key] == nil,
             fresh.isAbsent(key, in: snapshot)
         else { return false }
@@ -91,9 +92,9 @@ extension DocumentTransaction {
         }
         guard case .upTo(let latest) = try timeSeen(in: document, key) else { return false }
         if own > clock.latest { metOwnFuture = true }
-        if ownWrites.lack(own) { lacksOwnWrites = true }
+        if ownWrites.lack(own) { noteLacking(own) }
         try observe(latest)
-        try noteTokens(of: document, key)
+        noteTexts(document.bytes)
         try countLength(document.bytes.count)
         fresh.append(key, document.contents)
         return true

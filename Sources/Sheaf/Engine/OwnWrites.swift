@@ -1,5 +1,5 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 import SheafStorage
 import Synchronization
 
@@ -15,9 +15,12 @@ struct OwnWrites: Sendable {
     let opened: HybridTime
     /// All writes since are not earlier; none while there are none.
     private(set) var first: HybridTime?
+    /// The pauses between earlier openings.
+    private let earlier: [WritePause]
 
-    init(opened: HybridTime) {
+    init(opened: HybridTime, earlier: [WritePause] = []) {
         self.opened = opened
+        self.earlier = earlier
     }
 
     /// For a site that was drawn since the opening.
@@ -27,6 +30,9 @@ struct OwnWrites: Sendable {
         return writes
     }
 
+    /// Whether the site was drawn since the opening, so that all its writes are known.
+    var isOfNewSite: Bool { opened == .initial && first == .initial }
+
     /// Notes that a commit was made; `time` is that of its first write, or of the last that was seen.
     mutating func noteCommit(_ time: HybridTime) {
         if first == nil { first = time }
@@ -34,7 +40,21 @@ struct OwnWrites: Sendable {
 
     /// Whether the site has not written at a time, which a peer knows.
     func lack(_ time: HybridTime) -> Bool {
-        time > opened && first.map { time < $0 } ?? true
+        guard time != .initial else { return false }
+        if time > opened, first.map({ time < $0 }) ?? true { return true }
+        return earlier.contains { $0.contains(time) }
+    }
+
+    /// Returns the periods without writes; that since the opening lasts until `now` where nothing was written.
+    func pauses(until now: HybridTime) -> [WritePause] {
+        var pauses = earlier
+        if let pause = WritePause(after: opened, before: first ?? now) { pauses.add(pause) }
+        return pauses
+    }
+
+    /// Returns the last write before a pause: stamps of later writes may have been used before.
+    func end(before time: HybridTime) -> HybridTime {
+        earlier.first { $0.contains(time) }?.after ?? opened
     }
 }
 
@@ -43,18 +63,48 @@ extension DocumentEngine {
     /// same times.
     ///
     /// What they know is then merged with what was written here, and covered by nothing.
-    func separate(append: (WriteBatch) throws(StorageError) -> CommitID) throws(WriteError) {
-        let (site, opened, other) = state.withLock { state in
-            let (site, opened) = (state.clock.site, state.ownWrites.opened)
+    ///
+    /// Returns the commit; nil where the store has another site than `expected` by now.
+    @discardableResult
+    func separate(
+        from expected: Site? = nil, after time: HybridTime? = nil,
+        append: (WriteBatch) throws(StorageError) -> CommitID
+    ) throws(WriteError) -> CommitID? {
+        let change = state.withLock { state -> (old: Site, start: HybridTime, new: Site)? in
+            let site = state.clock.site
+            guard expected ?? site == site else { return nil }
+            let start = time ?? state.ownWrites.opened
             drawNewSite(&state)
-            return (site, opened, state.clock.site)
+            return (site, start, state.clock.site)
         }
-        _ = try write(from: nil, append: append) { (transaction) throws(WriteError) in
+        guard let change else { return nil }
+        let (commit, _) = try write(from: nil, append: append) {
+            (transaction) throws(WriteError) in
             do throws(EngineError) {
-                try transaction.moveWrites(of: site, after: opened, to: other)
+                try transaction.moveWrites(of: change.old, after: change.start, to: change.new)
             } catch {
                 throw .engine(error)
             }
+        }
+        return commit
+    }
+
+    /// The periods in which the site has made no write, as far as the log knows.
+    package var pauses: [WritePause] {
+        let now = HybridTime(
+            milliseconds: min(
+                store.options.clock.wallMilliseconds(), HybridTime.maximumMilliseconds))
+        return state.withLock { $0.ownWrites.pauses(until: now) }
+    }
+
+    /// Returns the time up to which writes of the site are unique, where a peer knows a write that the store does
+    /// not have, or, with nil, where another peer writes with the same site; nil where neither can be true.
+    func uniqueThrough(_ forgotten: HybridTime?) -> HybridTime? {
+        let pauses = pauses
+        return state.withLock { state in
+            guard !pauses.isEmpty else { return nil }
+            guard let forgotten else { return state.ownWrites.opened }
+            return pauses.first { $0.contains(forgotten) }?.after
         }
     }
 }

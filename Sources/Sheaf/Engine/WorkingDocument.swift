@@ -24,6 +24,8 @@ struct WorkingDocument: Sendable {
     private var isTold = false
     /// Whether what was touched may spell names that have no number.
     private var maySpellNames = false
+    /// The origin of the tokens that were written; nil where none needs to be recorded.
+    private(set) var tokens: TokenChange?
 
     /// Smaller documents are written whole each time: to read them is one step then.
     private static let smallLength = 1_024
@@ -67,6 +69,13 @@ struct WorkingDocument: Sendable {
     /// The state, unless it is large.
     var smallState: [UInt8]? {
         state.flatMap { $0.count <= 4 * Self.smallLength || touched == $0 ? $0 : nil }
+    }
+
+    /// Updates the origin of the tokens that were written.
+    mutating func noteTokens(_ note: (inout TokenChange) -> Void) {
+        var change = tokens ?? TokenChange()
+        note(&change)
+        tokens = change
     }
 
     var isChanged: Bool { touched != nil || isEvicted && original != nil }

@@ -14,6 +14,8 @@ struct PiledDocument {
     let bytes: UnsafeRawBufferPointer
     /// The same for who keeps them.
     let contents: ArraySlice<UInt8>
+    /// The ids of attachments whose tokens the sender calls unproven.
+    let unproven: [[UInt8]]
 
     var address: DocumentAddress { DocumentAddress(collection: collection, id: Array(id)) }
 }
@@ -35,6 +37,8 @@ struct DocumentPile: Sendable {
         static let hasTokens = Marks(rawValue: 4)
         /// It is of the collection of the document before it in its block.
         fileprivate static let staysInCollection = Marks(rawValue: 8)
+        /// Whether some of the tokens are unproven.
+        static let hasUnproven = Marks(rawValue: 16)
     }
 
     /// About so long is a block, which is read by itself.
@@ -56,7 +60,8 @@ struct DocumentPile: Sendable {
 
     /// Puts a document on top.
     mutating func add(
-        _ collection: String, id: [UInt8], _ marks: Marks, _ bytes: UnsafeRawBufferPointer
+        _ collection: String, id: [UInt8], _ marks: Marks, _ bytes: UnsafeRawBufferPointer,
+        unproven: [[UInt8]] = []
     ) {
         // Only where a block is begun behind others: most piles are small.
         if writer.count == 0, count > 0 {
@@ -67,6 +72,7 @@ struct DocumentPile: Sendable {
         if let last = self.collection, UTF8Order.compare(last, collection) == 0 {
             marks.insert(.staysInCollection)
         }
+        if !unproven.isEmpty { marks.insert(.hasUnproven) }
         writer.write(marks.rawValue)
         if !marks.contains(.staysInCollection) {
             writer.writeText(collection)
@@ -74,6 +80,10 @@ struct DocumentPile: Sendable {
         }
         id.span.withUnsafeBytes { writer.writeLengthPrefixed($0) }
         writer.writeLengthPrefixed(bytes)
+        if !unproven.isEmpty {
+            writer.writeVarint(UInt64(unproven.count))
+            for id in unproven { writer.write(id) }
+        }
         count += 1
         lengthInMemory += writer.count - start
         if writer.count >= Self.blockLength { endBlock() }
@@ -152,5 +162,12 @@ extension PiledDocument {
         // What has spelled names is longer here than it was on the way.
         bytes = try reader.readLengthPrefixed(limit: .max)
         contents = block[reader.offset - bytes.count..<reader.offset]
+        var unproven: [[UInt8]] = []
+        if marks.contains(.hasUnproven) {
+            for _ in 0..<(try reader.readVarint()) {
+                unproven.append(Array(try reader.readBytes(SyncLimits.attachmentIDLength)))
+            }
+        }
+        self.unproven = unproven
     }
 }

@@ -19,29 +19,17 @@ extension DocumentSnapshot {
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil,
         where isShown: (StoredDocument, [UInt8], DocumentAddress) throws(EngineError) -> Bool
     ) throws(EngineError) -> VersionList {
-        var found: [DocumentVersion] = []
+        var listing = VersionListing()
+        var scan = MatchScan(versionsIn: self, matcher)
         let ranked = try known(rankings, matcher)
-        for collection in matcher.collections.sorted(by: Self.addressesPrecede) {
-            let address = DocumentAddress(collection: collection, id: [])
-            let prefix = address.bytes
-            try forEachMatch(matcher, ranked, in: collection) {
-                (key, document) throws(EngineError) in
-                guard try isShown(document, key, address) else { return true }
-                let hash = try onDocument(key) { () throws(Malformed) in
-                    try document.read { (bytes) throws(Malformed) in
-                        try EncodedDocument(bytes).vector().hash
-                    }
-                }
-                let id = key[StoreKey.documentPrefixLength...]
-                found.append(DocumentVersion(id: prefix + id, version: hash))
-                return true
-            }
+        try scan.run(matcher, ranked) { (key, document, collection) throws(EngineError) in
+            try listing.add(document, key, collection, where: isShown)
         }
-        return VersionList(sorted: found)
+        return listing.list
     }
 
     /// Whether the addresses of one collection come before those of another.
-    private static func addressesPrecede(_ left: String, _ right: String) -> Bool {
+    static func addressesPrecede(_ left: String, _ right: String) -> Bool {
         DocumentAddress(collection: left, id: []).bytes
             .lexicographicallyPrecedes(DocumentAddress(collection: right, id: []).bytes)
     }
@@ -51,13 +39,8 @@ extension DocumentSnapshot {
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil
     ) throws(EngineError) -> [[UInt8]] {
         var keys: [[UInt8]] = []
-        let ranked = try known(rankings, matcher)
-        for collection in matcher.collections {
-            try forEachMatch(matcher, ranked, in: collection) { key, _ in
-                keys.append(key)
-                return true
-            }
-        }
+        var scan = MatchScan(self, matcher.collections)
+        try scan.run(matcher, try known(rankings, matcher)) { key, _, _ in keys.append(key) }
         return keys
     }
 
@@ -68,30 +51,42 @@ extension DocumentSnapshot {
         return try matcher.rankings(in: self, where: nil)
     }
 
-    /// Visits the documents that match, from a key on, until `body` returns false.
+    /// Visits the documents that match until `body` returns false; returns whether it has reached the end.
+    ///
+    /// `position` is the key from which to start, and, where the visit stops or evaluation pauses, the key of
+    /// the document that comes next.
     func forEachMatch(
         _ matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings, in collection: String,
-        from first: [UInt8] = [], _ body: ([UInt8], StoredDocument) throws(EngineError) -> Bool
-    ) throws(EngineError) {
-        guard let number = directory.number(ofCollection: collection) else { return }
+        from position: inout [UInt8]?,
+        _ body: ([UInt8], StoredDocument) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Bool {
+        guard let number = directory.number(ofCollection: collection) else { return true }
         let ranked = rankings.ids(in: collection)
+        let first = position ?? []
         guard matcher.asksPlainly(for: collection) else {
             for id in ranked.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
                 let key = StoreKey.document(collection: number, id: id).bytes
                 guard !key.lexicographicallyPrecedes(first), let document = try document(key)
                 else { continue }
-                guard try body(key, document) else { return }
+                position = key
+                try matcher.visit()
+                guard try body(key, document) else { return false }
             }
-            return
+            return true
         }
+        var isWhole = true
         try forEachDocument(of: collection, from: first) { (key, document) throws(EngineError) in
+            position = key
+            try matcher.visit()
             guard
                 try matcher.matches(document, key: key, in: collection, names)
                     || (!ranked.isEmpty
                         && ranked.contains(Array(key[StoreKey.documentPrefixLength...])))
             else { return true }
-            return try body(key, document)
+            isWhole = try body(key, document)
+            return isWhole
         }
+        return isWhole
     }
 
     /// Visits the documents of a collection in the order of their keys, until `body` returns false.
@@ -109,7 +104,9 @@ extension DocumentSnapshot {
                 }
                 guard let newest = operations.first else { continue }
                 let key = Array(newest.operation.key)
-                guard let document = try document(of: operations, key) else { continue }
+                var shown = shadows[key]
+                if shown == nil { shown = try document(of: operations, key) }
+                guard let document = shown else { continue }
                 guard try body(key, document) else { return false }
             }
             return true
@@ -259,24 +256,32 @@ extension DocumentSnapshot {
         var found: [DocumentAddress: [UInt8]] = [:]
         for key in try keys(matching: matcher) {
             guard let address = address(of: key), let document = try document(key) else { continue }
-            // A join copies what it finds as it is spelled: joined with itself, all are spelled alike.
             found[address] = try onDocument(key) { () throws(Malformed) in
-                let plain = try document.read { (bytes) throws(Malformed) in
-                    try EncodedDocument(bytes).settingBase(nil)
-                }
-                let spelled = try plain.span.withUnsafeBytes { (bytes) throws(Malformed) in
-                    try EncodedDocument(bytes).renamed(from: names, to: NameTable())
-                }
-                return try spelled.span.withUnsafeBytes { (bytes) throws(Malformed) in
-                    let document = try EncodedDocument(bytes)
-                    do throws(JoinError) {
-                        return try Join.join(document, document, NameTable())
-                    } catch {
-                        throw .invalid("a document that cannot be joined with itself", at: 0)
-                    }
+                try document.read { (bytes) throws(Malformed) in
+                    try EncodedDocument(bytes).spelled(names)
                 }
             }
         }
         return found
+    }
+}
+
+extension EncodedDocument {
+    /// Returns the document with all names spelled and without a base: the bytes depend on what it is, and not
+    /// on the store that has it.
+    func spelled(_ names: NameTable) throws(Malformed) -> [UInt8] {
+        let plain = try settingBase(nil)
+        let spelled = try plain.span.withUnsafeBytes { (bytes) throws(Malformed) in
+            try EncodedDocument(bytes).renamed(from: names, to: NameTable())
+        }
+        // A join copies what it finds as it is spelled: joined with itself, all are spelled alike.
+        return try spelled.span.withUnsafeBytes { (bytes) throws(Malformed) in
+            let document = try EncodedDocument(bytes)
+            do throws(JoinError) {
+                return try Join.join(document, document, NameTable())
+            } catch {
+                throw .invalid("a document that cannot be joined with itself", at: 0)
+            }
+        }
     }
 }

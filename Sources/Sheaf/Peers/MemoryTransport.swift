@@ -179,7 +179,7 @@ private final class MemoryWire: Sendable {
         }
     }
 
-    func cut(_ reason: String?) {
+    func cut(_ reason: String) {
         let links: [any PeerLink] = state.withLock { state in
             guard state.isOpen else { return [] }
             state.isOpen = false
@@ -210,6 +210,6 @@ private final class MemoryConnection: PeerConnection {
     var queuedLength: Int { 0 }
 
     func close() {
-        wire.cut(nil)
+        wire.cut("the other side closed the connection")
     }
 }

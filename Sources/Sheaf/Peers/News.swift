@@ -16,6 +16,8 @@ struct News {
     /// What was taken in since anybody looked.
     var fresh: ArraySlice<Commit> { commits[freshStart...] }
     private var freshStart = 0
+    /// The state before what was taken in last, where that is not all in `fresh`.
+    private(set) var stateBefore: DocumentSnapshot?
     /// Commits, and where the log ended behind them.
     private var ends: [(commit: CommitID, end: LogPosition)] = []
     /// The last commit that has let go of what was left of deleted documents.
@@ -34,12 +36,16 @@ struct News {
 
     /// Takes in what has become durable.
     mutating func update(_ engine: DocumentEngine) {
+        let before = snapshot
         snapshot = engine.snapshot()
         let commit = snapshot.log.commit
         freshStart = commits.count
         var group: [CommitFeed.Change] = []
         let (changes, untold) = engine.takePeerFeed(through: commit)
-        if let untold { start = max(start, untold) }
+        if let untold {
+            start = max(start, untold)
+            stateBefore = before
+        }
         for change in changes {
             if let last = group.last, last.commit != change.commit {
                 commits.append(Commit(number: last.commit, changes: group))
@@ -80,5 +86,6 @@ struct News {
         if count > 0 { start = max(start, commits[count - 1].number) }
         commits.removeFirst(count)
         freshStart = commits.count
+        stateBefore = nil
     }
 }

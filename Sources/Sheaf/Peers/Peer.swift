@@ -34,9 +34,10 @@ public final class Peer: Sendable {
         let presences = PresenceBoard(identity)
         loop = PeerLoop(store, board, fetches, presences)
         fetches.connect { [weak loop] event in loop?.post(event) }
-        presence = Presence(configuration, board, presences, loop)
+        let unreachable = UnreachableAddresses(store.queries)
+        presence = Presence(configuration, board, presences, loop, unreachable)
         links = PeerLinks(loop, presence)
-        sync = PeerSync(store, loop, board, configuration.transports, links)
+        sync = PeerSync(store, loop, board, configuration.transports, links, unreachable)
         try loop.start(identity)
     }
 
@@ -137,7 +138,7 @@ final class PeerLinks: PeerTransportHost {
         // The session counts what it may send by itself.
         func drained() {}
 
-        func closed(_ reason: String?) {
+        func closed(_ reason: String) {
             loop.post(.closed(number, reason: reason))
         }
     }

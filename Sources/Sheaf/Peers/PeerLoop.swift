@@ -12,7 +12,7 @@ final class PeerLoop: Sendable {
     enum Event: Sendable {
         case connected(UInt64, any PeerConnection)
         case received(UInt64, [UInt8])
-        case closed(UInt64, reason: String?)
+        case closed(UInt64, reason: String)
         case written(WriteJob.Outcome)
         /// It is the peer's turn to write.
         case entered(WriteJob)
@@ -169,7 +169,7 @@ final class PeerLoop: Sendable {
             bytes.span.withUnsafeBytes { host.receive($0, on: number, at: now) }
         case .closed(let number, let reason):
             connections[number] = nil
-            host.disconnect(number, .lost(reason ?? "the other side closed the connection"))
+            host.disconnect(number, .lost(reason))
         case .written(let outcome): host.noteWritten(outcome)
         case .entered(let job): write(job)
         case .subscribed(let queries):
@@ -192,6 +192,8 @@ final class PeerLoop: Sendable {
         _ host: SyncHost, _ connections: inout [UInt64: any PeerConnection]
     ) {
         var hasNews = false
+        var refusals: [[UInt8]: PeerRefusals] = [:]
+        var refused: [RefusedWrite] = []
         for effect in host.takeEffects() {
             switch effect {
             case .send(let number, let bytes): connections[number]?.send(bytes)
@@ -206,13 +208,31 @@ final class PeerLoop: Sendable {
                     .warning, "the clock of a peer: \(sentences.joined(separator: "; "))",
                     ["peer": PeerKey(unchecked: key).description])
             case .keyContested(let rival): note(PeerKeyConflict(rival))
+            case .refusalsChanged(let key, let all, let new):
+                refusals[key] = all
+                refused += new
             }
         }
-        if hasNews {
+        if hasNews || !refusals.isEmpty {
             board.update(
-                host.allStatuses,
+                host.allStatuses, refusals,
                 at: store.queries.documents.store.options.clock.wallMilliseconds())
         }
+        if !refused.isEmpty { note(refused) }
+    }
+
+    private func note(_ refused: [RefusedWrite]) {
+        for (peer, writes) in Dictionary(grouping: refused, by: \.peer) {
+            guard let first = writes.first else { continue }
+            store.queries.log?.write(
+                .warning, "a peer does not take documents that were written here",
+                [
+                    "peer": peer.description, "documents": "\(writes.count)",
+                    "collection": first.collection, "id": first.documentID.json,
+                    "reason": "\(first.reason)",
+                ])
+        }
+        board.announce(refused)
     }
 
     private func note(_ conflict: PeerKeyConflict) {

@@ -13,15 +13,17 @@ public final class PeerSync: Sendable {
 
     let store: Store
     let loop: PeerLoop
-    private let board: SyncBoard
+    let board: SyncBoard
     private let transports: [any PeerTransport]
     private let links: PeerLinks
+    private let unreachable: UnreachableAddresses
     private let state = Mutex(State())
 
     init(
         _ store: Store, _ loop: PeerLoop, _ board: SyncBoard, _ transports: [any PeerTransport],
-        _ links: PeerLinks
+        _ links: PeerLinks, _ unreachable: UnreachableAddresses
     ) {
+        self.unreachable = unreachable
         self.store = store
         self.loop = loop
         self.board = board
@@ -63,6 +65,7 @@ public final class PeerSync: Sendable {
         guard ends else { return }
         loop.post(.stopConnections)
         for transport in transports { transport.stop() }
+        unreachable.removeAll()
         board.noteSyncing(false)
     }
 
@@ -153,16 +156,6 @@ public final class PeerSync: Sendable {
                 try store.queries.statement(query), try query.bind(arguments), store.queries,
                 isRestricted: store.queries.parameters.values.restrictsSubscriptions,
                 isStrict: store.queries.parameters.values.isStrict)
-        }
-    }
-
-    /// Returns when a peer has a commit of this one, or all of it that it wants, on its disk.
-    ///
-    ///     let result = try await peer.store.execute("UPDATE orders SET status = 'shipped' WHERE ..")
-    ///     if let commit = result.commitID { try await peer.sync.wait(for: commit, on: server) }
-    public nonisolated(nonsending) func wait(for commit: Int64, on peer: PeerKey) async throws {
-        guard try await board.wait(for: UInt64(clamping: commit), on: peer.bytes) else {
-            throw StoreError.closed
         }
     }
 }

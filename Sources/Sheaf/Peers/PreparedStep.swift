@@ -10,6 +10,8 @@ struct PreparedStep: Sendable {
     let commit: UInt64
     /// Who wrote it first, and when; none where that is several.
     let stamp: Stamp?
+    /// The key of the sender, where its rights are limited: the tokens that it brings are unproven.
+    let bringer: [UInt8]?
     /// Whether it is only the beginning of what belongs to that commit.
     let isCut: Bool
     /// How many bytes came for it, for which there is credit when it was applied.
@@ -59,7 +61,8 @@ extension SyncHost {
             if try EncodedDocument(bytes).validateAndLookForTokens(names) {
                 marks.insert(.hasTokens)
             }
-            pile.add(shipped.collection, id: shipped.id, marks, bytes)
+            pile.add(
+                shipped.collection, id: shipped.id, marks, bytes, unproven: shipped.unproven)
         }
     }
 

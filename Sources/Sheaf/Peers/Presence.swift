@@ -35,6 +35,7 @@ public final class Presence: Sendable {
     private let board: SyncBoard
     private let presences: PresenceBoard
     private let loop: PeerLoop
+    private let unreachable: UnreachableAddresses
     private let state: Mutex<State>
 
     /// How many bytes of JSON the metadata of a peer may have.
@@ -42,8 +43,9 @@ public final class Presence: Sendable {
 
     init(
         _ configuration: PeerConfiguration, _ board: SyncBoard, _ presences: PresenceBoard,
-        _ loop: PeerLoop
+        _ loop: PeerLoop, _ unreachable: UnreachableAddresses
     ) {
+        self.unreachable = unreachable
         self.presences = presences
         self.loop = loop
         key = configuration.key
@@ -58,6 +60,9 @@ public final class Presence: Sendable {
                 key: PeerKey(unchecked: key), deviceName: status.name, isServer: status.isServer)
         }
     }
+
+    /// The addresses that transports have tried to reach without success, with the reasons; the log has them as warnings.
+    public var unreachableAddresses: [UnreachableAddress] { unreachable.all }
 
     /// All peers that can be reached, and how they are connected.
     public var graph: PresenceGraph { presences.graph }
@@ -152,6 +157,7 @@ public final class Presence: Sendable {
     }
 
     func note(_ event: PeerTransportEvent) {
+        unreachable.note(event)
         state.withLock(\.listener)?(event)
     }
 }

@@ -32,6 +32,8 @@ package final class SubscriptionMatcher {
     ///
     /// Otherwise the cost of a query would depend on documents that the other side may not read.
     private let filter: SubscriptionRankings.Filter?
+    /// The document whose evaluation was interrupted last.
+    private var resumption: MatchResumption?
     /// The last collection that was asked about, and what asks plainly for it: mostly it is the same again.
     private var last: (collection: String, terms: [Term]?) = ("", nil)
     /// One for each query.
@@ -98,16 +100,42 @@ package final class SubscriptionMatcher {
         // Such a query is the only one of its collection.
         if terms.count == 1, terms[0].query.takesAll { return true }
         let scanned = ScannedDocument(fields, id: id, place: 0, isLasting: false)
-        for term in terms {
+        var next = 0
+        switch resumption?[document] {
+        case .done(let matches)?: return matches
+        case .next(let term)?: next = term
+        case nil: break
+        }
+        var matches = false
+        while next < terms.count, !matches {
+            if meter?.isTurnOver == true {
+                resumption?[document] = .next(term: next)
+                throw Self.pause
+            }
+            let term = terms[next]
+            next += 1
             try charge(term, document)
             guard let watched = try watched(term, nameCount, transaction) else { continue }
-            if try watched.matches(scanned) { return true }
+            matches = try watched.matches(scanned)
         }
-        return false
+        if resumption != nil { resumption?[document] = .done(matches) }
+        return matches
+    }
+
+    /// Stands for `EngineError.paused` where only query errors can be thrown.
+    private static let pause = QueryError(.failed, "the evaluation continues later")
+
+    /// Counts the visit of a document; throws where the turn of the loop is over.
+    func visit() throws(EngineError) {
+        guard let meter else { return }
+        guard !meter.isTurnOver else { throw .paused }
+        meter.countVisit()
     }
 
     private func charge(_ term: Term, _ document: EncodedDocument) throws(QueryError) {
-        try meter?.charge(term.weight * (1 + document.bytes.count / 64))
+        guard let meter else { return }
+        meter.begin(limit: SyncLimits.evaluationUnitsOnDocument)
+        try meter.charge(term.weight * (1 + document.bytes.count / 64))
     }
 
     private static func fields(of document: EncodedDocument) throws(QueryError) -> EncodedObject? {
@@ -139,9 +167,15 @@ package final class SubscriptionMatcher {
             let address = DocumentAddress(collection: collection, id: id)
             guard try filter(document, key, address) else { return false }
         }
-        return try read(document, key) { (encoded, id) throws(QueryError) in
-            try matches(
-                encoded, id: id, in: collection, nameCount: names.count, of: transaction)
+        if let resumption, resumption.key != key { self.resumption = nil }
+        do throws(EngineError) {
+            return try read(document, key) { (encoded, id) throws(QueryError) in
+                try matches(
+                    encoded, id: id, in: collection, nameCount: names.count, of: transaction)
+            }
+        } catch {
+            if error == .paused, resumption == nil { resumption = MatchResumption(key) }
+            throw error
         }
     }
 
@@ -152,6 +186,7 @@ package final class SubscriptionMatcher {
         try read(document, key) { (encoded, id) throws(QueryError) in
             guard let fields = try Self.fields(of: encoded) else { return nil }
             let scanned = ScannedDocument(fields, id: id, place: 0, isLasting: false)
+            guard meter?.isTurnOver != true else { throw Self.pause }
             try charge(terms[number], encoded)
             return try watched(terms[number], names.count, nil)?.rank(scanned)
         }
@@ -162,9 +197,7 @@ package final class SubscriptionMatcher {
         do throws(QueryError) {
             return try watched(terms[number], names.count, nil)?.isDescending ?? []
         } catch {
-            throw .damaged(
-                key: Array(subscribed[number].collection.utf8),
-                .invalid("documents that cannot be ranked", at: 0))
+            throw .evaluation(error)
         }
     }
 
@@ -188,7 +221,8 @@ package final class SubscriptionMatcher {
         }
         switch result {
         case .success(let answer): return answer
-        case .failure: throw .damaged(key: key, .invalid("a value that cannot be asked", at: 0))
+        case .failure(Self.pause): throw .paused
+        case .failure(let error): throw .evaluation(error)
         }
     }
 

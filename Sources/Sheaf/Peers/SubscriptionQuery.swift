@@ -12,6 +12,8 @@ package struct SubscriptionQuery: Sendable {
     let limit: Int?
     /// Whether all documents of the collection match.
     let takesAll: Bool
+    /// Whether `_id` alone decides whether a document matches.
+    let isDecidedByID: Bool
     /// The query as it is sent.
     package let wire: SubscribedQuery
 
@@ -21,8 +23,7 @@ package struct SubscriptionQuery: Sendable {
     /// Its strictness is fixed here and travels in its text, so that both peers mean the same documents
     /// whatever their `dql_strict_mode`.
     ///
-    /// ORDER BY and LIMIT can be asked for where the parameter of the system does not restrict that; what
-    /// others have asked for was checked there.
+    /// With `isRestricted`, ORDER BY and LIMIT are rejected (`dql_restrict_subscriptions`).
     package init(
         _ statement: Statement, _ arguments: ArgumentValues, _ queries: QueryEngine,
         isRestricted: Bool = false, isStrict: Bool = false
@@ -43,6 +44,8 @@ package struct SubscriptionQuery: Sendable {
         case .select(let watched, _):
             limit = watched.limit
             takesAll = select.condition == nil && watched.limit == nil
+            isDecidedByID =
+                watched.limit == nil && Self.reads(select.condition, onlyField: "_id")
         case .system:
             throw Self.refusal(
                 "\(collection) is made by the system of each peer, and is not synced", statement)
@@ -56,8 +59,10 @@ package struct SubscriptionQuery: Sendable {
         try tally.add(self)
     }
 
-    /// Reads what a peer has sent.
-    package init(_ query: SubscribedQuery, _ queries: QueryEngine) throws(QueryError) {
+    /// Decodes a query that another peer subscribes to, under the `dql_restrict_subscriptions` of this one.
+    package init(
+        _ query: SubscribedQuery, _ queries: QueryEngine, isRestricted: Bool
+    ) throws(QueryError) {
         let statement = try queries.statement(Query(verbatim: query.text))
         let arguments: Object
         do throws(Malformed) {
@@ -69,7 +74,17 @@ package struct SubscriptionQuery: Sendable {
         } catch {
             throw QueryError(.argument, "the arguments of a subscription cannot be read: \(error)")
         }
-        try self.init(statement, ArgumentValues(arguments), queries)
+        try self.init(
+            statement, ArgumentValues(arguments), queries, isRestricted: isRestricted)
+    }
+
+    /// Whether a condition reads no other field of a document.
+    private static func reads(_ condition: Expression?, onlyField name: String) -> Bool {
+        var isOnly = true
+        try? condition?.forEachPath { (path, _) throws(QueryError) in
+            if path.count != 1 || UTF8Order.compare(path[0], name) != 0 { isOnly = false }
+        }
+        return isOnly
     }
 
     private static func wire(

@@ -10,7 +10,7 @@ struct SubscriptionRankings {
     struct Term {
         let query: SubscriptionQuery
         /// Which one it is of all that were subscribed to.
-        fileprivate let number: Int
+        let number: Int
         var ranking: Ranking
         /// The first of the documents that the other side may have and is not told of any more.
         ///
@@ -21,7 +21,7 @@ struct SubscriptionRankings {
     /// Whether the other side may know a document; what it may not know has no rank.
     typealias Filter = (StoredDocument, [UInt8], DocumentAddress) throws(EngineError) -> Bool
 
-    fileprivate(set) var terms: [Term]
+    var terms: [Term] = []
 
     /// All documents, each where it comes first.
     var addresses: [DocumentAddress] {
@@ -77,27 +77,16 @@ struct SubscriptionRankings {
         }
     }
 
-    /// Moves on to a newer state; false where the other side may have documents that it would take for
-    /// some of these, since they were better when it was told of them last.
-    ///
-    /// `changed` are the keys of the documents that differ; none where these are not known.
-    mutating func advance(
-        to snapshot: DocumentSnapshot, changed: [[UInt8]]?, _ matcher: SubscriptionMatcher,
-        where filter: Filter?
-    ) throws(EngineError) -> Bool {
-        var isSure = true
-        for index in terms.indices {
-            try matcher.advance(&terms[index], to: snapshot, changed, filter)
-            let term = terms[index]
-            guard let floor = term.floor else { continue }
-            guard term.ranking.isFull, let last = term.ranking.rows.last else {
-                // All that match are here, and there were more once.
-                if !term.ranking.isFull { isSure = false }
-                continue
-            }
-            if term.ranking.precedes(floor, last) { isSure = false }
+    /// Whether the other side cannot have documents that it would take for some of these, since they were
+    /// better when it was sent them last.
+    var areSure: Bool {
+        terms.allSatisfy { term in
+            guard let floor = term.floor else { return true }
+            // All that match are here, and there were more once.
+            guard term.ranking.isFull else { return false }
+            guard let last = term.ranking.rows.last else { return true }
+            return !term.ranking.precedes(floor, last)
         }
-        return isSure
     }
 }
 
@@ -109,78 +98,55 @@ extension SubscriptionMatcher {
         in snapshot: DocumentSnapshot, widenedBy factor: Int = 1,
         where filter: SubscriptionRankings.Filter?
     ) throws(EngineError) -> SubscriptionRankings {
-        var terms: [SubscriptionRankings.Term] = []
-        for (number, query) in subscribed.enumerated() {
-            guard let limit = query.limit else { continue }
-            let (wide, isTooWide) = limit.multipliedReportingOverflow(by: factor)
-            let ranking = try ranking(
-                of: query, number, in: snapshot, limit: isTooWide ? .max : wide, filter)
-            let floor = ranking.isFull ? ranking.rows.last : nil
-            terms.append(
-                SubscriptionRankings.Term(
-                    query: query, number: number, ranking: ranking, floor: floor))
-        }
-        return SubscriptionRankings(terms: terms)
+        var scan = RankingScan(snapshot, widenedBy: factor)
+        try scan.run(self, filter)
+        return scan.rankings
     }
 
-    fileprivate func advance(
-        _ term: inout SubscriptionRankings.Term, to snapshot: DocumentSnapshot,
-        _ changed: [[UInt8]]?, _ filter: SubscriptionRankings.Filter?
-    ) throws(EngineError) {
-        let (query, old) = (term.query, term.ranking)
-        guard let number = snapshot.directory.number(ofCollection: query.collection) else { return }
-        var isKnown = changed != nil
-        for key in changed ?? []
-        where key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }) == number {
-            let row = try rank(key, term.number, in: snapshot, filter)
-            isKnown = term.ranking.take(Array(key[StoreKey.documentPrefixLength...]), row)
-            if !isKnown { break }
-        }
-        if !isKnown {
-            term.ranking = old
-            term.ranking.replace(
-                with: try ranking(
-                    of: query, term.number, in: snapshot, limit: query.limit ?? 0, filter))
-        }
-        // What has left and still matches is told of once more, and then it is as good as unknown.
-        for id in term.ranking.left where old.contains(id) {
-            let key = StoreKey.document(collection: number, id: id).bytes
-            let row: Ranking.Row?
-            if let filter, try !isVisible(key, in: snapshot, to: filter) {
-                // The other side keeps the document as it was when it knew of it.
-                row = old.row(of: id)
-            } else {
-                row = try rank(key, term.number, in: snapshot, nil)
-            }
-            guard let row else { continue }
-            if term.floor.map({ old.precedes(row, $0) }) ?? true { term.floor = row }
-        }
-    }
-
-    private func ranking(
+    /// Returns the first documents of one query; after `EngineError.paused` it is called again with `walk` as
+    /// it was left.
+    func ranking(
         of query: SubscriptionQuery, _ number: Int, in snapshot: DocumentSnapshot, limit: Int,
-        _ filter: SubscriptionRankings.Filter?
+        _ filter: SubscriptionRankings.Filter?, _ walk: inout RankingWalk?
     ) throws(EngineError) -> Ranking {
-        guard let filter else { return try ranking(of: query, in: snapshot, limit: limit) }
-        var ranking = Ranking(isDescending: try isDescending(number, snapshot.names), limit: limit)
+        if walk == nil {
+            if filter == nil,
+                let ranking = try indexedRanking(of: query, in: snapshot, limit: limit)
+            {
+                return ranking
+            }
+            let isDescending = try isDescending(number, snapshot.names)
+            walk = RankingWalk(ranking: Ranking(isDescending: isDescending, limit: limit))
+        }
         let collection = query.collection
-        try snapshot.forEachDocument(of: collection) { (key, document) throws(EngineError) in
+        try snapshot.forEachDocument(of: collection, from: walk?.position ?? []) {
+            (key, document) throws(EngineError) in
+            walk?.position = key
+            try visit()
             // The filter decides first: the time that a condition takes would tell of the document, too.
             let id = Array(key[StoreKey.documentPrefixLength...])
-            guard
-                try filter(document, key, DocumentAddress(collection: collection, id: id)),
-                let row = try rank(document, key: key, inQuery: number, snapshot.names)
-            else { return true }
-            _ = ranking.take(id, row)
+            if let filter {
+                let address = DocumentAddress(collection: collection, id: id)
+                guard try filter(document, key, address) else { return true }
+            }
+            guard let row = try rank(document, key: key, inQuery: number, snapshot.names) else {
+                return true
+            }
+            _ = walk?.ranking.take(id, row)
             return true
         }
-        ranking.forgetChanges()
-        return ranking
+        walk?.ranking.forgetChanges()
+        defer { walk = nil }
+        return walk?.ranking ?? Ranking(isDescending: [], limit: limit)
     }
 
-    private func ranking(
+    /// Returns the first documents of a query by a statement, which uses an index where there is one; nil where
+    /// that costs too much to be done without an interruption.
+    private func indexedRanking(
         of query: SubscriptionQuery, in snapshot: DocumentSnapshot, limit: Int
-    ) throws(EngineError) -> Ranking {
+    ) throws(EngineError) -> Ranking? {
+        guard meter?.isTurnOver != true else { throw .paused }
+        meter?.begin(limit: SyncLimits.evaluationUnitsPerTurn)
         do throws(QueryError) {
             let run = run(query, on: snapshot)
             guard case .select(let watched, _) = try run.watch() else {
@@ -188,13 +154,13 @@ extension SubscriptionMatcher {
             }
             return try Ranking(watched, run, limit: limit)
         } catch {
-            throw .damaged(
-                key: Array(query.collection.utf8),
-                .invalid("documents that cannot be ranked", at: 0))
+            if error.reason == .limit, let meter, !meter.isExhausted { return nil }
+            throw .evaluation(error)
         }
     }
 
-    private func rank(
+    /// Returns what a document is ranked by; nil where it does not match, or a filter hides it.
+    func rank(
         _ key: [UInt8], _ number: Int, in snapshot: DocumentSnapshot,
         _ filter: SubscriptionRankings.Filter?
     ) throws(EngineError) -> Ranking.Row? {
@@ -204,14 +170,5 @@ extension SubscriptionMatcher {
             else { return nil }
         }
         return try rank(document, key: key, inQuery: number, snapshot.names)
-    }
-
-    /// Whether a filter lets the other side know a document as it is.
-    private func isVisible(
-        _ key: [UInt8], in snapshot: DocumentSnapshot, to filter: SubscriptionRankings.Filter
-    ) throws(EngineError) -> Bool {
-        guard let document = try snapshot.document(key), let address = snapshot.address(of: key)
-        else { return false }
-        return try filter(document, key, address)
     }
 }

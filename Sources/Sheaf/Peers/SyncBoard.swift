@@ -11,15 +11,28 @@ package final class SyncBoard: Sendable {
         var updatedAt: UInt64?
     }
 
-    private struct Waiter: Sendable {
+    fileprivate struct Waiter: Sendable {
         let number: UInt64
         let key: [UInt8]
         let commit: UInt64
-        let end: @Sendable (Bool) -> Void
+        let end: @Sendable (WaitEnd) -> Void
     }
 
-    private struct State: Sendable {
+    /// How waiting for a commit ends.
+    enum WaitEnd: Sendable {
+        case reached
+        case refused(RefusedWrite)
+        /// Documents were refused that are not recorded by name; some may be of the commit.
+        case refusedUnnamed(UInt64)
+        /// The peer was closed, or the task cancelled.
+        case ended
+    }
+
+    fileprivate struct State: Sendable {
         var rows: [[UInt8]: Row] = [:]
+        /// The writes of this peer that others refuse, by the keys of the peers.
+        var refusals: [[UInt8]: PeerRefusals] = [:]
+        var onRefusedWrites: (@Sendable ([RefusedWrite]) -> Void)?
         var isSyncing = false
         /// The types of the transports of the peer.
         var transports: [String] = []
@@ -56,8 +69,14 @@ package final class SyncBoard: Sendable {
     }
 
     /// Takes in what a host knows.
-    func update(_ statuses: [[UInt8]: SyncHost.Status], at milliseconds: UInt64) {
+    func update(
+        _ statuses: [[UInt8]: SyncHost.Status], _ refusals: [[UInt8]: PeerRefusals],
+        at milliseconds: UInt64
+    ) {
         let done = state.withLock { state in
+            for (key, refusals) in refusals {
+                state.refusals[key] = refusals.isEmpty ? nil : refusals
+            }
             for (key, status) in statuses {
                 let old = state.rows[key]
                 var row = old ?? Row()
@@ -67,14 +86,42 @@ package final class SyncBoard: Sendable {
             }
             return Self.takeDone(&state)
         }
-        for waiter in done { waiter.end(true) }
+        for (waiter, end) in done { waiter.end(end) }
     }
 
-    private static func takeDone(_ state: inout State) -> [Waiter] {
-        let rows = state.rows
-        let done = state.waiters.filter { rows[$0.key]?.status.syncedUpTo ?? 0 >= $0.commit }
-        state.waiters.removeAll { waiter in done.contains { $0.number == waiter.number } }
+    private static func takeDone(_ state: inout State) -> [(Waiter, WaitEnd)] {
+        var done: [(Waiter, WaitEnd)] = []
+        state.waiters = state.waiters.filter { waiter in
+            guard let end = state.end(for: waiter.commit, on: waiter.key) else { return true }
+            done.append((waiter, end))
+            return false
+        }
         return done
+    }
+
+    // MARK: Refused writes
+
+    /// All refused writes, in the order of the keys of the peers.
+    var refusedWrites: [RefusedWrite] {
+        state.withLock { state in
+            state.refusals.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+                .flatMap(\.value.writes)
+        }
+    }
+
+    /// The rows of `system:refused_writes`.
+    var refusedRows: [Object] { refusedWrites.map(\.row) }
+
+    /// Sets the listener for refused writes, and calls it with those already known.
+    func onRefusedWrites(_ listener: (@Sendable ([RefusedWrite]) -> Void)?) {
+        state.withLock { $0.onRefusedWrites = listener }
+        let known = refusedWrites
+        if !known.isEmpty { listener?(known) }
+    }
+
+    /// Calls the listener with writes that were refused.
+    func announce(_ writes: [RefusedWrite]) {
+        state.withLock(\.onRefusedWrites)?(writes)
     }
 
     /// The rows of `system:data_sync_info`.
@@ -93,6 +140,8 @@ package final class SyncBoard: Sendable {
                         "last_close_reason": row.status.lastCloseReason.map(Value.string) ?? .null,
                         "synced_up_to_local_commit_id": .integer(
                             Int64(clamping: row.status.syncedUpTo ?? 0)),
+                        "delivered_up_to_local_commit_id": .integer(
+                            Int64(clamping: state.delivered(to: key))),
                         "last_update_received_time": row.updatedAt.map {
                             .integer(Int64(clamping: $0))
                         } ?? .null,
@@ -111,20 +160,22 @@ package final class SyncBoard: Sendable {
         }
     }
 
-    /// Returns true when a peer has a commit, and false where nobody will know any more.
-    nonisolated(nonsending) func wait(for commit: UInt64, on key: [UInt8]) async throws -> Bool {
+    /// Waits until a peer has a commit or has refused some of it, or until this peer is closed.
+    nonisolated(nonsending) func wait(
+        for commit: UInt64, on key: [UInt8]
+    ) async throws -> WaitEnd {
         let number = state.withLock { state in
             state.count += 1
             return state.count
         }
-        let isThere = await withTaskCancellationHandler {
-            await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
+        let end = await withTaskCancellationHandler {
+            await withUnsafeContinuation { (continuation: UnsafeContinuation<WaitEnd, Never>) in
                 let waiter = Waiter(number: number, key: key, commit: commit) {
                     continuation.resume(returning: $0)
                 }
-                let known: Bool? = state.withLock { state in
-                    if state.rows[key]?.status.syncedUpTo ?? 0 >= commit { return true }
-                    if state.isClosed || state.cancelled.remove(number) != nil { return false }
+                let known: WaitEnd? = state.withLock { state in
+                    if let end = state.end(for: commit, on: key) { return end }
+                    if state.isClosed || state.cancelled.remove(number) != nil { return .ended }
                     state.waiters.append(waiter)
                     return nil
                 }
@@ -138,22 +189,47 @@ package final class SyncBoard: Sendable {
                 }
                 return state.waiters.remove(at: index)
             }
-            waiter?.end(false)
+            waiter?.end(.ended)
         }
         state.withLock { _ = $0.cancelled.remove(number) }
-        if !isThere { try Task.checkCancellation() }
-        return isThere
+        if case .ended = end { try Task.checkCancellation() }
+        return end
     }
 
     /// Lets go of all who wait.
     func close() {
         let waiters = state.withLock { state in
             state.isClosed = true
+            state.onRefusedWrites = nil
             state.isSyncing = false
             for key in state.rows.keys { state.rows[key]?.status.isConnected = false }
             defer { state.waiters = [] }
             return state.waiters
         }
-        for waiter in waiters { waiter.end(false) }
+        for waiter in waiters { waiter.end(.ended) }
+    }
+}
+
+extension SyncBoard.State {
+    /// Returns the newest commit of which a peer has documents, up to the first that it has refused.
+    fileprivate func delivered(to key: [UInt8]) -> UInt64 {
+        let delivered = rows[key]?.status.deliveredUpTo ?? 0
+        guard let refusals = refusals[key] else { return delivered }
+        guard refusals.omitted == 0 else { return 0 }
+        let refused = refusals.writes.compactMap(\.commitIDs.first).min() ?? .max
+        return min(delivered, UInt64(clamping: max(refused, 1) - 1))
+    }
+
+    /// Returns how waiting for a commit ends now; nil where it goes on.
+    fileprivate func end(for commit: UInt64, on key: [UInt8]) -> SyncBoard.WaitEnd? {
+        if let refusals = refusals[key] {
+            if let write = refusals.writes.first(where: { $0.concerns(commit) }) {
+                return .refused(write)
+            }
+            if refusals.omitted > 0, refusals.omittedThrough >= commit {
+                return .refusedUnnamed(refusals.omitted)
+            }
+        }
+        return rows[key]?.status.syncedUpTo ?? 0 >= commit ? .reached : nil
     }
 }

@@ -32,6 +32,10 @@ extension SyncHost {
     // MARK: What comes
 
     func announced(_ message: Announce, on link: Link) {
+        // Whether a document is here that was announced could be told by when that is acknowledged.
+        guard !link.isLimited else {
+            return fail(link, .protocolBroken, "an announcement that was not asked for")
+        }
         guard message.generation == link.asking.generation else { return }
         link.asking.announced.messages.append(message)
         if link.asking.announced.deadline == nil {
@@ -123,15 +127,18 @@ extension SyncHost {
     /// Connections over which both sides send form a tree, whoever writes. If one of them went only one way,
     /// what others write would come too late, or twice.
     func announceFromNowOn(on link: Link) {
+        guard !link.isLimited else { return }
         link.telling?.isAnnouncing = true
         noteRepetition(on: link)
     }
 
     /// Notes that a connection brings what others have brought before.
     func noteRepetition(on link: Link) {
+        guard !link.isLimited else { return }
         let hasOthers = links.values.contains { other in
+            // A peer with limited rights does not bring all that is written.
             other !== link && other.session.isOpen && other.asking.generation > 0
-                && !other.asking.announced.isAnnouncing
+                && !other.asking.announced.isAnnouncing && !other.isLimited
         }
         guard hasOthers, !link.asking.announced.isAnnouncing else { return }
         link.asking.announced.isAnnouncing = link.session.announceOnly()
@@ -147,8 +154,12 @@ extension SyncHost {
             commits.reduce(0, { $0 + $1.changes.count }) <= Self.mostAnnounced
         else { return false }
         var entries: [DocumentAddress: VersionVector] = [:]
+        var last: CommitID?
+        defer { if link.telling?.judging.begun == nil { link.telling?.judging.done = [:] } }
         for commit in commits {
             guard let shipped = try concerning(commit, on: link) else { return false }
+            link.telling?.judging.done[commit.number] = shipped
+            if !shipped.isEmpty { last = commit.number }
             for document in shipped {
                 entries[document.address] = try onDocument(document.key) { () throws(Malformed) in
                     try document.written.document.read { (bytes) throws(Malformed) in
@@ -167,6 +178,10 @@ extension SyncHost {
             return true
         }
         link.telling?.echoDue = nil
+        if let last { noteDelivery(of: last, with: newest, on: link) }
+        for (address, _) in sorted {
+            noteSentAgain(address.collection, address.id[...], with: newest, on: link)
+        }
         link.session.announce(
             sorted.map { Announce.Entry(address: $0.key, vector: $0.value) }, of: newest)
         return true

@@ -15,6 +15,8 @@ extension SyncHost {
         /// Counts what makes what was said of cursors before untrue: subscriptions that are wider, and
         /// documents that were taken away here.
         var epoch: UInt64 = 0
+        /// Number of those increments that evictions caused.
+        var evictionCount: UInt64 = 0
         /// How far this peer has what others have, by their keys.
         var cursors: [[UInt8]: (cursor: Cursor, epoch: UInt64)] = [:]
     }
@@ -54,6 +56,16 @@ extension SyncHost {
         var comparesSetAside = false
         /// How many set aside documents the other side was told of.
         var reportedSetAside: UInt64 = 0
+        /// What the other side wanted when documents were compared last that the own grant may forbid.
+        var reviewed: Set<SubscribedQuery> = []
+        /// The commit of the list that was compared last.
+        var listed = CommitID.max
+        /// Whether refusals of documents were reported to the other side.
+        var hasReported = false
+        /// Documents that differ and that the own grant does not let this side send, with the commits that wrote them.
+        var disputed: [DocumentAddress: [CommitID]] = [:]
+        /// Those of them that the other side has not sent, the first one last, until its queries are evaluated on them.
+        var unsettled: [(key: DocumentAddress, value: [CommitID])] = []
     }
 
     /// Subscribes to something else from now on.
@@ -76,22 +88,29 @@ extension SyncHost {
     /// Documents were taken away here: where they match, they are wanted again.
     func noteEvictions() {
         var isConcerned = false
+        var evicted: [Evicted] = []
         for commit in news.fresh {
             // Also where it has come again since: that may be an older state, or a new one.
             for change in commit.changes where change.isTakenAway {
                 guard let before = change.before else { continue }
+                if !refusals.isEmpty, let address = news.snapshot.address(of: change.key.bytes) {
+                    refusals.remove(address)
+                }
                 // What was deleted here, and is forgotten, others may still have.
                 if before.isTombstone { news.noteReaping(at: commit.number) }
                 if let address = news.snapshot.address(of: change.key.bytes),
                     wishes.matcher?.asks(for: address.collection) ?? false
                 {
                     isConcerned = true
+                    evicted.append(
+                        Evicted(key: change.key.bytes, address: address, before: before))
                 }
             }
         }
         guard isConcerned else { return }
         wishes.epoch += 1
-        for link in allLinks where link.session.isOpen { ask(link) }
+        wishes.evictionCount += 1
+        for link in allLinks where link.session.isOpen && concern(evicted, link) { ask(link) }
     }
 
     /// Asks for what this peer subscribes to: now, or when it is its turn.
@@ -100,8 +119,10 @@ extension SyncHost {
         // Who wants nothing, and wanted nothing, need not say so.
         guard !wishes.queries.isEmpty || link.asking.generation > 0 else { return }
         link.asking.generation += 1
-        if link.asking.epoch != wishes.epoch { link.asking.rankFactor = 1 }
-        link.asking.epoch = wishes.epoch
+        // A peer with limited rights is asked for other documents only by what it may read.
+        let epoch = link.isLimited ? wishes.epoch &- wishes.evictionCount : wishes.epoch
+        if link.asking.epoch != epoch { link.asking.rankFactor = 1 }
+        link.asking.epoch = epoch
         // What is not written any more has been paid for all the same.
         link.session.grant(link.asking.waiting.reduce(0) { $0 + $1.length })
         link.asking.waiting = []
@@ -123,7 +144,7 @@ extension SyncHost {
         let shared = wishes.queries.filter { scopes.isShared($0.collection) }.map(\.wire)
         var cursor: Cursor?
         if let known = wishes.cursors[hello.peerKey], known.epoch == wishes.epoch,
-            known.cursor.log == hello.log
+            known.cursor.log == hello.log, !link.isLimited
         {
             // What cannot be named in one frame is found by comparing.
             if Subscribe.fits(whole: whole) { cursor = known.cursor }
@@ -132,7 +153,7 @@ extension SyncHost {
         link.session.subscribe(
             Subscribe(
                 generation: link.asking.generation, shared,
-                at: news.snapshot.log.commit, from: cursor,
+                at: link.isLimited ? stepCount(of: link) : news.snapshot.log.commit, from: cursor,
                 whole: cursor == nil ? [] : whole))
     }
 
@@ -141,12 +162,15 @@ extension SyncHost {
         askAgainForAllSetAside(link)
         // Until it is done, what was known of the other side is not enough.
         if let key = link.session.remote?.peerKey { wishes.cursors[key] = nil }
+        let snapshot = shown(news.snapshot, to: link)
         do throws(EngineError) {
-            let rankings = try beginRankCheck(link, matcher)
+            let rankings = try beginRankCheck(link, matcher, in: snapshot)
+            link.asking.listed = news.snapshot.log.commit
             link.session.compare(
                 with: try versions(
-                    matching: matcher, rankings, in: news.snapshot, isOwn: true, on: link),
-                most: lengths.wanted, ownFrom: link.asking.rounds?.ownFrom)
+                    matching: matcher, rankings, in: snapshot, isOwn: true, on: link),
+                most: lengths.wanted, ownFrom: link.asking.rounds?.ownFrom,
+                reportsDifferences: link.sendable != nil)
         } catch {
             fail(link, .failed, "\(error)")
         }
@@ -177,7 +201,9 @@ extension SyncHost {
         link.asking.waiting.append(
             PreparedStep(
                 generation: step.generation, documents: link.asking.staged, commit: step.commit,
-                stamp: link.asking.stagedStamp, isCut: step.isCut, length: step.length))
+                stamp: link.asking.stagedStamp,
+                bringer: link.writable == nil ? nil : link.session.remote?.peerKey,
+                isCut: step.isCut, length: step.length))
         (link.asking.staged, link.asking.stagedStamp) = (DocumentPile(), nil)
         write(link)
     }
@@ -195,7 +221,7 @@ extension SyncHost {
     }
 
     private func write(_ link: Link) {
-        guard !link.asking.isWriting, !link.asking.waiting.isEmpty, let hello = link.session.remote
+        guard !link.asking.isWriting, !link.asking.waiting.isEmpty, link.session.isOpen
         else { return }
         link.asking.isWriting = true
         link.asking.writingLength = link.asking.waiting.reduce(0) {
@@ -205,22 +231,30 @@ extension SyncHost {
         emit(
             .write(
                 WriteJob(
-                    link: link.number, steps: link.asking.waiting, peer: hello.site,
-                    writable: link.writable,
-                    awaited: setAside.addresses)))
+                    link: link.number, steps: link.asking.waiting, peer: link.site,
+                    writable: link.writable, readable: link.readRule, shadows: shadows(of: link),
+                    awaited: setAside.addresses,
+                    // A write found by the pauses would reveal something about documents.
+                    pauses: link.readable == nil ? link.pauses : [],
+                    disputed: refusals.addresses(of: link.session.remote?.peerKey ?? [])
+                        .union(link.asking.disputed.keys))))
         link.asking.waiting = []
     }
 
     /// Takes in what became of a job.
     package func noteWritten(_ outcome: WriteJob.Outcome) {
+        if outcome.lacksOwnWrites { reportNewSite() }
+        guard !outcome.isOfProof else { return noteProven(outcome) }
         guard let link = links[outcome.link] else { return }
         (link.asking.isWriting, link.asking.writingLength) = (false, 0)
         link.session.grant(outcome.length)
         link.session.holdSteps(false)
         statistics.documentsReceived += UInt64(outcome.documentCount)
         statistics.documentsTaken += UInt64(outcome.takenCount)
-        noteRefused(outcome.refused, from: link)
+        refuse(outcome, from: link)
+        noteDropped(outcome.dropped, from: link)
         if outcome.lacksOwnWrites { noteLackingOwnWrites(knownBy: link) }
+        if let time = outcome.forgottenByPeer { return reportForgotten(time, to: link) }
         correct(outcome.known, behind: outcome.lastCommit, on: link)
         let isCurrent = outcome.generation == link.asking.generation
         var rounds: Rounds?
@@ -240,8 +274,9 @@ extension SyncHost {
             if outcome.isNew { change(link) { $0.updates += 1 } }
             if outcome.hasRepetition { noteRepetition(on: link) }
         }
-        noteSetAside(
-            outcome, isComplete: rounds == nil && outcome.applied != nil, on: link)
+        let isComplete = isCurrent && rounds == nil && outcome.applied != nil
+        noteSetAside(outcome, isComplete: isComplete, on: link)
+        settleDisputed(outcome, isComplete: isComplete, on: link)
         if let error = outcome.error { return fail(link, error) }
         if isCurrent, !outcome.gaps.isEmpty {
             // What was sent whole before would be a delta again, and not fit.
@@ -254,14 +289,15 @@ extension SyncHost {
         write(link)
         acknowledge(link)
         checkAnnounced(link)
-        tell(link)
+        tellWhatIsNew(link)
         handle(link)
     }
 
     /// Notes that all is here that the other side has told up to a commit of its.
     func noteReached(_ commit: UInt64, on link: Link) {
         link.asking.reached = commit
-        guard let hello = link.session.remote, link.asking.epoch == wishes.epoch else { return }
+        guard let hello = link.session.remote, link.asking.epoch == wishes.epoch, !link.isLimited
+        else { return }
         wishes.cursors[hello.peerKey] = (Cursor(log: hello.log, commit: commit), wishes.epoch)
     }
 
@@ -269,8 +305,6 @@ extension SyncHost {
         switch error {
         case .received, .id, .invalidCollection: fail(link, .protocolBroken, "\(error)")
         case .clock: fail(link, .refused, "\(error)")
-        // Whoever is told of it may not know which documents there are.
-        case .forbidden: fail(link, .refused, "a document is none that the peer may write")
         case .limit: fail(link, .limit, "\(error)")
         default: fail(link, .failed, "the store cannot write")
         }

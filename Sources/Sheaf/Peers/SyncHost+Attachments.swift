@@ -17,6 +17,11 @@ extension SyncHost {
         var servedLink: UInt64 = 0
         /// When it was noted last that files that come are wanted.
         var touchedAt: UInt64 = 0
+        /// Attachments with unproven tokens that were fetched for this peer, here or not.
+        var wantedHere: Set<AttachmentID> = []
+        /// When unproven tokens are looked up, and when that was done last.
+        var tokenCheckAt: UInt64?
+        var tokensCheckedAt: UInt64 = 0
         /// Files that nobody here wants, and others do.
         var relayedCount: Int { wanted.values.count { !$0.isOwn } }
 
@@ -75,6 +80,18 @@ extension SyncHost {
         var isStalled = false
         /// When it is looked again whether the other side may have what it seeks.
         var checkAt: UInt64?
+        var checkedAt: UInt64 = 0
+        /// The proofs of possession that the other side gives, in their order.
+        var checks: [PossessionCheck] = []
+        /// What it has proved to possess, or may read by a proven token.
+        var possessed: Set<AttachmentID> = []
+        /// What it has failed to prove over this connection.
+        var failedChecks: Set<AttachmentID> = []
+        /// Tokens of which the other side was asked whether they are proven, and those of which it has asked.
+        var proofsAsked: Set<TokenAddress> = []
+        var proofsOwed: Set<TokenAddress> = []
+        /// Wanted attachments that are named by a document the other side may read.
+        var known: Set<AttachmentID> = []
     }
 
     /// What became of a file that is wanted here.
@@ -89,6 +106,7 @@ extension SyncHost {
     /// Wants a file from now on, until it is here.
     package func fetch(_ id: AttachmentID, at now: UInt64) {
         self.now = now
+        noteWantedHere(id)
         want(id, isOwn: true)
         settleFiles()
     }
@@ -163,6 +181,7 @@ extension SyncHost {
         // What has come by then need not come again.
         if case .loading(let incoming) = file.phase { _ = try? incoming.settle() }
         files.order.removeAll { $0 == id }
+        for link in links.values { link.files.known.remove(id) }
         tellWish(id)
         // There may be room for other wishes.
         if files.order.count >= SyncLimits.soughtAttachments {
@@ -187,6 +206,7 @@ extension SyncHost {
 
     /// Tells all others how far the wish for a file goes, where that has changed.
     func tellWish(_ id: AttachmentID) {
+        checkTokensSoon()
         for link in allLinks { tellWish(id, to: link) }
     }
 
@@ -209,7 +229,14 @@ extension SyncHost {
     }
 
     private func hops(of id: AttachmentID, to link: Link) -> Int {
+        // A proof is asked for in the same way, whether or not the attachment is wanted.
+        guard link.files.check(of: id) == nil else { return SyncLimits.hops }
         guard let file = files.wanted[id] else { return 0 }
+        // What a peer with limited rights may not know of is not sought of it.
+        guard !isLimited(link) || link.files.known.contains(id) else {
+            checkSoon(link)
+            return 0
+        }
         guard !file.isOwn else { return SyncLimits.hops }
         let others = links.values.compactMap { other -> Int? in
             guard other !== link, let wish = other.files.sought[id], wish.mayRead else {
@@ -225,6 +252,7 @@ extension SyncHost {
     /// Does what there is to do about files, a part at a time.
     func tickFiles() {
         guard attachments != nil else { return }
+        checkTokens()
         for link in allLinks {
             checkReaders(link)
             checkStall(link)
@@ -244,6 +272,7 @@ extension SyncHost {
         for link in links.values where !link.files.asked.isEmpty && link.session.isOpen {
             deadlines.append(link.files.heardAt + Files.stallNanoseconds)
         }
+        if let time = files.tokenCheckAt { deadlines.append(time) }
         if !files.wanted.isEmpty { deadlines.append(files.touchedAt + Files.touchNanoseconds) }
         return deadlines.min()
     }
@@ -261,14 +290,18 @@ extension SyncHost {
     /// New commits may name files that others seek, and files may have come otherwise.
     func checkFiles() {
         guard let attachments else { return }
+        checkTokensSoon()
         for id in files.order where (try? attachments.has(id)) ?? false {
             do throws(AttachmentError) { try completeFile(id) } catch { failFile(id, error) }
         }
         for link in allLinks {
+            answerProofs(on: link)
             for id in link.files.sought.keys.sorted(by: { $0.description < $1.description }) {
                 offer(id, to: link)
             }
-            if link.files.sought.values.contains(where: { !$0.mayRead }) { checkSoon(link) }
+            let seeksUnread = link.files.sought.values.contains { !$0.mayRead }
+            let isUnknown = isLimited(link) && !link.files.known.isSuperset(of: files.order)
+            if seeksUnread || isUnknown { checkSoon(link) }
         }
     }
 

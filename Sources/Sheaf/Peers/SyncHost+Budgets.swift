@@ -20,9 +20,11 @@ extension SyncHost {
         let perSecond: Int
 
         init(isRestricted: Bool) {
-            let factor = isRestricted ? 1 : SyncLimits.unrestrictedFactor
-            maximum = factor * SyncLimits.evaluationUnits
-            perSecond = factor * SyncLimits.evaluationUnitsPerSecond
+            maximum =
+                SyncLimits.evaluationUnits * (isRestricted ? 1 : SyncLimits.unrestrictedFactor)
+            perSecond =
+                SyncLimits.evaluationUnitsPerSecond
+                * (isRestricted ? 1 : SyncLimits.unrestrictedFactorPerSecond)
         }
     }
 
@@ -33,13 +35,13 @@ extension SyncHost {
     func meter(of link: Link) -> EvaluationMeter {
         let rate = Rate(isRestricted: link.rights != nil)
         guard let key = link.session.remote?.peerKey else {
-            return EvaluationMeter(rate.maximum, stop: evaluationStop)
+            return EvaluationMeter(rate.maximum, slice: slice, stop: evaluationStop)
         }
         if let budget = budgets[key] { return budget.meter }
         if budgets.count >= Self.mostBudgets {
             budgets = budgets.filter { $0.value.meter.units < rate.maximum / 2 }
         }
-        let meter = EvaluationMeter(rate.maximum, stop: evaluationStop)
+        let meter = EvaluationMeter(rate.maximum, slice: slice, stop: evaluationStop)
         budgets[key] = Budget(meter: meter, filledAt: now)
         return meter
     }
@@ -56,13 +58,39 @@ extension SyncHost {
         budgets[key]?.filledAt = now
     }
 
-    /// Ends a conversation because what the other side wants cannot be read, or costs too much.
-    func failTelling(_ link: Link) {
-        guard link.telling?.matcher.meter?.isExhausted ?? false else {
-            return fail(link, .failed, "the store cannot be read")
+    /// Ends a connection because of a query that the other side subscribes to, and quotes its beginning.
+    func fail(_ link: Link, rejecting text: String, because error: QueryError) {
+        guard error.reason != .limit else { return fail(link, .limit, error.message) }
+        let quoted = text.count > Self.mostQuoted ? text.prefix(Self.mostQuoted) + ".." : text[...]
+        fail(link, .refused, "\(error.message) (in the subscription \(quoted))")
+    }
+
+    /// Maximum number of characters of a query in a close reason.
+    private static let mostQuoted = 100
+
+    /// Ends a connection because what the other side subscribes to cannot be read, or costs too much.
+    func failTelling(_ link: Link, _ error: EngineError) {
+        guard link.telling?.matcher.meter?.isExhausted != true else {
+            return fail(
+                link, .limit,
+                "the queries of the subscription cost more than a peer may use up "
+                    + "(evaluation budget)")
         }
-        fail(
-            link, .limit,
-            "the queries of the subscription cost more than a peer may use up (evaluation budget)")
+        switch error {
+        case .evaluation(let error) where error.reason == .cancelled:
+            fail(link, .done, "the peer stops")
+        case .evaluation(let error) where error.reason == .limit:
+            fail(link, .limit, "the subscription cannot be evaluated: \(error.message)")
+        case .evaluation(let error):
+            fail(link, .refused, "the subscription cannot be evaluated: \(error.message)")
+        default:
+            // The other side may not know which documents and files there are.
+            queries.log?.write(.error, "a subscription of a peer cannot be served: \(error)")
+            let isDamaged = if case .damaged = error { true } else { false }
+            fail(
+                link, .failed,
+                "the store cannot be read: \(isDamaged ? "a document is damaged" : "a file failed")"
+            )
+        }
     }
 }

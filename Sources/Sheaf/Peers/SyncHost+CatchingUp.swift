@@ -38,35 +38,32 @@ extension SyncHost {
 
     // MARK: What others want
 
+    /// A step from a cursor to a newer state, before it is sent.
+    struct CatchUp {
+        let snapshot: DocumentSnapshot
+        /// The documents that differ.
+        var keys: [[UInt8]]
+        /// The documents that differ and that the other side has not changed itself; nil where this is not known.
+        var told: Set<[UInt8]>?
+        /// The rankings on which the step is based, where there are any.
+        var advance: RankingAdvance?
+    }
+
     /// Sends all that has changed since the last step in one; false where the two have to compare first.
     func beginCatchingUp(_ link: Link, _ telling: Telling) throws(EngineError) -> Bool {
-        let snapshot = news.snapshot
+        var step = telling.catchingUp ?? catchUp(link, telling)
+        link.telling?.catchingUp = nil
+        let snapshot = step.snapshot
         // Who may not see everything hears of what was taken away where it is known that it could see it.
         if isRestricted(link), telling.sent < snapshot.log.foldedThrough {
             restart(link)
             return false
         }
-        var keys: [[UInt8]] = []
-        let commits = news.commits(after: telling.sent)
-        if let commits {
-            var seen: Set<DocumentKey> = []
-            for commit in commits {
-                for change in commit.changes where seen.insert(change.key).inserted {
-                    keys.append(change.key.bytes)
-                }
-            }
-        } else {
-            let end = news.end(of: telling.sent)
-            snapshot.log.tree.forEach(in: StoreKey.documents) { key, value in
-                if let place = Place(value), place.position >= end { keys.append(Array(key)) }
-                return true
-            }
-        }
-        var rankings = telling.rankings
-        guard try advance(&rankings, of: link, to: snapshot, commits, &keys) else {
+        guard try advance(&step, on: link) else {
             restart(link)
             return false
         }
+        var keys = step.keys
         let known = Set(keys)
         // In an order that does not depend on chance.
         keys += telling.whole.compactMap { snapshot.key(of: $0) }
@@ -75,10 +72,39 @@ extension SyncHost {
             snapshot: snapshot, documents: .keys(keys, next: 0), since: telling.sent,
             whole: telling.whole,
             isRepeated: !telling.isBehind && telling.sent == snapshot.log.commit,
-            rankings: rankings)
+            rankings: step.advance?.rankings)
         link.telling?.whole = []
         link.telling?.isBehind = false
+        link.telling?.judging = Judging()
         return true
+    }
+
+    private func catchUp(_ link: Link, _ telling: Telling) -> CatchUp {
+        let snapshot = news.snapshot
+        var step = CatchUp(snapshot: snapshot, keys: [])
+        if let commits = news.commits(after: telling.sent) {
+            var seen: Set<DocumentKey> = []
+            var told: Set<[UInt8]> = []
+            for commit in commits {
+                let isTheirs = telling.matcher.isRanked && isTheirs(commit, link)
+                for change in commit.changes {
+                    if seen.insert(change.key).inserted { step.keys.append(change.key.bytes) }
+                    if telling.matcher.isRanked, !isTheirs { told.insert(change.key.bytes) }
+                }
+            }
+            step.told = told
+        } else {
+            let end = news.end(of: telling.sent)
+            snapshot.log.tree.forEach(in: StoreKey.documents) { key, value in
+                if let place = Place(value), place.position >= end { step.keys.append(Array(key)) }
+                return true
+            }
+        }
+        if telling.matcher.isRanked, let rankings = telling.rankings {
+            step.advance = RankingAdvance(
+                rankings, to: snapshot, changed: step.told == nil ? nil : step.keys)
+        }
+        return step
     }
 
     /// What is sent of one document of a long step; nothing where it does not concern the other side.
@@ -89,6 +115,10 @@ extension SyncHost {
         guard let address = snapshot.address(of: key), let document = try snapshot.document(key),
             !document.isRemnant
         else { return nil }
+        guard !link.isLimited else {
+            let isShown = try maySend(document, key, address, outgoing, toLimited: link)
+            return isShown ? snapshot.whole(document, key, address) : nil
+        }
         let isNamed = outgoing.whole.contains(address)
         guard let since = outgoing.since, !isNamed else {
             guard isShared(address.collection, on: link) else { return nil }
@@ -101,6 +131,7 @@ extension SyncHost {
             return snapshot.whole(document, key, address)
         }
         guard telling.matcher.asks(for: address.collection) else { return nil }
+        try noteUnsendable(document, key, address, since: since, in: snapshot, on: link)
         let ranked = outgoing.rankings?.contains(key, in: address.collection)
         let matches =
             try telling.matcher.matches(
@@ -109,7 +140,9 @@ extension SyncHost {
         guard matches || past.hasMatched,
             try maySend(link, document, before: past.state, key, address, snapshot)
         else { return nil }
-        return try snapshot.changes(of: key, address, since: since, isWhole: !past.isBase)
+        return try snapshot.changes(
+            of: key, address, since: since,
+            isWhole: !past.isBase || isRefused(address, on: link))
     }
 
     /// What the other side may have of a document.

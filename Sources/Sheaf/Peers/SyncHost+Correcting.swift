@@ -12,6 +12,7 @@ extension SyncHost {
     /// They are known behind a commit here: before that is durable there is only what is older.
     func correct(_ known: [WriteJob.Known], behind here: CommitID? = nil, on link: Link) {
         guard let key = link.session.remote?.peerKey else { return }
+        guard !link.isLimited else { return correctLimited(known, behind: here, on: link) }
         guard let matcher = link.telling?.matcher else {
             // Where it has to wait for its turn, it is not known what it wants.
             guard paces.hasSubscribed(key) else { return }
@@ -21,9 +22,10 @@ extension SyncHost {
         let snapshot = news.snapshot
         for document in known where matcher.asks(for: document.address.collection) {
             guard let documentKey = snapshot.key(of: document.address) else { continue }
+            // Without a result, because the turn of the loop is over, it is sent once too often.
             let hasMatched = try? matcher.matches(
                 document.before, key: documentKey, in: document.address.collection, snapshot.names)
-            if hasMatched == false {
+            if hasMatched != true {
                 corrections.insert(document.address, for: key)
                 if let here, here > snapshot.log.commit {
                     link.telling?.wholeLater.append((here, document.address))
@@ -68,6 +70,7 @@ extension SyncHost {
 
     /// Notes which acknowledgement says that the corrections of a step have come.
     func noteSent(_ outgoing: Outgoing, on link: Link) {
+        guard !link.isLimited else { return noteSentToLimited(outgoing, on: link) }
         guard !outgoing.whole.isEmpty, let key = link.session.remote?.peerKey else { return }
         let commit = outgoing.snapshot.log.commit
         corrections.noteSent(

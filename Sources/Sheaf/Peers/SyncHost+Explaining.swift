@@ -21,6 +21,8 @@ package struct PeerSurvey: Sendable {
     package let isGiven: Bool
     /// What is known of its clock.
     package let clock: ClockReport
+    /// Documents written here that the peer refuses.
+    package let refused: [RefusedWrite]
 }
 
 /// What became of one document on its way to one peer.
@@ -57,6 +59,8 @@ package struct SyncExplanation: Sendable {
     package let setAsideUntil: UInt64?
     /// How far the latest dot of the document is ahead of the clock here, in milliseconds; nil where it is not.
     package let aheadMilliseconds: UInt64?
+    /// The refusal of the document as it was written here; nil where the peer does not refuse it.
+    package let refused: RefusedWrite?
 }
 
 /// What people ask who wonder where a document is.
@@ -71,7 +75,7 @@ extension SyncHost {
                 syncedUpTo: status.syncedUpTo,
                 wants: link?.telling?.matcher.subscribed.map(\.statement.text),
                 isTaken: link.map(isTaken) ?? false, isGiven: link.map(isGiven) ?? false,
-                clock: status.clock)
+                clock: status.clock, refused: refusals.refusals(of: key).writes)
         }
     }
 
@@ -123,10 +127,13 @@ extension SyncHost {
             }
         }
         var matching: [String] = []
+        // The caller waits for the evaluation, and so do all connections.
+        let meter = EvaluationMeter(
+            SyncLimits.evaluationUnitsOnDocument, stop: evaluationStop)
         if document != nil, !isDeleted {
             for query in link?.telling?.matcher.subscribed ?? []
             where UTF8Order.compare(query.collection, collection) == 0 {
-                let matcher = SubscriptionMatcher([query], queries)
+                let matcher = SubscriptionMatcher([query], queries, meter: meter, where: nil)
                 let isRanked =
                     try key.map { try ranks($0, matcher, in: snapshot, for: link) } ?? false
                 if try isRanked || matches(matcher) { matching.append(query.statement.text) }
@@ -144,7 +151,8 @@ extension SyncHost {
             sentUpTo: link?.telling.flatMap { $0.isStreaming ? $0.sent : nil },
             acknowledgedUpTo: status.syncedUpTo, clock: status.clock,
             setAsideUntil: setAsideTime(of: collection, id, from: peer.bytes),
-            aheadMilliseconds: try aheadMilliseconds(of: document))
+            aheadMilliseconds: try aheadMilliseconds(of: document),
+            refused: refusedWrite(of: collection, id, by: peer.bytes))
     }
 
     /// Whether a document is among those that queries with LIMIT have.

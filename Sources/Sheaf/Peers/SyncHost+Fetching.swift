@@ -7,6 +7,9 @@ extension SyncHost {
 
     /// Takes in that somebody has a file.
     func offered(_ message: Offer, on link: Link) {
+        if let id = AttachmentID(bytes: message.id) {
+            offeredProof(id, length: message.length, on: link)
+        }
         guard let id = AttachmentID(bytes: message.id), let file = files.wanted[id],
             let key = link.session.remote?.peerKey, !file.liars.contains(key)
         else { return }
@@ -15,7 +18,6 @@ extension SyncHost {
 
     /// Asks each peer for as many parts as it may be asked for at a time.
     func askForParts() {
-        guard !files.order.isEmpty else { return }
         for link in allLinks where !link.files.isStalled {
             while link.session.fetchRoom > 0, let part = nextPart(from: link) {
                 if link.files.asked.isEmpty { link.files.heardAt = now }
@@ -27,8 +29,12 @@ extension SyncHost {
     }
 
     private func nextPart(from link: Link) -> AttachmentPart? {
+        if let part = nextProofPart(from: link) { return part }
         for id in files.order {
-            guard let length = link.files.offered[id] else { continue }
+            // A proof brings all of it.
+            guard let length = link.files.offered[id], link.files.check(of: id) == nil else {
+                continue
+            }
             if let part = nextPart(of: id, length: length, from: link) { return part }
         }
         return nil
@@ -76,6 +82,7 @@ extension SyncHost {
         link.files.heardAt = now
         link.files.isStalled = false
         defer { files.isStirred = true }
+        fetchedProof(part, bytes, on: link)
         guard let id = AttachmentID(bytes: part.id), let file = files.wanted[id] else { return }
         guard let bytes else {
             link.files.offered[id] = nil
@@ -97,7 +104,7 @@ extension SyncHost {
         }
     }
 
-    private func beginFile(
+    func beginFile(
         _ id: AttachmentID, length: Int, hashes: [UInt8], from link: Link
     ) {
         guard let attachments else { return }

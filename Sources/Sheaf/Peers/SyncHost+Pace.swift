@@ -35,9 +35,13 @@ extension SyncHost {
     struct Delayed {
         let request: Subscribe
         let turn: UInt64
+        /// What is parsed of it, when its turn has come.
+        var reading = SubscriptionReading()
         // What it has said since, and what there was then: of what comes and goes before its turn it would not hear.
         var asked: DocumentSnapshot?
         var wanted: (documents: Want.Documents, snapshot: DocumentSnapshot)?
+        /// Whether it came before its turn.
+        var isEarly = false
     }
 
     /// That this side is to subscribe when it is its turn.
@@ -72,21 +76,20 @@ extension SyncHost {
 
     // MARK: What others want
 
-    /// Notes a subscription whose turn has not come; false where it has.
-    func delay(_ request: Subscribe, of link: Link) -> Bool {
+    /// Takes in a subscription, and begins with it where its turn has come.
+    func subscribed(_ link: Link, _ request: Subscribe) {
         let turn = take(&paces.telling, link)
-        link.delayed = nil
-        guard turn > now else { return false }
         // What was told before has come to its end.
         link.telling = nil
         let patience =
             UInt64(SyncLimits.delayedSubscriptions) * SyncLimits.subscriptionNanoseconds
         if turn > now + patience {
+            link.delayed = nil
             fail(link, .limit, "it was subscribed anew too often")
         } else {
-            link.delayed = Delayed(request: request, turn: turn)
+            link.delayed = Delayed(request: request, turn: turn, isEarly: turn > now)
+            begin(link)
         }
-        return true
     }
 
     // MARK: Time
@@ -95,14 +98,6 @@ extension SyncHost {
         if let due = link.asking.due, due.turn <= now {
             link.asking.due = nil
             sendSubscription(link, whole: due.whole)
-        }
-        if let delayed = link.delayed, delayed.turn <= now {
-            link.delayed = nil
-            begin(link, delayed.request)
-            if let asked = delayed.asked { listMatches(link, in: asked) }
-            if let (documents, snapshot) = delayed.wanted {
-                wanted(link, documents, in: snapshot)
-            }
         }
     }
 }

@@ -23,10 +23,9 @@ extension SyncHost {
 
     /// What is compared of queries with LIMIT; none where there are no such queries.
     func beginRankCheck(
-        _ link: Link, _ matcher: SubscriptionMatcher
+        _ link: Link, _ matcher: SubscriptionMatcher, in snapshot: DocumentSnapshot
     ) throws(EngineError) -> SubscriptionRankings? {
         guard matcher.isRanked else { return nil }
-        let snapshot = news.snapshot
         let rankings = try matcher.rankings(
             in: snapshot, widenedBy: link.asking.rankFactor,
             where: rankFilter(link, in: snapshot, isOwn: true))
@@ -73,8 +72,9 @@ extension SyncHost {
     private func hasUnknown(
         _ check: RankCheck, _ matcher: SubscriptionMatcher, on link: Link
     ) throws(EngineError) -> Bool {
-        let filter = rankFilter(link, in: news.snapshot, isOwn: true)
-        for address in try matcher.rankings(in: news.snapshot, where: filter).addresses
+        let newest = shown(news.snapshot, to: link)
+        let filter = rankFilter(link, in: newest, isOwn: true)
+        for address in try matcher.rankings(in: newest, where: filter).addresses
         where !check.compared.contains(address) {
             guard let key = check.snapshot.key(of: address),
                 let document = try check.snapshot.document(key), !document.isRemnant
@@ -101,28 +101,20 @@ extension SyncHost {
     /// Moves on what was told of queries with LIMIT; false where the two have to compare.
     ///
     /// Adds the keys of what comes in, and takes out those of what only the other side has changed.
-    func advance(
-        _ rankings: inout SubscriptionRankings?, of link: Link, to snapshot: DocumentSnapshot,
-        _ commits: ArraySlice<News.Commit>?, _ keys: inout [[UInt8]]
-    ) throws(EngineError) -> Bool {
+    func advance(_ step: inout CatchUp, on link: Link) throws(EngineError) -> Bool {
         guard let matcher = link.telling?.matcher, matcher.isRanked else { return true }
-        let changed = commits == nil ? nil : keys
-        let filter = rankFilter(link, in: snapshot, isOwn: false)
-        guard
-            try rankings?.advance(to: snapshot, changed: changed, matcher, where: filter) == true
-        else {
-            return false
+        let filter = rankFilter(link, in: step.snapshot, isOwn: false)
+        do throws(EngineError) {
+            try step.advance?.run(matcher, filter)
+        } catch {
+            if error == .paused { link.telling?.catchingUp = step }
+            throw error
         }
-        var known = Set(keys)
-        if let commits {
-            var told: Set<[UInt8]> = []
-            for commit in commits where !isTheirs(commit, link) {
-                told.formUnion(commit.changes.map(\.key.bytes))
-            }
-            keys.removeAll { !told.contains($0) }
-        }
-        for key in rankings?.entered(snapshot.directory) ?? [] where known.insert(key).inserted {
-            keys.append(key)
+        guard let rankings = step.advance?.rankings, rankings.areSure else { return false }
+        var known = Set(step.keys)
+        if let told = step.told { step.keys.removeAll { !told.contains($0) } }
+        for key in rankings.entered(step.snapshot.directory) where known.insert(key).inserted {
+            step.keys.append(key)
         }
         link.telling?.rankings = rankings
         link.telling?.rankings?.forgetChanges()

@@ -27,6 +27,7 @@ extension SyncHost {
             {
                 standing.changedThrough = news.snapshot.log.commit
                 wishes.cursors[hello.peerKey] = nil
+                limitedPeers[hello.peerKey]?.shadows = ShadowTable()
             }
         }
         standings[hello.peerKey] = standing
@@ -44,9 +45,11 @@ extension SyncHost {
     private func forgetAbsentPeers() {
         let connected = Set(links.values.compactMap { $0.session.remote?.peerKey })
         forgetSetAside(but: connected)
+        refusals.forget(but: connected)
         statuses = statuses.filter { connected.contains($0.key) }
         standings = standings.filter { connected.contains($0.key) }
         wishes.cursors = wishes.cursors.filter { connected.contains($0.key) }
+        limitedPeers = limitedPeers.filter { connected.contains($0.key) }
         widenedThrough = news.snapshot.log.commit
         emit(.statusChanged)
     }
@@ -68,7 +71,11 @@ extension SyncHost {
     func prepareRights(of link: Link) -> Bool {
         do throws(QueryError) {
             if let rights = link.rights {
-                link.readable = SubscriptionMatcher(try queries(rights.read), queries)
+                let readRule = try queries(rights.read)
+                link.readRule = readRule
+                link.readable = SubscriptionMatcher(readRule, queries)
+                link.readableByID = SubscriptionMatcher(
+                    readRule.filter(\.isDecidedByID), queries)
                 link.writable = try queries(rights.write)
             }
             if let rights = link.ownRights {
@@ -124,21 +131,6 @@ extension SyncHost {
             }
             return true
         }
-    }
-
-    /// Tells people of documents that the other side has sent, and may not write as they are here.
-    ///
-    /// In its own state it may: so it has done nothing wrong, and goes on to be talked to.
-    func noteRefused(_ documents: [DocumentAddress], from link: Link) {
-        guard let first = documents.first, let key = link.session.remote?.peerKey else { return }
-        let id = try? DocumentID.id(of: first.id)
-        queries.log?.write(
-            .warning,
-            "a peer has sent what it may not write as it is here, and that was passed over",
-            [
-                "peer": PeerKey(unchecked: key).description, "documents": "\(documents.count)",
-                "collection": first.collection, "id": id?.json ?? "",
-            ])
     }
 
     /// What the other side may know of the documents that match, and `isOwn` where this side asks about
@@ -198,7 +190,7 @@ extension SyncHost {
             }) {
                 if link.telling?.isStreaming == true {
                     restart(link)
-                } else if link.telling?.compared != nil {
+                } else if link.telling?.compared != nil || link.telling?.preparation != nil {
                     link.telling?.isListOutdated = true
                 }
             }
@@ -217,6 +209,9 @@ extension SyncHost {
     func restart(_ link: Link) {
         link.telling?.isStreaming = false
         link.telling?.outgoing = nil
+        link.telling?.limited.forgetChanges()
+        link.telling?.catchingUp = nil
+        link.telling?.judging = Judging()
         link.session.restart()
     }
 }

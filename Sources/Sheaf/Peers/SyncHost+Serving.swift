@@ -8,6 +8,7 @@ extension SyncHost {
     func sought(_ message: Seek, on link: Link) {
         guard let attachments, let id = AttachmentID(bytes: message.id) else { return }
         defer { files.isStirred = true }
+        checkTokensSoon()
         guard message.hops > 0 else {
             link.files.sought[id] = nil
             link.files.granted.remove(id)
@@ -70,7 +71,8 @@ extension SyncHost {
 
     /// Has it looked which of the files that somebody seeks he may have.
     func checkSoon(_ link: Link) {
-        if link.files.checkAt == nil { link.files.checkAt = now }
+        guard link.files.checkAt == nil else { return }
+        link.files.checkAt = max(now, link.files.checkedAt &+ Files.checkNanoseconds)
     }
 
     /// Rules have changed: what somebody may have is looked up anew.
@@ -88,17 +90,19 @@ extension SyncHost {
     /// Looks through documents for those that name files which somebody seeks; once a second at most.
     func checkReaders(_ link: Link) {
         guard let time = link.files.checkAt, time <= now, link.session.isOpen else { return }
-        let sought = link.files.sought.filter { !$0.value.mayRead }.keys
-        guard !sought.isEmpty else {
-            link.files.checkAt = nil
-            return
+        (link.files.checkAt, link.files.checkedAt) = (nil, now)
+        var wanted = Set(link.files.sought.filter { !$0.value.mayRead }.keys)
+        if isLimited(link) {
+            wanted.formUnion(link.files.checks.map(\.id))
+            wanted.formUnion(files.order.filter { !link.files.known.contains($0) })
         }
-        link.files.checkAt = nil
-        let wanted = Set(sought)
+        guard !wanted.isEmpty else { return }
         do throws(EngineError) {
             let readable = try readable(of: wanted, by: link)
             for id in readable.sorted(by: { $0.description < $1.description }) {
                 link.files.sought[id]?.mayRead = true
+                if link.files.check(of: id) != nil { prove(id, by: link) }
+                if isLimited(link), files.wanted[id] != nil { link.files.known.insert(id) }
                 offer(id, to: link)
                 review(id)
             }
@@ -109,6 +113,17 @@ extension SyncHost {
         files.isStirred = true
     }
 
+    /// Asks other peers to confirm the tokens by which a peer could read the attachments.
+    private func askForProofs(
+        _ ids: Set<AttachmentID>, _ key: [UInt8], _ document: StoredDocument, for link: Link,
+        _ snapshot: DocumentSnapshot
+    ) throws(EngineError) {
+        guard let address = snapshot.address(of: key),
+            try maySend(link, document, before: nil, key, address, snapshot)
+        else { return }
+        for id in ids { askForProof(of: id, in: address) }
+    }
+
     private func readable(
         of wanted: Set<AttachmentID>, by link: Link
     ) throws(EngineError) -> Set<AttachmentID> {
@@ -116,6 +131,11 @@ extension SyncHost {
         var (readable, named) = (Set<AttachmentID>(), Set<AttachmentID>())
         try snapshot.forEachNaming(wanted) { (key, document, ids) throws(EngineError) in
             named.formUnion(ids)
+            let all = ids
+            let ids = isLimited(link) ? snapshot.proven(all, inDocument: key) : all
+            if ids != all {
+                try askForProofs(all.subtracting(ids), key, document, for: link, snapshot)
+            }
             if !ids.isSubset(of: readable), let address = snapshot.address(of: key),
                 try maySend(link, document, before: nil, key, address, snapshot)
             {

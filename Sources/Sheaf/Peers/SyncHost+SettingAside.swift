@@ -116,7 +116,7 @@ extension SyncHost {
         }
         // What was acknowledged meanwhile counts when nothing is set aside any more.
         if notice.count == 0, let telling = link.telling, telling.acknowledged > 0 {
-            acknowledged(link, telling.acknowledged)
+            noteSynced(through: telling.acknowledged, link)
         }
         warnOfClock(link)
     }

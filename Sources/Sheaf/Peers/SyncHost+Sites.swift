@@ -1,4 +1,5 @@
 import SheafBytes
+import SheafDocument
 import SheafSync
 
 /// Stores that were put back to an older state, and copies of stores that run at the same time.
@@ -32,6 +33,64 @@ extension SyncHost {
                 + "copy of it is in use; it writes with another site from now on",
             ["peer": PeerKey(unchecked: key).description])
     }
+
+    // MARK: Writes that a store does not have any more
+
+    /// Has the other side go on as another site: this peer knows a write that it does not have.
+    func reportForgotten(_ time: HybridTime, to link: Link) {
+        link.session.report(ForgottenWrite(site: link.site, time: time))
+        fail(
+            link, .forgotten,
+            "this peer knows writes of that store that are not in it: an older state was put in its place, "
+                + "or a copy of it is in use")
+    }
+
+    /// Has this store go on as another site, since it does not have all writes of its own.
+    func noteForgotten(_ message: ForgottenWrite, on link: Link) {
+        // What cannot be true has no effect: a new site is drawn once for each opening at most.
+        guard message.site == queries.documents.site,
+            let time = queries.documents.uniqueThrough(message.time)
+        else { return }
+        noteLackingOwnWrites(knownBy: link)
+        emit(
+            .write(
+                WriteJob(
+                    link: link.number, steps: [], peer: message.site, writable: nil,
+                    separation: (message.site, time))))
+    }
+
+    /// Reports the site of this store to all peers that know another one.
+    func reportNewSite() {
+        let site = queries.documents.site
+        for link in allLinks where link.knownSite != site && link.session.isOpen {
+            link.session.report(site)
+            link.knownSite = site
+        }
+    }
+
+    /// Notes the site that a peer has drawn, which has no pauses.
+    ///
+    /// A peer can name the site of another one here, so the site decides nothing.
+    func note(_ site: Site, of link: Link) {
+        (link.hasNewSite, link.pauses) = (true, [])
+        change(link) { $0.site = site }
+    }
+
+    /// Notes the site of a peer; two stores that write with one site both go on as others.
+    func noteSite(_ hello: Hello, on link: Link) {
+        (link.site, link.pauses) = (hello.site, hello.pauses)
+        let rivals = allLinks.filter { other in
+            other !== link && other.site == hello.site && !other.hasNewSite
+                && other.session.isOpen
+                && other.session.remote?.log != hello.log
+        }
+        guard !rivals.isEmpty || openings[hello.peerKey]?.isContested == true else { return }
+        for other in rivals + [link] {
+            other.session.report(ForgottenWrite(site: hello.site, time: nil))
+        }
+    }
+
+    // MARK: Two peers with one key
 
     /// Ends other connections to a peer that has greeted; false where the new connection was ended.
     ///

@@ -12,6 +12,8 @@ extension SyncHost {
         package internal(set) var site = Site.initial
         /// It has everything that it subscribed to, up to this commit of ours.
         package internal(set) var syncedUpTo: UInt64?
+        /// The newest commit of ours of which it has documents, on its disk.
+        package internal(set) var deliveredUpTo: UInt64?
         /// Why the last connection ended; nil while none has.
         package internal(set) var lastCloseReason: String?
         /// How many connections in a row ended soon after they began.
@@ -42,11 +44,28 @@ extension SyncHost {
     }
 
     func acknowledged(_ link: Link, _ commit: UInt64) {
+        guard !link.isLimited else { return acknowledgedByLimited(link, commit) }
         // A peer cannot have what there is not.
         let commit = min(commit, news.snapshot.log.commit)
         let known = link.telling?.acknowledged ?? 0
         link.telling?.acknowledged = max(known, commit)
         noteCorrected(through: commit, on: link)
+        noteTaken(through: commit, on: link)
+        noteSynced(through: commit, link)
+    }
+
+    /// Records an acknowledgement: the peer has taken documents that it refused before, and has
+    /// those that were sent.
+    func noteTaken(through commit: UInt64, on link: Link) {
+        let key = link.session.remote?.peerKey ?? []
+        guard statuses[key]?.clock.setAsideThere == nil else { return }
+        refusals.noteAcknowledged(commit, by: key)
+        guard let delivered = takeDelivered(commit, on: link) else { return }
+        change(link) { $0.deliveredUpTo = max($0.deliveredUpTo ?? 0, delivered) }
+    }
+
+    /// Notes that a peer has everything that it subscribed to, up to a commit of ours.
+    func noteSynced(through commit: UInt64, _ link: Link) {
         change(link) { status in
             // What it has set aside it does not have, and what that stands in may be any commit.
             guard status.clock.setAsideThere == nil else { return }

@@ -10,6 +10,8 @@ extension SyncHost {
     struct Telling {
         let generation: UInt64
         let matcher: SubscriptionMatcher
+        /// The same without regard to rights; created when it is needed.
+        var unfiltered: SubscriptionMatcher?
         /// The newest commit of the other side when it subscribed.
         let theirCommit: UInt64
         /// The other side has, or will have, all that matches up to this commit.
@@ -31,12 +33,24 @@ extension SyncHost {
         var isListOutdated = false
         /// What queries with LIMIT have, in that state, or when the last step was begun.
         var rankings: SubscriptionRankings?
+        /// What is computed before the other side is answered.
+        var preparation: Preparation?
+        /// A step from a cursor to now whose rankings are not done yet.
+        var catchingUp: CatchUp?
+        /// Commits whose documents are not all evaluated yet.
+        var judging = Judging()
         /// A step of which some is sent.
         var outgoing: Outgoing?
         /// When the other side is told how far the log is, if nothing else is said before.
         var echoDue: UInt64?
         /// Whether there is room for more of it at once.
         var goesOn = false
+        /// The state that is kept only for a peer with limited rights.
+        var limited = LimitedTelling()
+        /// The newest of the documents in the list that was compared.
+        var newest = NewestDocument()
+        /// Documents that the other side has once it acknowledges their steps.
+        var deliveries: [Delivery] = []
     }
 
     /// A long step that is sent bit by bit.
@@ -52,6 +66,12 @@ extension SyncHost {
         var rankings: SubscriptionRankings?
         /// How many bytes of documents the step has by now.
         var length = 0
+        /// The number of a step for a peer with limited rights; nil where it is that of the commit.
+        var number: UInt64?
+        /// Deleted documents that such a peer knows.
+        var knownDeletions: Set<[UInt8]> = []
+        /// The newest of its documents, and of those that were compared.
+        var newest = NewestDocument()
 
         enum Documents {
             /// These, from one on.
@@ -59,106 +79,6 @@ extension SyncHost {
             /// All that match, collection by collection, from a key on.
             case all(collections: ArraySlice<String>, from: [UInt8]?)
         }
-    }
-
-    // MARK: What comes
-
-    func subscribed(_ link: Link, _ request: Subscribe) {
-        if !delay(request, of: link) { begin(link, request) }
-    }
-
-    func begin(_ link: Link, _ request: Subscribe) {
-        do throws(QueryError) {
-            var queries: [SubscriptionQuery] = []
-            var tally = SubscriptionTally()
-            fillBudget(of: link)
-            // Parsing and planning are paid for, too.
-            try meter(of: link).charge(request.queries.reduce(0) { $0 + 32 * $1.length })
-            for query in request.queries {
-                let query = try SubscriptionQuery(query, self.queries)
-                try tally.add(query)
-                queries.append(query)
-            }
-            // Who asks again is missing something: from then on both sides send.
-            link.asking.announced.isAnnouncing = false
-            link.telling = Telling(
-                generation: request.generation,
-                matcher: SubscriptionMatcher(
-                    queries, self.queries, meter: meter(of: link), where: readFilter(link)),
-                theirCommit: request.commit)
-        } catch {
-            return fail(link, error.reason == .limit ? .limit : .refused, "\(error.message)")
-        }
-        guard let cursor = request.cursor else { return }
-        guard cursor.log == log, cursor.commit <= news.snapshot.log.commit,
-            cursor.commit >= news.reapedThrough,
-            corrections.forgottenThrough.map({ cursor.commit > $0 }) ?? true,
-            isTold(upTo: cursor, link),
-            // What was among the first then is not known any more.
-            link.telling?.matcher.isRanked == false
-        else {
-            link.session.restart()
-            return
-        }
-        link.telling?.sent = cursor.commit
-        link.telling?.isStreaming = true
-        link.telling?.isBehind = true
-        let corrections = outstandingCorrections(of: link)
-        link.telling?.whole = corrections.union(request.whole)
-        tell(link)
-    }
-
-    func listMatches(_ link: Link, in snapshot: DocumentSnapshot) {
-        link.delayed?.asked = snapshot
-        guard let telling = link.telling else { return }
-        link.telling?.compared = snapshot
-        fillBudget(of: link)
-        do throws(EngineError) {
-            let filter = rankFilter(link, in: snapshot, isOwn: false)
-            let rankings = try telling.matcher.rankings(in: snapshot, where: filter)
-            link.telling?.rankings = rankings
-            let list = try versions(
-                matching: telling.matcher, rankings, in: snapshot, isOwn: false, on: link)
-            do throws(WireError) { try link.session.tell(list) } catch {
-                fail(link, .protocolBroken, "\(error)")
-            }
-        } catch {
-            failTelling(link)
-        }
-    }
-
-    func wanted(_ link: Link, _ documents: Want.Documents, in newest: DocumentSnapshot) {
-        link.delayed?.wanted = (documents, newest)
-        guard let telling = link.telling else { return }
-        let snapshot = telling.compared ?? newest
-        link.telling?.compared = nil
-        let wanted: Outgoing.Documents
-        do throws(EngineError) {
-            if telling.compared == nil {
-                link.telling?.rankings = try telling.matcher.rankings(
-                    in: snapshot, where: rankFilter(link, in: snapshot, isOwn: false))
-            }
-            switch documents {
-            case .all where telling.matcher.isRanked:
-                let keys = try snapshot.keys(matching: telling.matcher, link.telling?.rankings)
-                wanted = .keys(keys, next: 0)
-            case .all: wanted = .all(collections: telling.matcher.collections[...], from: nil)
-            case .some(let addresses, _):
-                // Whoever names a document twice gets it once: a step has each of them once.
-                var named: Set<[UInt8]> = []
-                let keys = addresses.compactMap { snapshot.key(of: $0) }
-                wanted = .keys(keys.filter { named.insert($0).inserted }, next: 0)
-            }
-        } catch {
-            return failTelling(link)
-        }
-        link.telling?.outgoing = Outgoing(snapshot: snapshot, documents: wanted, since: nil)
-        link.telling?.isStreaming = true
-        guard !telling.isListOutdated else {
-            link.telling?.isListOutdated = false
-            return restart(link)
-        }
-        tell(link)
     }
 
     // MARK: What is sent
@@ -179,14 +99,16 @@ extension SyncHost {
                         link.telling?.goesOn = true
                         break
                     }
-                } else if try !beginStep(link) {
+                } else if try !(link.isLimited ? beginLimitedStep(link) : beginStep(link)) {
                     break
                 }
             }
         } catch {
-            return failTelling(link)
+            guard error == .paused else { return failTelling(link, error) }
+            link.telling?.goesOn = true
         }
         link.session.sendSegment()
+        noteSyncedIfIdle(link)
         handle(link)
     }
 
@@ -221,6 +143,7 @@ extension SyncHost {
             }
             try ship(
                 documents, of: commit.number, stamp: commit.changes.first?.stamp, on: link)
+            noteDelivery(of: commit.number, with: commit.number, on: link)
             link.telling?.sent = commit.number
             link.telling?.echoDue = nil
             isEcho = true
@@ -229,6 +152,7 @@ extension SyncHost {
         // that it wants; what came from it, it knows itself, and so that can wait for something to say.
         if let sent = link.telling?.sent, sent < newest {
             link.telling?.sent = newest
+            link.telling?.judging = Judging()
             if isEcho, commits.last?.number == newest {
                 sayHowFarLater(link)
             } else {
@@ -279,7 +203,7 @@ extension SyncHost {
             documents.append(
                 try snapshot.shipped(
                     document.written, document.key, document.address,
-                    isWhole: !document.hasMatched))
+                    isWhole: !document.hasMatched || isRefused(document.address, on: link)))
         }
         return documents
     }
@@ -290,7 +214,8 @@ extension SyncHost {
         guard let telling = link.telling, let origin = commit.changes.first?.origin else {
             return false
         }
-        return origin.peer == link.session.remote?.site && origin.commit > telling.theirCommit
+        guard !link.hasNewSite else { return false }
+        return origin.peer == link.site && origin.commit > telling.theirCommit
     }
 
     /// A document of a commit that the other side is told of.
@@ -308,26 +233,65 @@ extension SyncHost {
     ) throws(EngineError) -> [Concerning]? {
         guard let telling = link.telling else { return nil }
         guard !isTheirs(commit, link) else { return [] }
-        let snapshot = news.snapshot
-        var found: [Concerning] = []
-        for change in commit.changes {
-            let key = change.key.bytes
-            guard let address = snapshot.address(of: key),
-                telling.matcher.asks(for: address.collection)
-            else { continue }
-            let hasMatched = try telling.matcher.matches(
-                change.before, key: key, in: address.collection, snapshot.names)
-            let (isKnown, written) = try snapshot.written(key, by: commit.number)
-            guard isKnown else { return nil }
-            guard let written else { continue }
-            let matches = try telling.matcher.matches(
-                written.document, key: key, in: address.collection, snapshot.names)
-            guard matches || hasMatched,
-                try maySend(link, written.document, before: change.before, key, address, snapshot)
-            else { continue }
-            found.append(
-                Concerning(key: key, address: address, written: written, hasMatched: hasMatched))
+        if let known = telling.judging.done[commit.number] { return known }
+        var judged = Judging.Commit(number: commit.number, snapshot: news.snapshot)
+        if let begun = telling.judging.begun, begun.number == commit.number { judged = begun }
+        link.telling?.judging.begun = nil
+        while judged.next < commit.changes.count {
+            let change = commit.changes[judged.next]
+            do throws(EngineError) {
+                try noteUnsendable(change, of: commit.number, judged.snapshot, on: link)
+                let (isKnown, found) = try concerning(
+                    change, of: commit.number, judged.snapshot, telling.matcher, link)
+                guard isKnown else { return nil }
+                if let found { judged.found.append(found) }
+            } catch {
+                if error == .paused { link.telling?.judging.begun = judged }
+                throw error
+            }
+            judged.next += 1
         }
-        return found
+        return judged.found
+    }
+
+    /// Returns whether one change is known, and the document where it concerns the other side.
+    private func concerning(
+        _ change: CommitFeed.Change, of commit: CommitID, _ snapshot: DocumentSnapshot,
+        _ matcher: SubscriptionMatcher, _ link: Link
+    ) throws(EngineError) -> (isKnown: Bool, Concerning?) {
+        let key = change.key.bytes
+        guard let address = snapshot.address(of: key), matcher.asks(for: address.collection) else {
+            return (true, nil)
+        }
+        try matcher.visit()
+        let hasMatched = try matcher.matches(
+            change.before, key: key, in: address.collection, snapshot.names)
+        let (isKnown, written) = try snapshot.written(key, by: commit)
+        guard isKnown else { return (false, nil) }
+        guard let written else { return (true, nil) }
+        let matches = try matcher.matches(
+            written.document, key: key, in: address.collection, snapshot.names)
+        guard matches || hasMatched,
+            try maySend(link, written.document, before: change.before, key, address, snapshot)
+        else { return (true, nil) }
+        return (
+            true,
+            Concerning(key: key, address: address, written: written, hasMatched: hasMatched)
+        )
+    }
+
+    /// What is evaluated of commits that are not sent yet.
+    struct Judging {
+        struct Commit {
+            let number: CommitID
+            let snapshot: DocumentSnapshot
+            /// The first change that is left.
+            var next = 0
+            var found: [Concerning] = []
+        }
+
+        var begun: Commit?
+        /// The commits that are done, where several are sent together.
+        var done: [CommitID: [Concerning]] = [:]
     }
 }

@@ -38,6 +38,9 @@ package final class SyncHost {
         /// A step that has more bytes is cut: nobody should need so much memory to write it at once.
         package var step = 256 << 20
 
+        /// Units of evaluation in one turn, for all other peers together.
+        package var evaluated = SyncLimits.evaluationUnitsPerTurn
+
         /// How many documents that differ are asked for at once.
         package var wanted = SyncLimits.wantedDocuments
 
@@ -60,6 +63,8 @@ package final class SyncHost {
         case clockWarning(peer: [UInt8], [String])
         /// Another peer has the key of this one, and says this of itself.
         case keyContested(PeerRecord)
+        /// The refusals of a peer have changed: all of them, and the new ones.
+        case refusalsChanged(peer: [UInt8], PeerRefusals, new: [RefusedWrite])
     }
 
     let queries: QueryEngine
@@ -91,11 +96,19 @@ package final class SyncHost {
     var budgets: [[UInt8]: Budget] = [:]
     /// What ends the evaluation of queries when the peer stops.
     let evaluationStop: EvaluationStop
+    /// What the queries of all peers may cost in this turn.
+    package let slice: EvaluationSlice
+    /// The connection that the last slice ended with.
+    var slicedLink: UInt64 = 0
     var files = Files()
     var corrections: CorrectionTable
+    /// The state of peers with limited rights, by their keys.
+    var limitedPeers: [[UInt8]: LimitedPeer] = [:]
     /// What peers have sent and is stamped too far ahead of the clock here.
     var setAside = SetAsideTable()
     var clockWarnings = ClockWarnings()
+    /// Documents of this peer that others refuse.
+    var refusals = RefusalTable()
     package internal(set) var statistics = SyncStatistics()
     /// What is known of the mesh.
     var mesh: MeshMap
@@ -121,14 +134,36 @@ package final class SyncHost {
         var files = FileTalk()
         /// From the numbers that names have here to those they have on the connection.
         var spoken = NameTranslation()
+        /// Names that documents sent to a peer with limited rights had once.
+        var metNames: Set<[UInt8]> = []
         /// From the numbers that the other side has given to those they have here.
         var heard = NameTranslation()
         /// What the other side may see; none where that is everything.
         var readable: SubscriptionMatcher?
+        /// The same as queries, and the part of it that `_id` alone decides.
+        var readRule: [SubscriptionQuery]?
+        var readableByID: SubscriptionMatcher?
+        /// Number of documents sent, less those that the other side has refused.
+        var refusableCount: UInt64 = 0
         /// What this side may write on the other one.
         var sendable: SubscriptionMatcher?
+        /// The site in the hello of the other side.
+        var site = Site.initial
+        /// Whether the other side writes with another site by now; so its writes are not told from those of others.
+        var hasNewSite = false
+        /// Periods in which the site of the other side has made no write.
+        var pauses: [WritePause] = []
+        /// The site of this side as the other side knows it.
+        var knownSite = Site.initial
         /// What the other side may write here.
         var writable: [SubscriptionQuery]?
+
+        /// Whether the other side may not read everything.
+        var isLimited: Bool { readable != nil }
+        /// Whether something is left to be done for the other side in the next turn.
+        var isUnfinished: Bool {
+            telling?.goesOn == true || telling?.preparation != nil || !asking.unsettled.isEmpty
+        }
 
         init(
             _ number: UInt64, _ session: SyncSession, _ rights: PeerRights?,
@@ -150,6 +185,7 @@ package final class SyncHost {
         evaluationStop: EvaluationStop = EvaluationStop(), random: @escaping () -> UInt64
     ) {
         self.evaluationStop = evaluationStop
+        slice = EvaluationSlice(lengths.evaluated)
         self.lengths = lengths
         corrections = CorrectionTable(most: mostCorrections)
         self.attachments = attachments
@@ -165,6 +201,9 @@ package final class SyncHost {
     /// What to do, in this order; each is told once.
     package func takeEffects() -> [Effect] {
         settlePresence()
+        for (key, all, new) in refusals.takeChanges() {
+            emit(.refusalsChanged(peer: key, all, new: new))
+        }
         defer { effects = [] }
         return effects
     }
@@ -181,14 +220,17 @@ package final class SyncHost {
         _ number: UInt64, expecting key: [UInt8]? = nil, rights: PeerRights? = nil,
         own ownRights: PeerRights? = nil, _ kind: PeerConnectionKind = .other, at now: UInt64
     ) {
+        let site = queries.documents.site
         let hello = Hello(
-            database: identity.database, peerKey: identity.peerKey, site: queries.documents.site,
+            database: identity.database, peerKey: identity.peerKey, site: site,
             log: log, nonce: random(),
             wallMilliseconds: queries.options.clock.wallMilliseconds(),
+            pauses: queries.documents.pauses,
             isServer: identity.isServer, name: identity.name)
         let session = SyncSession(hello, expecting: key, at: now)
         let link = Link(
             number, session, rights, own: ownRights, kind, expecting: key, at: now)
+        link.knownSite = site
         links[number] = link
         handle(link)
     }
@@ -199,6 +241,7 @@ package final class SyncHost {
     ) {
         guard let link = links.removeValue(forKey: number) else { return }
         note(disconnected: link, reason)
+        noteReportsLost(link)
         mesh.closed(number, at: now)
         noteLost(link)
     }
@@ -218,10 +261,10 @@ package final class SyncHost {
             link.session.tick(at: now)
             checkPatience(link)
             pace(link)
-            if link.telling?.goesOn == true { tell(link) }
             sayHowFarIfDue(link)
             handle(link)
         }
+        continueTelling()
         checkSetAside()
         tickFiles()
         mesh.tick(at: now)
@@ -229,7 +272,7 @@ package final class SyncHost {
 
     /// When time matters next.
     package var deadline: UInt64? {
-        if links.values.contains(where: { $0.telling?.goesOn == true }) { return now }
+        if links.values.contains(where: \.isUnfinished) { return now }
         let deadlines = links.values.compactMap { link in
             [
                 // While something is written nobody looks what has not come.
@@ -248,11 +291,12 @@ package final class SyncHost {
         // Before anything is told that is kept back by now.
         noteScopes()
         noteEvictions()
+        collectChangesForLimitedPeers()
         for link in allLinks {
             acknowledge(link)
             checkAnnounced(link)
             correctDurable(link)
-            tell(link)
+            tellWhatIsNew(link)
             handle(link)
         }
         news.forget(before: links.values.compactMap { $0.telling?.sent }.min())
@@ -301,9 +345,15 @@ package final class SyncHost {
         case .acknowledged(let commit): acknowledged(link, commit)
         case .roomToSend: tell(link)
         case .setAside(let notice): noteSetAside(notice, on: link)
+        case .refused(let notice): noteRefused(notice, on: link)
+        case .differing(let addresses): noteDiffering(addresses, on: link)
+        case .forgotten(let message): noteForgotten(message, on: link)
+        case .changedSite(let site): note(site, of: link)
         case .sought(let message): sought(message, on: link)
         case .offered(let message): offered(message, on: link)
         case .fetched(let part, let bytes): fetched(part, bytes, on: link)
+        case .proofAsked(let token): proofAsked(token, on: link)
+        case .proven(let token): confirmed(token, on: link)
         case .presence(let message): mesh.heard(message, on: link.number, at: now)
         case .presenceTaken: mesh.taken(on: link.number)
         }
@@ -314,10 +364,12 @@ package final class SyncHost {
         makeRoom(forPeer: hello.peerKey)
         noteStanding(link, hello)
         note(connected: link, hello)
+        noteSite(hello, on: link)
         noteClock(of: hello, on: link)
         mesh.opened(link.number, to: hello.peerKey, kind: link.kind.rawValue, at: now)
         ask(link)
         tellWantedFiles(link)
+        checkTokensSoon()
     }
 
     /// Ends a conversation because of something that went wrong here.

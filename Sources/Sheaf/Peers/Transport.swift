@@ -70,8 +70,8 @@ public protocol PeerLink: AnyObject, Sendable {
     func received(_ bytes: UnsafeRawBufferPointer)
     /// The queue of what was sent is empty again, after `send` had left something in it.
     func drained()
-    /// It is over; the last call.
-    func closed(_ reason: String?)
+    /// The connection has ended, for this reason; the last call.
+    func closed(_ reason: String)
 }
 
 /// What a transport knows of the other end.
@@ -111,4 +111,6 @@ public enum PeerTransportEvent: Sendable {
     case listening(address: String)
     case refused(address: String, reason: String)
     case unreachable(address: String, reason: String, nextTryMilliseconds: Int)
+    /// No more attempts are made to reach an address: there is a connection, or none is wanted any more.
+    case attemptsEnded(address: String)
 }

@@ -9,8 +9,20 @@ package struct WriteJob: Sendable {
     let peer: Site
     /// What the peer may write; none where that is everything.
     let writable: [SubscriptionQuery]?
+    /// What the peer may read; none where that is everything.
+    var readable: [SubscriptionQuery]?
+    /// Earlier writes of the peer to documents that are hidden from it.
+    var shadows: [DocumentAddress: [UInt8]] = [:]
     /// Documents that were set aside before, and are noted if they are written now.
     var awaited: Set<DocumentAddress> = []
+    /// Periods in which the peer's site has made no write.
+    var pauses: [WritePause] = []
+    /// Instead of steps: has the store go on as another site, and gives it the writes after a time.
+    var separation: (site: Site, after: HybridTime)?
+    /// Documents that the peer may have refused, and are noted if what it sends covers what is here.
+    var disputed: Set<DocumentAddress> = []
+    /// Tokens for which a proof was given; a job that has some has no steps.
+    var proven: [UnprovenToken] = []
 
     /// What became of it.
     package struct Outcome: Sendable {
@@ -27,8 +39,13 @@ package struct WriteJob: Sendable {
         fileprivate(set) var gaps: [DocumentAddress] = []
         /// Documents of which more is known here than the peer has, and how they were before.
         fileprivate(set) var known: [Known] = []
-        /// Documents that the peer may not write as they are here, which it could not know.
-        fileprivate(set) var refused: [DocumentAddress] = []
+        /// Documents that the peer may not write, which were passed over.
+        fileprivate(set) var refused: [Refused] = []
+        /// Disputed documents of which the peer has sent all that is here.
+        fileprivate(set) var covered: Set<DocumentAddress> = []
+        /// Documents that are hidden from the peer, which may not write them, and what the peer would have made
+        /// of them.
+        fileprivate(set) var dropped: [Dropped] = []
         /// Documents with a time too far ahead of the clock here, which were not written, and that time.
         fileprivate(set) var ahead = AheadDocuments()
         /// Documents that were set aside before, and are here now.
@@ -40,8 +57,13 @@ package struct WriteJob: Sendable {
         fileprivate(set) var isNew = false
         /// Whether the peer knows writes of this store that it has never made.
         fileprivate(set) var lacksOwnWrites = false
+        /// The time of a write that the peer has made and does not have any more; the step that would cover it, and
+        /// those after it, were not applied.
+        fileprivate(set) var forgottenByPeer: HybridTime?
         /// Whether a step has brought documents, and nothing new.
         fileprivate(set) var hasRepetition = false
+        /// Whether the job marked tokens as proven, and wrote nothing of a peer.
+        fileprivate(set) var isOfProof = false
 
         /// A step without documents was written: everything is here when a commit here is durable.
         static func nothing(
@@ -53,10 +75,28 @@ package struct WriteJob: Sendable {
         }
     }
 
+    /// A document that is hidden from the peer that has written it.
+    struct Dropped: Sendable {
+        let address: DocumentAddress
+        let before: StoredDocument?
+        let shadow: [UInt8]?
+        /// The commit of the peer that has written it.
+        var commit: UInt64 = 0
+    }
+
     /// A document of which more is known here than the peer has.
     struct Known: Sendable {
         let address: DocumentAddress
         let before: StoredDocument?
+    }
+
+    /// A document that the peer may not write.
+    struct Refused: Sendable {
+        let address: DocumentAddress
+        let before: StoredDocument?
+        let reason: RefusedNotice.Reason
+        /// The commit of its step in the log of the peer.
+        var commit: UInt64 = 0
     }
 
     /// Writes all of it; to be called by whoever may write.
@@ -66,18 +106,38 @@ package struct WriteJob: Sendable {
         var outcome = Outcome(
             link: link, generation: steps.first?.generation ?? 0,
             length: steps.reduce(0) { $0 + $1.length })
-        let rule = writable.map { SubscriptionMatcher($0, queries) }
+        if let separation { return separate(separation, queries, append, outcome) }
+        guard proven.isEmpty else { return prove(queries, append) }
+        var rule = writable.map {
+            WriteRule(
+                writable: SubscriptionMatcher($0, queries),
+                readable: SubscriptionMatcher(readable ?? [], queries), shadows: shadows)
+        }
+        let watched = WatchedDocuments(awaited: awaited, disputed: disputed)
         for step in steps {
             do throws(EngineError) {
                 let (commit, reception) = try queries.documents.receive(
-                    step, from: peer, rule, awaited, append: append)
+                    step, from: peer, pauses, rule, watched, append: append)
                 if reception.lacksOwnWrites { outcome.lacksOwnWrites = true }
+                if let time = reception.forgottenByPeer {
+                    outcome.forgottenByPeer = time
+                    return outcome
+                }
                 guard reception.gaps.isEmpty else {
                     outcome.gaps = reception.gaps
                     return outcome
                 }
                 outcome.known += reception.known
-                outcome.refused += reception.refused
+                for var refused in reception.refused {
+                    refused.commit = step.commit
+                    outcome.refused.append(refused)
+                }
+                outcome.covered.formUnion(reception.covered)
+                for var document in reception.dropped {
+                    document.commit = step.commit
+                    outcome.dropped.append(document)
+                    rule?.shadows[document.address] = document.shadow
+                }
                 outcome.ahead.add(reception.ahead)
                 outcome.settled += reception.settled
                 outcome.lastCommit = commit
@@ -87,7 +147,7 @@ package struct WriteJob: Sendable {
                 outcome.takenCount += reception.takenCount
                 outcome.isNew = outcome.isNew || reception.isNew
                 if !reception.isNew, !step.documents.isEmpty, reception.refused.isEmpty,
-                    reception.ahead.isEmpty
+                    reception.ahead.isEmpty, reception.dropped.isEmpty
                 {
                     outcome.hasRepetition = true
                 }
@@ -98,24 +158,82 @@ package struct WriteJob: Sendable {
         }
         return outcome
     }
+
+    private func separate(
+        _ separation: (site: Site, after: HybridTime), _ queries: QueryEngine,
+        _ append: (WriteBatch) throws(StorageError) -> CommitID, _ outcome: Outcome
+    ) -> Outcome {
+        var outcome = outcome
+        do throws(WriteError) {
+            outcome.lastCommit = try queries.documents.separate(
+                from: separation.site, after: separation.after, append: append)
+            outcome.lacksOwnWrites = outcome.lastCommit != nil
+        } catch {
+            switch error {
+            case .engine(let error): outcome.error = error
+            case .query: preconditionFailure("To go on as another site asks no questions.")
+            }
+        }
+        return outcome
+    }
+}
+
+extension WriteJob {
+    /// Marks tokens as proven for which a proof was given.
+    private func prove(
+        _ queries: QueryEngine, _ append: (WriteBatch) throws(StorageError) -> CommitID
+    ) -> Outcome {
+        var outcome = Outcome(link: link, generation: 0, length: 0)
+        outcome.isOfProof = true
+        do throws(EngineError) {
+            outcome.lastCommit = try queries.documents.prove(proven, append: append)
+        } catch {
+            outcome.error = error
+        }
+        return outcome
+    }
 }
 
 extension DocumentEngine {
     struct Reception {
         var gaps: [DocumentAddress] = []
         var known: [WriteJob.Known] = []
-        var refused: [DocumentAddress] = []
+        var refused: [WriteJob.Refused] = []
+        var covered: [DocumentAddress] = []
+        var dropped: [WriteJob.Dropped] = []
         var ahead = AheadDocuments()
         var settled: [DocumentAddress] = []
         var takenCount = 0
         var isNew = false
         /// Whether the peer knows writes of this store that it has never made.
         var lacksOwnWrites = false
+        /// With it: the time up to which the writes of this store are unique.
+        var uniqueThrough: HybridTime?
+        /// A write that the peer has made and does not have any more.
+        var forgottenByPeer: HybridTime?
 
         /// Notes a document that was set aside before, and is here now.
-        mutating func settle(_ document: PiledDocument, _ awaited: Set<DocumentAddress>) {
-            guard !awaited.isEmpty, awaited.contains(document.address) else { return }
+        mutating func settle(_ document: PiledDocument, _ watched: WatchedDocuments) {
+            guard !watched.awaited.isEmpty, watched.awaited.contains(document.address) else {
+                return
+            }
             settled.append(document.address)
+        }
+
+        /// Records a disputed document of which the peer has sent all that is here.
+        mutating func cover(_ document: PiledDocument, _ watched: WatchedDocuments) {
+            guard !watched.disputed.isEmpty, watched.disputed.contains(document.address) else {
+                return
+            }
+            covered.append(document.address)
+        }
+
+        /// Notes a document that the peer may not write, and is not corrected.
+        mutating func refuse(
+            _ document: PiledDocument, _ before: StoredDocument?, _ reason: RefusedNotice.Reason
+        ) {
+            refused.append(
+                WriteJob.Refused(address: document.address, before: before, reason: reason))
         }
     }
 
@@ -125,8 +243,9 @@ extension DocumentEngine {
     /// Makes one commit of a step that a peer has sent; or none where something is missing that it stands
     /// on.
     func receive(
-        _ step: PreparedStep, from peer: Site, _ rule: SubscriptionMatcher?,
-        _ awaited: Set<DocumentAddress> = [], hasSeparated: Bool = false,
+        _ step: PreparedStep, from peer: Site, _ pauses: [WritePause] = [],
+        _ rule: WriteRule?, _ watched: WatchedDocuments = WatchedDocuments(),
+        hasSeparated: Bool = false,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> (CommitID, Reception) {
         let stamp = step.stamp ?? Stamp(.initial, peer)
@@ -135,9 +254,14 @@ extension DocumentEngine {
         do throws(WriteError) {
             let (commit, _) = try write(from: origin, append: append) {
                 (transaction) throws(WriteError) in
-                try Self.receive(step.documents, rule, awaited, in: &transaction, &reception)
+                if !pauses.isEmpty { transaction.peerPauses = (peer, pauses) }
+                transaction.unproven.bringer = step.bringer
+                try Self.receive(step.documents, rule, watched, in: &transaction, &reception)
+                reception.forgottenByPeer = transaction.forgottenByPeer
+                if transaction.forgottenByPeer != nil { throw Self.takeBack }
                 if transaction.lacksOwnWrites, !hasSeparated {
                     reception.lacksOwnWrites = true
+                    reception.uniqueThrough = transaction.uniqueThrough
                     throw Self.takeBack
                 }
                 if !reception.gaps.isEmpty { throw Self.takeBack }
@@ -145,8 +269,11 @@ extension DocumentEngine {
             }
             return (commit, reception)
         } catch {
+            if reception.forgottenByPeer != nil { return (0, reception) }
             if reception.lacksOwnWrites {
-                return try receiveSeparated(step, from: peer, rule, awaited, append: append)
+                return try receiveSeparated(
+                    step, from: peer, after: reception.uniqueThrough, rule, watched,
+                    append: append)
             }
             if !reception.gaps.isEmpty { return (0, reception) }
             switch error {
@@ -158,24 +285,25 @@ extension DocumentEngine {
 
     /// Receives a step again, as another site than the one whose writes the peer knows better.
     private func receiveSeparated(
-        _ step: PreparedStep, from peer: Site, _ rule: SubscriptionMatcher?,
-        _ awaited: Set<DocumentAddress>, append: (WriteBatch) throws(StorageError) -> CommitID
+        _ step: PreparedStep, from peer: Site, after time: HybridTime?,
+        _ rule: WriteRule?, _ watched: WatchedDocuments,
+        append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> (CommitID, Reception) {
-        do throws(WriteError) { try separate(append: append) } catch {
+        do throws(WriteError) { try separate(after: time, append: append) } catch {
             switch error {
             case .engine(let error): throw error
             case .query: preconditionFailure("To go on as another site asks no questions.")
             }
         }
         var (commit, reception) = try receive(
-            step, from: peer, rule, awaited, hasSeparated: true, append: append)
+            step, from: peer, [], rule, watched, hasSeparated: true, append: append)
         reception.lacksOwnWrites = true
         return (commit, reception)
     }
 
     private static func receive(
-        _ documents: DocumentPile, _ rule: SubscriptionMatcher?,
-        _ awaited: Set<DocumentAddress>, in transaction: inout DocumentTransaction,
+        _ documents: DocumentPile, _ rule: WriteRule?,
+        _ watched: WatchedDocuments, in transaction: inout DocumentTransaction,
         _ reception: inout Reception
     ) throws(WriteError) {
         transaction.fresh.reserve(documents.count)
@@ -190,15 +318,25 @@ extension DocumentEngine {
                 case .gap: reception.gaps.append(document.address)
                 case .taken(let isNew):
                     if isNew { reception.takenCount += 1 }
-                    reception.settle(document, awaited)
+                    reception.settle(document, watched)
+                    reception.cover(document, watched)
                 case .ahead(let time): reception.ahead.add(document.address, time)
                 case .known(let before):
-                    reception.settle(document, awaited)
+                    reception.settle(document, watched)
                     reception.known.append(
                         WriteJob.Known(address: document.address, before: before))
-                case .refused(let before):
-                    reception.refused.append(document.address)
+                case .kept(let before, let isSeen):
+                    if !isSeen { reception.refuse(document, before, .original) }
+                case .refused(let before, let reason):
+                    reception.refuse(document, before, reason)
                     // The peer is told how it is here, as far as it may see that.
+                    reception.known.append(
+                        WriteJob.Known(address: document.address, before: before))
+                case .dropped(let shadow, let isKnown, let before):
+                    reception.dropped.append(
+                        WriteJob.Dropped(
+                            address: document.address, before: before, shadow: shadow))
+                    guard isKnown else { break }
                     reception.known.append(
                         WriteJob.Known(address: document.address, before: before))
                 }
@@ -207,6 +345,14 @@ extension DocumentEngine {
             throw .engine(error)
         }
     }
+}
+
+/// Documents of which a write job notes whether they come.
+struct WatchedDocuments: Sendable {
+    /// Documents that were set aside before.
+    var awaited: Set<DocumentAddress> = []
+    /// Documents that the peer may have refused.
+    var disputed: Set<DocumentAddress> = []
 }
 
 /// Documents that are stamped too far ahead of the clock: some of them, and how many more there are.

@@ -231,6 +231,10 @@ package final class QueryEngine: Sendable {
         var options = QueryOptions(
             arguments: arguments, parameters: parameters.values, options: self.options)
         options.meter = meter
+        if let meter {
+            let interruption = Interruption(meter)
+            (options.interruption, reader.interruption) = (interruption, interruption)
+        }
         guard isTimed else { return QueryRun(statement, on: reader, options) }
         let interruption = Interruption(
             seconds: parameters.values.timeoutSeconds,

@@ -178,6 +178,7 @@ extension QueryError {
     init(_ error: EngineError) {
         switch error {
         case .damaged, .storage(.corrupt): self.init(.damaged, "\(error)")
+        case .evaluation(let error): self = error
         case .exists:
             self.init(
                 .conflict, "\(error)",

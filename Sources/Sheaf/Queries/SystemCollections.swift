@@ -25,7 +25,8 @@ final class SystemCollections: VirtualCollections {
     var names: [String] {
         [
             "active_requests", "collections", "data_sync_info", "dql_vars", "dual", "indexes",
-            "metrics", "request_history", "shared_statements", "system_info", "transports_info",
+            "metrics", "refused_writes", "request_history", "shared_statements", "system_info",
+            "transports_info",
         ]
     }
 
@@ -42,6 +43,7 @@ final class SystemCollections: VirtualCollections {
         case "indexes": Self.indexes(snapshot)
         case "collections": try collections(snapshot)
         case "data_sync_info": board?.rows ?? []
+        case "refused_writes": board?.refusedRows ?? []
         case "system_info": information(snapshot)
         case "active_requests":
             requests?.running() ?? []

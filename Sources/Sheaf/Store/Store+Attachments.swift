@@ -180,10 +180,8 @@ extension Store {
         guard !isReadOnly else { return }
         let attachments = attachments
         queries.documents.tokenWatch.withLock { watch in
-            watch = { tokens in
-                for token in tokens {
-                    if let id = AttachmentToken.id(of: token) { attachments.touch(id) }
-                }
+            watch = { named in
+                for id in named { attachments.touch(id) }
             }
         }
     }

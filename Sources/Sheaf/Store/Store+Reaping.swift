@@ -12,8 +12,9 @@ final class ReapingClock: Sendable {
     /// Whether it is time; if so, it will be again after some days.
     func isDue(at milliseconds: UInt64, days: Int64) -> Bool {
         let due = next.load(ordering: .relaxed)
-        guard milliseconds >= due else { return false }
         let wait = UInt64(clamping: min(max(days, 1), 36_500)) * Self.dayMilliseconds
+        // A clock that was set back says nothing about when tombstones were looked through last.
+        guard milliseconds >= due || due - milliseconds > wait else { return false }
         return next.compareExchange(
             expected: due, desired: milliseconds + wait, ordering: .relaxed
         ).exchanged

@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// An object that is being decoded, field by field.
 struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let object: Object
@@ -77,7 +79,8 @@ extension DecodingError {
             key,
             Context(
                 codingPath: CodingPath.keys(path),
-                debugDescription: "the object has no field \"\(key.stringValue)\""))
+                debugDescription: "the object has no field \""
+                    + ErrorText.shortened(key.stringValue, to: 80) + "\""))
     }
 }
 

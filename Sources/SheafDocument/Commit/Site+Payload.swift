@@ -12,21 +12,43 @@ package struct SiteRecord: Hashable, Sendable {
     ///
     /// The times of records never go back, so after a clock that was ahead was set they say nothing of the site.
     package let clock: HybridTime?
+    /// Periods in which the site made no write.
+    package let pauses: [WritePause]
 
-    package init(site: Site, directory: UInt64, clock: HybridTime? = nil) {
+    package init(
+        site: Site, directory: UInt64, clock: HybridTime? = nil, pauses: [WritePause] = []
+    ) {
         self.site = site
         self.directory = directory
         self.clock = clock
+        self.pauses = pauses
     }
 
     package init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
         var reader = ByteReader(bytes)
         site = Site(rawValue: try reader.readUInt64())
         directory = try reader.readUInt64()
-        clock = reader.remaining > 0 ? HybridTime(rawValue: try reader.readUInt64()) : nil
-        guard reader.remaining == 0 else {
-            throw .invalid("something behind the site", at: reader.offset)
+        let time = reader.remaining > 0 ? try reader.readUInt64() : nil
+        var pauses: [WritePause] = []
+        while reader.remaining > 0 {
+            guard pauses.count < WritePause.maximumCount else {
+                throw .invalid(
+                    "more than \(WritePause.maximumCount) pauses of a site", at: reader.offset)
+            }
+            let start = reader.offset
+            let (after, before) = (try reader.readUInt64(), try reader.readUInt64())
+            guard
+                let pause = WritePause(
+                    after: HybridTime(rawValue: after), before: HybridTime(rawValue: before))
+            else { throw .invalid("a pause of a site that ends before it begins", at: start) }
+            pauses.append(pause)
         }
+        // Without pauses the time is left out where there is none.
+        guard time != 0 || !pauses.isEmpty else {
+            throw .invalid("a clock that is zero", at: reader.offset)
+        }
+        clock = time.flatMap { $0 == 0 ? nil : HybridTime(rawValue: $0) }
+        self.pauses = pauses
         guard site != .initial else { throw .invalid("a site that is zero", at: 0) }
     }
 
@@ -34,7 +56,11 @@ package struct SiteRecord: Hashable, Sendable {
         var writer = ByteWriter(capacity: 16)
         writer.write(site.rawValue)
         writer.write(directory)
-        if let clock { writer.write(clock.rawValue) }
+        if clock != nil || !pauses.isEmpty { writer.write(clock?.rawValue ?? 0) }
+        for pause in pauses {
+            writer.write(pause.after.rawValue)
+            writer.write(pause.before.rawValue)
+        }
         return writer.bytes
     }
 

@@ -12,6 +12,9 @@ package enum StoreKey: Hashable, Sendable {
     case site
     /// What an index is of, by the number of its collection and its own.
     case index(collection: UInt16, number: UInt16)
+    /// A token without a proof of possession, by the id of its attachment and the hash of the
+    /// key of its document, 32 bytes each.
+    case unprovenToken(attachment: [UInt8], document: [UInt8])
     /// A document, by the number of its collection and the key of its id.
     case document(collection: UInt16, id: [UInt8])
 
@@ -21,6 +24,7 @@ package enum StoreKey: Hashable, Sendable {
         static let collection: UInt8 = 0x03
         static let site: UInt8 = 0x04
         static let index: UInt8 = 0x05
+        static let unprovenToken: UInt8 = 0x06
         static let document: UInt8 = 0x10
     }
 
@@ -29,6 +33,13 @@ package enum StoreKey: Hashable, Sendable {
     package static let collections = KeyRange(from: [First.collection], to: [First.collection + 1])
     package static let indexes = KeyRange(from: [First.index], to: [First.index + 1])
     package static let documents = KeyRange(from: [First.document], to: [First.document + 1])
+    /// All unproven tokens.
+    package static let unprovenTokens = KeyRange.prefix([First.unprovenToken])
+
+    /// The unproven tokens of one attachment.
+    package static func unprovenTokens(of attachment: [UInt8]) -> KeyRange {
+        KeyRange.prefix([First.unprovenToken] + attachment)
+    }
 
     /// All documents of a collection.
     package static func documents(of collection: UInt16) -> KeyRange {
@@ -85,6 +96,10 @@ package enum StoreKey: Hashable, Sendable {
             // Links to tombstones have the last number in place of that of an index.
             guard index < .max else { return nil }
             self = .index(collection: number, number: index)
+        case (First.unprovenToken, 1 + 2 * SHA256.length):
+            self = .unprovenToken(
+                attachment: Array(bytes[1...SHA256.length]),
+                document: Array(bytes[(1 + SHA256.length)...]))
         case (First.document, 4...):
             self = .document(collection: number, id: Array(bytes.dropFirst(3)))
         default: return nil
@@ -100,6 +115,8 @@ package enum StoreKey: Hashable, Sendable {
         case .collection(let number): Self.bytes(First.collection, number)
         case .index(let collection, let number):
             Self.bytes(First.index, collection) + [UInt8(number >> 8), UInt8(number & 0xFF)]
+        case .unprovenToken(let attachment, let document):
+            [First.unprovenToken] + attachment + document
         case .document(let collection, let id): Self.bytes(First.document, collection) + id
         }
     }

@@ -114,7 +114,7 @@ package struct DocumentEditor {
         try change(path) { (field) throws(Malformed) in
             switch (mode, value) {
             case (.merging, .object(let object)):
-                try field.merge(object, at: stamp)
+                try field.set(object, at: stamp)
             case (.attachment, _):
                 try field.replace(.attachment, with: Dot(.token, stamp, .value(value)))
             case (.merging, _), (.register, _):

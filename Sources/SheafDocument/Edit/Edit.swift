@@ -4,7 +4,8 @@
 package enum Edit: Sendable {
     /// How a value is set.
     package enum Mode: Sendable {
-        /// Objects are maps, whose fields are set one by one; all else is a register.
+        /// Tokens of attachments are attachments, other objects are maps, whose fields are set one by one; all
+        /// else is a register.
         case merging
         /// The whole value is one register.
         case register

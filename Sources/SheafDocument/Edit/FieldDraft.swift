@@ -66,6 +66,14 @@ final class FieldDraft {
         say(part, [dot], were: try dots(of: part))
     }
 
+    /// Sets the token of an attachment, or a map, and in it the fields of an object.
+    func set(_ object: Object, at stamp: Stamp) throws(Malformed) {
+        guard !object.isAttachmentToken else {
+            return try replace(.attachment, with: Dot(.token, stamp, .value(.object(object))))
+        }
+        try merge(object, at: stamp)
+    }
+
     /// Sets a map, and in it the fields of an object.
     func merge(_ object: Object, at stamp: Stamp) throws(Malformed) {
         guard let map = try openMap(creating: true) else { return }

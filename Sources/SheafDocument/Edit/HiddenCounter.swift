@@ -44,7 +44,8 @@ package struct HiddenCounter: Error, Equatable, Sendable {
             return try first(
                 at: name, rest.dropFirst(), path, value, mode, in: fields, names)
         }
-        guard case .merging = mode, case .object(let object) = value else { return nil }
+        guard case .merging = mode, case .object(let object) = value, !object.isAttachmentToken
+        else { return nil }
         for field in object {
             if let found = try first(at: field.name, [], path, field.value, mode, in: fields, names)
             {

@@ -35,7 +35,9 @@ package enum Insertion {
     /// what was inserted, and so is the same wherever the same is inserted.
     package static func initialStamp(_ object: Object) -> Stamp {
         let bytes = EntryWriter.bytes(of: .object(object))
-        let hash = bytes.withUnsafeBytes { XXH3.hash64($0) }
+        // A store of an older version made maps of tokens: the two have different vectors.
+        let seed: UInt64 = object.holdsAttachmentToken ? 1 : 0
+        let hash = bytes.withUnsafeBytes { XXH3.hash64($0, seed: seed) }
         return Stamp(HybridTime(rawValue: 1), Site(rawValue: max(hash, 1)))
     }
 
@@ -123,16 +125,20 @@ package enum Insertion {
             let path = path + [field.name]
             let entry = try fields?.find(FieldName(field.name, in: names))
             let shown = try entry?.shown()
-            if case .object(let inner) = field.value, let shown,
-                [.map, .bareMap].contains(try shown.tag())
-            {
-                try note(
-                    inner, in: try shown.object(), path: path, names, depth: depth + 1,
-                    into: &edits)
-                continue
+            var isOtherPart = false
+            if case .object(let inner) = field.value, let shown {
+                let tag = try shown.tag()
+                guard ![.map, .bareMap].contains(tag) || inner.isAttachmentToken else {
+                    try note(
+                        inner, in: try shown.object(), path: path, names, depth: depth + 1,
+                        into: &edits)
+                    continue
+                }
+                // A token is not the map or the value that looks like it.
+                isOtherPart = inner.isAttachmentToken && tag != .token
             }
             // Equal numbers of two types are one to a query, but not the same document.
-            if let old = try entry?.value(names, depth: depth + 1),
+            if !isOtherPart, let old = try entry?.value(names, depth: depth + 1),
                 SortKey.bytes(of: old) == SortKey.bytes(of: field.value)
             {
                 continue
@@ -153,8 +159,13 @@ extension EntryWriter {
             for index in fields.indices where index != omitted {
                 beginField(fields[index].name, names)
                 if case .object(let object) = fields[index].value {
-                    write(.map, at: stamp)
-                    writeFields(object, at: stamp, names)
+                    if object.isAttachmentToken {
+                        write(.token, at: stamp)
+                        write(fields[index].value, names)
+                    } else {
+                        write(.map, at: stamp)
+                        writeFields(object, at: stamp, names)
+                    }
                 } else {
                     write(fields[index].value, at: stamp, names)
                 }

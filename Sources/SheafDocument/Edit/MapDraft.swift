@@ -80,7 +80,7 @@ final class MapDraft {
         for element in object {
             let field = try field(element.name)
             if case .object(let object) = element.value {
-                try field.merge(object, at: stamp)
+                try field.set(object, at: stamp)
             } else {
                 try field.replace(
                     .register, with: Dot(.value, stamp, .value(element.value)))

@@ -12,6 +12,13 @@ extension EncodedDocument {
         try root.forEachToken(names, depth: 1, body)
     }
 
+    /// Calls `body` with each text that is the field `id` of an object, be it a map or within a value.
+    package func forEachPlainID(
+        _ names: NameTable, _ body: (String) -> Void
+    ) throws(Malformed) {
+        try root.forEachPlainID(names, depth: 1, body)
+    }
+
     /// Whether there is any token, which is found out without reading one.
     package func hasTokens() throws(Malformed) -> Bool {
         try root.hasTokens(depth: 1)
@@ -29,6 +36,33 @@ extension EncodedEntry {
                 let object = try entry.fields(depth: depth)
                 for index in 0..<object.count {
                     try object.entry(index).forEachToken(names, depth: depth + 1, body)
+                }
+            default: break
+            }
+        }
+    }
+
+    fileprivate func forEachPlainID(
+        _ names: NameTable, depth: Int, _ body: (String) -> Void
+    ) throws(Malformed) {
+        try forEachEntry { (entry) throws(Malformed) in
+            switch try entry.tag() {
+            case .token:
+                try entry.inner().plainValue(names, depth: depth).forEachPlainID(body)
+            case .array, .object: try entry.plainValue(names, depth: depth).forEachPlainID(body)
+            case .map, .bareMap:
+                let object = try entry.fields(depth: depth)
+                for index in 0..<object.count {
+                    let field = try object.entry(index)
+                    if try object.name(index, names) == "id" {
+                        try field.forEachEntry { (entry) throws(Malformed) in
+                            guard try entry.tag() == .string,
+                                case .string(let text) = try entry.plainValue(names)
+                            else { return }
+                            body(text)
+                        }
+                    }
+                    try field.forEachPlainID(names, depth: depth + 1, body)
                 }
             default: break
             }
@@ -61,5 +95,18 @@ extension EncodedEntry {
             throw .tooDeep(at: start, limit: Value.maximumDepth)
         }
         return try object()
+    }
+}
+
+extension Value {
+    /// Calls `body` with each text that is the field `id` of an object in it.
+    fileprivate func forEachPlainID(_ body: (String) -> Void) {
+        switch self {
+        case .array(let values): for value in values { value.forEachPlainID(body) }
+        case .object(let object):
+            if case .string(let text)? = object["id"] { body(text) }
+            for field in object { field.value.forEachPlainID(body) }
+        default: break
+        }
     }
 }

@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// Why a text is no JSON that a document can hold, and where.
 public struct JSONError: Error, Hashable, Sendable {
     /// What was wrong.
@@ -47,7 +49,8 @@ extension JSONError: CustomStringConvertible {
         switch reason {
         case .expected(let what): "expected \(what)"
         case .trailing: "there is more behind the value"
-        case .duplicateName(let name): "the name \"\(name)\" comes twice in one object"
+        case .duplicateName(let name):
+            "the name \"\(ErrorText.shortened(name, to: 80))\" comes twice in one object"
         case .invalidText: "the text is not valid Unicode"
         case .controlCharacter(let byte):
             "the control character \(byte) must be written as an escape"

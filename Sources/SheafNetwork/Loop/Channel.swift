@@ -35,6 +35,10 @@ final class Channel {
     /// Whether there is something to do that the socket does not tell of.
     var isUnfinished = false
     var connectedNanoseconds: UInt64?
+    /// Whether something has come from the other end.
+    var hasReceived = false
+    /// Where an incoming connection comes from (`SocketAddress.network`).
+    let network: [UInt8]
     /// With whom it has talked, while the farewell is said and not answered yet.
     var partingKey: [UInt8]?
     /// Where it is in what is waited for.
@@ -42,8 +46,9 @@ final class Channel {
 
     init(
         _ identifier: UInt64, _ socket: Socket, address: String, role: Proof.Role, dialer: UInt64?,
-        stage: Stage, now: UInt64, limits: NetworkLimits
+        stage: Stage, now: UInt64, limits: NetworkLimits, network: [UInt8] = []
     ) {
+        self.network = network
         self.identifier = identifier
         self.socket = socket
         self.address = address

@@ -27,25 +27,34 @@ extension NetworkLoop {
                     "in the mode development nobody from another machine is let in, unless "
                         + "allowsOtherMachines is set")
             }
-            try makeRoom()
+            try makeRoom(for: address.network)
             let identifier = newIdentifier()
             let session = try TLSSession(setup.tls, socket: socket.number, role: .listener)
             channels[identifier] = Channel(
                 identifier, socket, address: name, role: .listener, dialer: nil,
-                stage: .handshake(session), now: now, limits: limits)
+                stage: .handshake(session), now: now, limits: limits, network: address.network)
         } catch {
             reportRefusal(name, error)
         }
     }
 
-    private func makeRoom() throws(NetworkError) {
+    /// Ends a connection that has not proven a key where there is no room for one more; throws where none may be
+    /// ended.
+    private func makeRoom(for network: [UInt8]) throws(NetworkError) {
         let unknown = channels.values.filter(\.isUnknown)
+        let neighbors = unknown.filter { $0.network == network }
+        if neighbors.count >= limits.unknownConnectionsPerNetwork {
+            guard let channel = oldestSilent(neighbors) ?? oldestPatient(neighbors) else {
+                throw NetworkError(
+                    .handshakes,
+                    "there are \(neighbors.count) connections from the same network that have not "
+                        + "proven a key, and no room for more")
+            }
+            return replace(channel)
+        }
         let isFull = channels.count >= limits.connections
         guard isFull || unknown.count >= limits.unknownConnections else { return }
-        // An honest peer says who it is at once. So whoever has not, for longest, makes room.
-        let patience = UInt64(limits.patienceMilliseconds) * 1_000_000
-        let oldest = unknown.min { $0.identifier < $1.identifier }
-        guard let oldest, oldest.beganNanoseconds + patience <= now else {
+        guard let channel = oldestSilent(unknown) ?? oldestOfMost(unknown) else {
             guard !isFull else {
                 throw NetworkError(
                     .connections,
@@ -53,12 +62,38 @@ extension NetworkLoop {
             }
             throw NetworkError(
                 .handshakes,
-                "there are \(limits.unknownConnections) connections that have not said who they are, "
+                "there are \(limits.unknownConnections) connections that have not proven a key, "
                     + "and no room for more")
         }
+        replace(channel)
+    }
+
+    /// The oldest connection without a byte: a peer sends its first bytes with the connection.
+    private func oldestSilent(_ channels: [Channel]) -> Channel? {
+        channels.filter { !$0.hasReceived }.min { $0.identifier < $1.identifier }
+    }
+
+    /// The oldest connection, once it has had some time to prove its key.
+    private func oldestPatient(_ channels: [Channel]) -> Channel? {
+        let patience = UInt64(limits.patienceMilliseconds) * 1_000_000
+        let oldest = channels.min { $0.identifier < $1.identifier }
+        return oldest.flatMap { $0.beganNanoseconds + patience <= now ? $0 : nil }
+    }
+
+    /// The oldest connection of the network that most of them come from; one that has a network for itself has
+    /// some time to prove its key.
+    private func oldestOfMost(_ channels: [Channel]) -> Channel? {
+        let networks = Dictionary(grouping: channels, by: \.network)
+        let most = networks.values.map(\.count).max() ?? 0
+        let candidates = channels.filter { networks[$0.network]?.count == most }
+        guard most > 1 else { return oldestPatient(candidates) }
+        return candidates.min { $0.identifier < $1.identifier }
+    }
+
+    private func replace(_ channel: Channel) {
         let error = NetworkError(
-            .handshakes, "the other end has not said who it is, and makes room for others")
-        reportRefusal(oldest.address, error)
-        end(oldest, error)
+            .handshakes, "the other end has not proven a key, and makes room for others")
+        reportRefusal(channel.address, error)
+        end(channel, error)
     }
 }

@@ -55,7 +55,7 @@ extension NetworkLoop {
                 channel, NetworkError(.queue, "the other end did not take what was sent at the end")
             )
         case .farewell, .silence:
-            end(channel, nil)
+            end(channel, .closedHere)
         }
     }
 }

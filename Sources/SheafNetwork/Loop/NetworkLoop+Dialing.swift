@@ -17,10 +17,11 @@ extension NetworkLoop {
     func remove(_ address: NetworkAddress) {
         guard let dialer = dialers.values.first(where: { $0.address == address }) else { return }
         dialers[dialer.identifier] = nil
+        reportSuccess(dialer)
         isBoardOld = true
         for channel in Array(channels.values) where channel.dialer == dialer.identifier {
             guard channel.talkingKey != nil else {
-                end(channel, nil)
+                end(channel, .closedHere)
                 continue
             }
             _ = channel.queue.close()
@@ -35,7 +36,7 @@ extension NetworkLoop {
         if let key = dialer.knownKey, talking[key] != nil {
             dialer.phase = .content(key: key)
             dialers[identifier] = dialer
-            return
+            return reportSuccess(dialer)
         }
         dialer.phase = .resolving
         dialers[identifier] = dialer
@@ -108,7 +109,7 @@ extension NetworkLoop {
     }
 
     /// A channel of a dialer is over.
-    func dialerLost(_ channel: Channel, _ error: NetworkError?) {
+    func dialerLost(_ channel: Channel, _ error: NetworkError) {
         guard let identifier = channel.dialer, var dialer = dialers[identifier] else { return }
         switch dialer.phase {
         case .connected(channel.identifier):
@@ -116,14 +117,14 @@ extension NetworkLoop {
             if let since = channel.connectedNanoseconds, now >= since + steady {
                 dialer.backoff.reset()
             }
-            dialer.lastFailure = error?.description
+            dialer.lastFailure = error.description
             dialers[identifier] = dialer
             waitAgain(identifier)
         case .trying(channel.identifier, let others):
             if case .connecting = channel.stage, !others.isEmpty {
                 tryNext(identifier, others[...])
             } else {
-                failed(identifier, error ?? NetworkError(.cut, "the other end went away"))
+                failed(identifier, error)
             }
         default: break
         }
@@ -143,7 +144,7 @@ extension NetworkLoop {
         if let key = dialer.knownKey, talking[key] != nil {
             dialer.phase = .content(key: key)
             dialers[identifier] = dialer
-            return
+            return reportSuccess(dialer)
         }
         dialers[identifier] = dialer
         let wait = waitAgain(identifier)
@@ -151,6 +152,12 @@ extension NetworkLoop {
             address: dialer.address.description, reason: error.description,
             nextTryMilliseconds: wait)
         tell { $0.report(event) }
+    }
+
+    /// Reports that an address which could not be reached needs no further attempt.
+    func reportSuccess(_ dialer: Dialer) {
+        guard dialer.lastFailure != nil else { return }
+        tell { $0.report(.attemptsEnded(address: dialer.address.description)) }
     }
 
     @discardableResult

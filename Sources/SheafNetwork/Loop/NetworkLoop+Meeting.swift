@@ -20,7 +20,7 @@ extension NetworkLoop {
         case .farewell:
             flush(channel)
         case .silence:
-            if !channel.socket.discard(into: incoming) { end(channel, nil) }
+            if !channel.socket.discard(into: incoming) { end(channel, .closedHere) }
         }
     }
 
@@ -41,7 +41,9 @@ extension NetworkLoop {
 
     private func shakeHands(_ channel: Channel, _ session: TLSSession) {
         channel.wantsToWrite = false
-        switch session.shakeHands() {
+        let step = session.shakeHands()
+        if !channel.hasReceived { channel.hasReceived = session.traffic.receivedBytes > 0 }
+        switch step {
         case .wantsToRead: break
         case .wantsToWrite: channel.wantsToWrite = true
         case .ended: refuse(channel, NetworkError(.cut, "the other end went away"))
@@ -141,6 +143,7 @@ extension NetworkLoop {
         channel.isUnfinished = true
         talking[key] = channel.identifier
         if let dialer = channel.dialer {
+            if let dialer = dialers[dialer] { reportSuccess(dialer) }
             dialers[dialer]?.phase = .connected(channel: channel.identifier)
             dialers[dialer]?.lastFailure = nil
         }

@@ -21,7 +21,7 @@ extension NetworkLoop {
                 channel.wantsToWrite = true
                 return
             case .ended:
-                end(channel, nil)
+                end(channel, .closedThere)
                 return
             case .failed(let error):
                 end(channel, error)
@@ -62,7 +62,7 @@ extension NetworkLoop {
             if channel.queue.length > 0 { channel.isUnfinished = true }
             wrote(channel, session, hasEmptied: hasEmptied)
         case .blocked: channel.wantsToWrite = true
-        case .ended: end(channel, nil)
+        case .ended: end(channel, .closedThere)
         case .failed(let error): broke(channel, session, error)
         }
     }
@@ -77,7 +77,7 @@ extension NetworkLoop {
             switch channel.queue.isClosing ? .failed(error) : session.read(into: incoming) {
             case .done(let count):
                 link.received(UnsafeRawBufferPointer(rebasing: incoming[..<count]))
-            case .ended: end(channel, nil)
+            case .ended: end(channel, .closedThere)
             case .wantsToRead, .wantsToWrite, .failed: end(channel, error)
             }
         }
@@ -120,12 +120,12 @@ extension NetworkLoop {
         channel.deadlineNanoseconds = nil
         setClosingDeadline(channel)
         guard case .talk(_, let link, let key) = last else { return }
-        left(channel, link, key, nil)
+        left(channel, link, key, .closedHere)
         channel.partingKey = key
     }
 
     /// Ends a channel at once.
-    func end(_ channel: Channel, _ error: NetworkError?) {
+    func end(_ channel: Channel, _ error: NetworkError) {
         guard channels.removeValue(forKey: channel.identifier) != nil else { return }
         let last = channel.stage
         switch last {
@@ -145,17 +145,17 @@ extension NetworkLoop {
     }
 
     private func left(
-        _ channel: Channel, _ link: any PeerLink, _ key: [UInt8], _ error: NetworkError?
+        _ channel: Channel, _ link: any PeerLink, _ key: [UInt8], _ error: NetworkError
     ) {
         channel.queue.die()
         channel.outlet.close()
         if talking[key] == channel.identifier { talking[key] = nil }
         isBoardOld = true
-        link.closed(error?.description)
+        link.closed(error.description)
     }
 
     /// The other end has closed, too: now it may be called again, and not while it still reads.
-    private func peerLeft(_ channel: Channel, _ key: [UInt8], _ error: NetworkError?) {
+    private func peerLeft(_ channel: Channel, _ key: [UInt8], _ error: NetworkError) {
         dialerLost(channel, error)
         if talking[key] == nil { peerIsGone(key) }
     }

@@ -79,9 +79,21 @@ struct SocketAddress: Sendable, CustomStringConvertible {
     var isLoopback: Bool {
         let bytes = hostBytes
         guard bytes.count == 16 else { return bytes.first == 127 }
-        let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 255 && bytes[11] == 255
-        if isMapped { return bytes[12] == 127 }
+        if isMapped(bytes) { return bytes[12] == 127 }
         return bytes[..<15].allSatisfy { $0 == 0 } && bytes[15] == 1
+    }
+
+    /// The network of the address: an IPv4 address, or the first 64 bits of an IPv6 address, which one host may
+    /// have all addresses of.
+    var network: [UInt8] {
+        let bytes = hostBytes
+        guard bytes.count == 16 else { return bytes }
+        return Array(isMapped(bytes) ? bytes[12...] : bytes[..<8])
+    }
+
+    /// Whether an IPv6 address stands for an IPv4 address.
+    private func isMapped(_ bytes: [UInt8]) -> Bool {
+        bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 255 && bytes[11] == 255
     }
 
     /// The bytes of the host, in the order of the network.

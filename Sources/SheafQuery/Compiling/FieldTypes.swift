@@ -47,6 +47,9 @@ package struct FieldTypes: Sendable {
         return isStrict ? .register : nil
     }
 
+    /// Whether the statement says what a field is.
+    func declares(_ name: String) -> Bool { declared[Array(name.utf8)] != nil }
+
     /// The types of what lies in a field.
     package func fields(of name: String) -> FieldTypes {
         guard !declared.isEmpty else { return FieldTypes(isStrict: false) }

@@ -28,6 +28,24 @@ struct AssignmentChecker {
         return names
     }
 
+    /// Returns the edit of a SET: the token of an attachment is one, where no other type is declared.
+    func edit(
+        _ path: [String], to value: Value, as mode: Edit.Mode, at range: SourceRange
+    ) throws(QueryError) -> Edit {
+        guard mode != .attachment, case .object(let object) = value, object.isAttachmentToken else {
+            return .set(path: path, to: value, as: mode)
+        }
+        var types = types
+        for name in path.dropLast() { types = types.fields(of: name) }
+        guard types.declares(path[path.count - 1]) else {
+            return .set(path: path, to: value, as: .attachment)
+        }
+        guard mode == .register else {
+            throw QueryError.tokenInMap(path, at: range, in: text)
+        }
+        return .set(path: path, to: value, as: mode)
+    }
+
     /// How the value of SET is stored.
     func mode(for assignment: Assignment) throws(QueryError) -> Edit.Mode {
         let (path, _) = Self.target(of: assignment)
@@ -107,6 +125,18 @@ struct AssignmentChecker {
     }
 }
 
+extension QueryError {
+    /// A token that a statement sets to a field declared as a map.
+    fileprivate static func tokenInMap(
+        _ path: [String], at range: SourceRange, in text: String
+    ) -> QueryError {
+        QueryError(
+            .argument,
+            "\(path.joined(separator: ".")) is a MAP, and this is the token of an attachment",
+            hint: "declare the field as ATTACHMENT, or leave its type out", at: range, in: text)
+    }
+}
+
 /// Splits a document into what an insertion writes by itself and what has to be set with a type.
 struct InsertionTyper {
     let text: String
@@ -135,6 +165,15 @@ struct InsertionTyper {
             let here = path + [field.name]
             switch (types.part(of: field.name), field.value) {
             case (nil, _): plain[field.name] = field.value
+            case (let part?, .object(let inner))
+            where inner.isAttachmentToken && ![.counter, .olderCounter].contains(part):
+                switch (part, types.declares(field.name)) {
+                case (.map, true): throw QueryError.tokenInMap(here, at: range, in: text)
+                case (.register, true):
+                    edits.append(.set(path: here, to: field.value, as: .register))
+                // It is an attachment also where that is not declared.
+                default: plain[field.name] = field.value
+                }
             case (.map?, .object(let inner)):
                 plain[field.name] = .object(
                     try split(inner, types.fields(of: field.name), here, &edits))

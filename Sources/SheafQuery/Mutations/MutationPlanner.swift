@@ -102,13 +102,13 @@ struct MutationPlanner {
     ) throws(QueryError) -> EditMaker {
         let path = try checker.path(of: assignment)
         switch assignment {
-        case .set(_, let expression):
+        case .set(let target, let expression):
             let evaluator = try compiler.compile(expression).evaluator
             let mode = try checker.mode(for: assignment)
             let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
                 // A value that is missing is nothing that could be set.
                 guard let found = try evaluator(frame) else { return nil }
-                return Edit.set(path: path, to: found, as: mode)
+                return try checker.edit(path, to: found, as: mode, at: target.range)
             }
             return maker
         case .unset:

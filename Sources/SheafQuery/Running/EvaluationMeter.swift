@@ -7,11 +7,14 @@ import Synchronization
 /// count depends on the expressions and the values alone, never on a clock.
 package final class EvaluationMeter: Sendable {
     private let rest: Atomic<Int>
+    /// The units left for the evaluation that was begun last.
+    private let allowance = Atomic<Int>(.max)
+    private let slice: EvaluationSlice?
     private let stop: EvaluationStop?
 
-    package init(_ units: Int, stop: EvaluationStop? = nil) {
+    package init(_ units: Int, slice: EvaluationSlice? = nil, stop: EvaluationStop? = nil) {
         rest = Atomic(units)
-        self.stop = stop
+        (self.slice, self.stop) = (slice, stop)
     }
 
     /// Whether more was evaluated than there were units for.
@@ -20,21 +23,44 @@ package final class EvaluationMeter: Sendable {
     /// The units that are left.
     package var units: Int { rest.load(ordering: .relaxed) }
 
+    /// Whether the turn of the loop is over, so that evaluation continues in the next one.
+    package var isTurnOver: Bool { slice?.isOver ?? false }
+
     /// Adds units, up to a maximum.
     package func add(_ units: Int, maximum: Int) {
         let (sum, isTooMuch) = self.units.addingReportingOverflow(units)
         rest.store(isTooMuch ? maximum : min(sum, maximum), ordering: .relaxed)
     }
 
+    /// Begins an evaluation that cannot be interrupted, and may use up to `limit` units.
+    package func begin(limit: Int) {
+        allowance.store(limit, ordering: .relaxed)
+    }
+
+    /// Counts work for a remote peer besides evaluation: it uses up the slice, and not the budget.
+    package func countVisit() { slice?.charge(EvaluationSlice.visitUnits) }
+
     /// Uses up units; throws where there are none left, or the evaluation has to stop.
     package func charge(_ units: Int) throws(QueryError) {
-        // One thread at a time evaluates, so the two steps need not be one.
-        let left = rest.load(ordering: .relaxed).subtractingReportingOverflow(units).partialValue
-        rest.store(left, ordering: .relaxed)
+        let left = Self.lower(rest, by: units)
+        let allowed = Self.lower(allowance, by: units)
+        slice?.charge(units)
         guard left >= 0 else {
             throw QueryError(.limit, "the queries cost more than their evaluation may")
         }
+        guard allowed >= 0 else {
+            throw QueryError(.limit, "a query costs more on one document than its evaluation may")
+        }
         if let stop, stop.isSet { throw QueryError(.cancelled, "the evaluation was stopped") }
+    }
+
+    // One thread at a time evaluates, so loading and storing need not be one operation.
+    @inline(__always)
+    private static func lower(_ count: borrowing Atomic<Int>, by units: Int) -> Int {
+        let (left, isTooLow) = count.load(ordering: .relaxed).subtractingReportingOverflow(units)
+        let new = isTooLow ? .min : left
+        count.store(new, ordering: .relaxed)
+        return new
     }
 
     /// Uses up what it costs to read or make values.
@@ -54,6 +80,44 @@ package final class EvaluationMeter: Sendable {
         case .object(let object)?: 16 * object.count
         default: 1
         }
+    }
+}
+
+/// The evaluation that one turn of a peer's loop does for all other peers together.
+///
+/// Where it is over, what was begun stops at the next document or query and continues in a later turn, so that
+/// events of other connections are handled in between.
+package final class EvaluationSlice: Sendable {
+    /// Units for reaching a document and its version: about half a microsecond.
+    package static let visitUnits = 50
+
+    private let units: Int
+    private let rest: Atomic<Int>
+    private let most = Atomic<Int>(0)
+
+    package init(_ units: Int) {
+        precondition(units > Self.visitUnits, "Each turn visits a document and evaluates a query.")
+        self.units = units
+        rest = Atomic(units)
+    }
+
+    /// Whether nothing more is begun in this turn.
+    package var isOver: Bool { rest.load(ordering: .relaxed) <= 0 }
+
+    /// The units that the longest turn so far has used.
+    package var longestTurn: Int {
+        max(most.load(ordering: .relaxed), units - rest.load(ordering: .relaxed))
+    }
+
+    /// Begins a turn.
+    package func refill() {
+        most.store(longestTurn, ordering: .relaxed)
+        rest.store(units, ordering: .relaxed)
+    }
+
+    fileprivate func charge(_ units: Int) {
+        let left = rest.load(ordering: .relaxed)
+        rest.store(left - min(units, 1 << 40), ordering: .relaxed)
     }
 }
 

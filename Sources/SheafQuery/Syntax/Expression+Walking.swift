@@ -50,7 +50,7 @@ extension Expression {
     }
 
     /// Visits all paths but those that begin with a variable.
-    func forEachPath(
+    package func forEachPath(
         bound: [String] = [],
         _ body: ([String], SourceRange) throws(QueryError) -> Void
     ) throws(QueryError) {

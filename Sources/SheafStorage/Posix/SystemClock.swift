@@ -8,8 +8,12 @@
 
 /// What time it is: everything that asks gets its clock from outside, so that tests can move it.
 package struct Clock: Sendable {
-    /// Milliseconds since 1970; people and networks may set this clock, also backwards.
-    package let wallMilliseconds: @Sendable () -> UInt64
+    /// The greatest time that a wall clock shows: 48 bits, in the year 10889.
+    ///
+    /// A clock can be set to any time. Below this limit, adding a period to a time cannot overflow.
+    package static let maximumWallMilliseconds: UInt64 = 1 << 48 - 1
+
+    private let wall: @Sendable () -> UInt64
     /// Nanoseconds since an unknown moment; never goes back.
     package let monotonicNanoseconds: @Sendable () -> UInt64
 
@@ -18,9 +22,12 @@ package struct Clock: Sendable {
         wallMilliseconds: @escaping @Sendable () -> UInt64,
         monotonicNanoseconds: @escaping @Sendable () -> UInt64
     ) {
-        self.wallMilliseconds = wallMilliseconds
+        wall = wallMilliseconds
         self.monotonicNanoseconds = monotonicNanoseconds
     }
+
+    /// Returns the milliseconds since 1970; people and networks may set this clock, also backwards.
+    package func wallMilliseconds() -> UInt64 { min(wall(), Self.maximumWallMilliseconds) }
 
     /// The clock of the machine.
     package static let system = Clock(

@@ -54,21 +54,21 @@ package struct VersionSum: Hashable, Sendable {
 
 /// The documents that match a subscription, in the order of their ids, with the sums of all runs.
 package struct VersionList: Sendable {
-    package let documents: [DocumentVersion]
+    package private(set) var documents: [DocumentVersion] = []
     /// Of those before each place.
-    private let sums: [VersionSum]
+    private var sums = [VersionSum()]
 
     /// Makes a list of documents in the order of their ids, each once.
-    package init(sorted documents: [DocumentVersion]) {
-        self.documents = documents
-        var sums = [VersionSum()]
+    package init(sorted documents: [DocumentVersion] = []) {
+        self.documents.reserveCapacity(documents.count)
         sums.reserveCapacity(documents.count + 1)
-        var sum = VersionSum()
-        for document in documents {
-            sum = sum + VersionSum(document)
-            sums.append(sum)
-        }
-        self.sums = sums
+        for document in documents { append(document) }
+    }
+
+    /// Appends a document whose id comes after all others.
+    package mutating func append(_ document: DocumentVersion) {
+        sums.append(sum + VersionSum(document))
+        documents.append(document)
     }
 
     /// The sum of all: two peers that agree have the same.

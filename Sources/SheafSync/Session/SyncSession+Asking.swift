@@ -1,5 +1,5 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 
 /// What this side wants of the other one.
 extension SyncSession {
@@ -29,6 +29,8 @@ extension SyncSession {
         /// How many documents are asked for at once, and of its own ones those behind which address.
         var mostWanted = SyncLimits.wantedDocuments
         var ownFrom: [UInt8]?
+        /// Whether the host learns which documents differ.
+        var reportsDifferences = false
         /// How long it is when it is expanded.
         var stagedLength = 0
         /// How many bytes the other side may still send.
@@ -64,11 +66,14 @@ extension SyncSession {
     /// - Parameters:
     ///   - most: How many documents are asked for at once.
     ///   - ownFrom: Of those that only this side has, the ones behind this address are asked for.
+    ///   - reportsDifferences: Whether `differing` names the documents that differ.
     package mutating func compare(
-        with list: VersionList, most: Int = SyncLimits.wantedDocuments, ownFrom: [UInt8]? = nil
+        with list: VersionList, most: Int = SyncLimits.wantedDocuments, ownFrom: [UInt8]? = nil,
+        reportsDifferences: Bool = false
     ) {
         guard case .listing = asking.phase else { return }
         (asking.mostWanted, asking.ownFrom) = (most, ownFrom)
+        asking.reportsDifferences = reportsDifferences
         guard !list.documents.isEmpty else {
             // There is nothing to compare: all of it is wanted.
             send(.want, Want(generation: askedGeneration, .all).bytes)
@@ -94,6 +99,24 @@ extension SyncSession {
     package mutating func report(_ notice: SetAsideNotice) {
         guard isOpen else { return }
         send(.setAside, notice.bytes)
+    }
+
+    /// Reports the site that this side writes with from now on.
+    package mutating func report(_ site: Site) {
+        guard isOpen else { return }
+        send(.site, NewSite.bytes(site))
+    }
+
+    /// Reports that a site has writes that its store does not have.
+    package mutating func report(_ forgotten: ForgottenWrite) {
+        guard isOpen else { return }
+        send(.forgotten, forgotten.bytes)
+    }
+
+    /// Reports documents of the subscribed generation that the other side may not write.
+    package mutating func report(_ notice: RefusedNotice) {
+        guard isOpen, notice.generation == askedGeneration else { return }
+        send(.refused, notice.bytes)
     }
 
     /// Has the other side announce what it has, since it comes from others as well; false while the two
@@ -196,6 +219,7 @@ extension SyncSession {
                 throw .malformed(error)
             }
         }
+        if asking.reportsDifferences { emit(.differing(addresses)) }
         // Each message has room for so many of the longest.
         let most = max(
             1, SyncLimits.frameLength / (SyncLimits.idLength + SyncLimits.collectionLength))

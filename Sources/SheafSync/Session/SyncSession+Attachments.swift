@@ -9,6 +9,9 @@ extension SyncSession {
         var serving: [AttachmentPart] = []
         /// Which files the other side seeks.
         var sought: Set<[UInt8]> = []
+        /// The tokens of which this side has asked whether they are proven, and those of which the other one has.
+        var proofsAsked: Set<TokenAddress> = []
+        var proofsOwed: Set<TokenAddress> = []
     }
 
     /// Wants a file of the other side, or of those whom that one can ask; or does not want it any more.
@@ -47,7 +50,33 @@ extension SyncSession {
         }
     }
 
+    /// Asks whether a token is proven at the other side; it confirms that now or later, or never.
+    package mutating func askForProof(of token: TokenAddress) {
+        guard isOpen, fetching.proofsAsked.insert(token).inserted else { return }
+        send(.askProof, token.bytes)
+    }
+
+    /// Confirms that a token is proven, of which the other side has asked.
+    package mutating func confirm(_ token: TokenAddress) {
+        guard isOpen, fetching.proofsOwed.remove(token) != nil else { return }
+        send(.proven, token.bytes)
+    }
+
     // MARK: What comes
+
+    mutating func takeProofQuestion(_ token: TokenAddress) throws(WireError) {
+        guard fetching.proofsOwed.insert(token).inserted,
+            fetching.proofsOwed.count <= SyncLimits.askedProofs
+        else { throw .outOfOrder("a token that was asked of already, or one too many") }
+        emit(.proofAsked(token))
+    }
+
+    mutating func takeProven(_ token: TokenAddress) throws(WireError) {
+        guard fetching.proofsAsked.remove(token) != nil else {
+            throw .outOfOrder("a proof that was not asked for")
+        }
+        emit(.proven(token))
+    }
 
     mutating func takeSeek(_ message: Seek) throws(WireError) {
         if message.hops == 0 {

@@ -19,6 +19,8 @@ extension SyncSession {
         var segments = SegmentWriter()
         /// Commits that wait to be sent as a segment.
         var raw = CommitWriter()
+        /// A commit that was begun, and has no documents yet.
+        var opening: (commit: UInt64, stamp: Stamp?, isCut: Bool)?
         /// How many names have numbers on the connection, and those that the other side was not told of.
         var nameCount = 0
         var freshNames: [[UInt8]] = []
@@ -79,20 +81,32 @@ extension SyncSession {
     ///
     /// A step that is cut ends with it, and what belongs to the commit goes on in the next one.
     package mutating func beginCommit(_ commit: UInt64, stamp: Stamp?, isCut: Bool = false) {
+        telling.opening = (commit, stamp, isCut)
+    }
+
+    private mutating func open() {
+        guard let (commit, stamp, isCut) = telling.opening else { return }
+        telling.opening = nil
         telling.raw.begin(commit, stamp: stamp, isCut: isCut)
     }
 
     /// Adds a document, in the numbers of the connection.
     package mutating func add(
         _ collection: String, id: UnsafeRawBufferPointer, _ form: ShippedDocument.Form,
-        _ bytes: UnsafeRawBufferPointer
+        _ bytes: UnsafeRawBufferPointer, unproven: [[UInt8]] = []
     ) {
-        telling.raw.add(collection, id: id, form, bytes)
+        open()
+        telling.raw.add(collection, id: id, form, bytes, unproven: unproven)
     }
 
-    /// Ends a commit, or a part of one.
+    /// Ends a commit, or a part of one; a part without documents is left out.
     package mutating func endCommit(isContinued: Bool = false) {
         guard isOpen else { return }
+        if isContinued, telling.opening != nil {
+            telling.opening = nil
+            return
+        }
+        open()
         telling.raw.end(isContinued: isContinued)
         if telling.raw.count >= Self.segmentTarget { sendSegment() }
     }
@@ -165,6 +179,7 @@ extension SyncSession {
             whole: end.whole)
         // What was begun for an older generation is not ended: the other side drops it.
         telling.raw.removeAll()
+        telling.opening = nil
         telling.generation = request.generation
         (telling.teller, telling.question, telling.wanted) = (nil, nil, [])
         telling.hasCursor = request.cursor != nil
@@ -218,6 +233,14 @@ extension SyncSession {
         }
         guard message.generation == telling.generation else { return }
         emit(.acknowledged(commit: message.commit))
+    }
+
+    mutating func takeRefused(_ notice: RefusedNotice) throws(WireError) {
+        guard notice.generation <= telling.generation else {
+            throw .outOfOrder("the generation \(notice.generation)")
+        }
+        guard notice.generation == telling.generation else { return }
+        emit(.refused(notice))
     }
 
     mutating func takeCredit(_ length: UInt64) throws(WireError) {

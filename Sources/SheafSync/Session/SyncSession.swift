@@ -1,4 +1,5 @@
 import SheafBytes
+package import SheafDocument
 
 /// One side of a conversation between two peers.
 ///
@@ -21,6 +22,8 @@ package struct SyncSession: Sendable {
         /// To compare once more when the next step is applied: more differs than can be asked for at once. Of
         /// what only this side has, it has been asked up to an address.
         case comparedInPart(ownThrough: [UInt8]?)
+        /// The documents found to differ, where the host has asked for them.
+        case differing([DocumentAddress])
         /// To apply some commits of the other side, all of them at once; or to keep them until the rest is
         /// there.
         case apply(ShippedStep)
@@ -41,6 +44,12 @@ package struct SyncSession: Sendable {
         case announceOnly
         /// The other side has set documents of this one aside, or has none set aside any more.
         case setAside(SetAsideNotice)
+        /// The other side has refused documents of a step.
+        case refused(RefusedNotice)
+        /// The other side knows a write that this one does not have, or another peer with its site.
+        case forgotten(ForgottenWrite)
+        /// The other side writes with this site from now on.
+        case changedSite(Site)
         /// There is room again for what is to be sent.
         case roomToSend
 
@@ -52,6 +61,10 @@ package struct SyncSession: Sendable {
         case offered(Offer)
         /// The bytes of a part that this side has asked for; none where the other side cannot tell.
         case fetched(AttachmentPart, [UInt8]?)
+        /// The other side asks whether a token is proven here, which `confirm(_:)` answers.
+        case proofAsked(TokenAddress)
+        /// A token of which this side has asked is proven at the other one.
+        case proven(TokenAddress)
 
         // Presence.
 
@@ -231,6 +244,10 @@ package struct SyncSession: Sendable {
         case .announceOnly: try takeAnnounceOnly(try frame.read(LoneNumber.decode))
         case .setAside:
             emit(.setAside(try frame.read(SetAsideNotice.init(decoding:))))
+        case .refused: try takeRefused(try frame.read(RefusedNotice.init(decoding:)))
+        case .forgotten:
+            emit(.forgotten(try frame.read(ForgottenWrite.init(decoding:))))
+        case .site: emit(.changedSite(try frame.read(NewSite.decode)))
         case .restart: try takeRestart(try frame.read(LoneNumber.decode))
         case .seek: try takeSeek(try frame.read(Seek.init(decoding:)))
         case .offer: emit(.offered(try frame.read(Offer.init(decoding:))))
@@ -239,6 +256,8 @@ package struct SyncSession: Sendable {
             let message = try frame.read(AttachmentBytes.init(decoding:))
             try takePart(message.part, message.content)
         case .lacking: try takePart(try frame.read(AttachmentPart.init(decoding:)), nil)
+        case .askProof: try takeProofQuestion(try frame.read(TokenAddress.init(decoding:)))
+        case .proven: try takeProven(try frame.read(TokenAddress.init(decoding:)))
         case .presence: try takePresence(try frame.read(PresenceMessage.init(decoding:)))
         case .presenceTaken: try takePresenceTaken(frame)
         }

@@ -104,6 +104,6 @@ extension ByteReader {
 
     /// Refuses what follows the last field.
     func checkEnd() throws(Malformed) {
-        guard remaining == 0 else { throw .invalid("something behind the last field", at: offset) }
+        guard remaining == 0 else { throw .invalid("bytes after the last field", at: offset) }
     }
 }

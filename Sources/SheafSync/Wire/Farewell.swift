@@ -21,6 +21,8 @@ package struct Farewell: Equatable, Sendable {
         case limit = 7
         /// The store of this side cannot go on.
         case failed = 8
+        /// The store of the other side does not have all that it has written.
+        case forgotten = 9
     }
 
     package let code: Code

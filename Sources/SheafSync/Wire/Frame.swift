@@ -17,11 +17,16 @@ package enum FrameType: UInt8, Sendable, CaseIterable {
     case announce = 13
     case announceOnly = 14
     case setAside = 15
+    case refused = 16
+    case forgotten = 18
+    case site = 19
     case seek = 20
     case offer = 21
     case fetch = 22
     case part = 23
     case lacking = 24
+    case askProof = 25
+    case proven = 26
     case presence = 30
     case presenceTaken = 31
 }

@@ -19,6 +19,8 @@ package struct Hello: Equatable, Sendable {
     package let nonce: UInt64
     /// The wall clock of the peer when it said this, in milliseconds since 1970.
     package let wallMilliseconds: UInt64
+    /// Periods in which the site of the peer made no write.
+    package let pauses: [WritePause]
     /// Whether it calls itself a server.
     package let isServer: Bool
     /// What people call the device.
@@ -31,7 +33,7 @@ package struct Hello: Equatable, Sendable {
     package init(
         versions: ClosedRange<UInt64> = Self.spokenVersions, database: DatabaseID,
         peerKey: [UInt8], site: Site, log: XXH3.Hash128, nonce: UInt64,
-        wallMilliseconds: UInt64, isServer: Bool, name: String
+        wallMilliseconds: UInt64, pauses: [WritePause] = [], isServer: Bool, name: String
     ) {
         precondition(peerKey.count == Self.peerKeyLength, "A key has 32 bytes.")
         self.versions = versions
@@ -41,6 +43,7 @@ package struct Hello: Equatable, Sendable {
         self.log = log
         self.nonce = nonce
         self.wallMilliseconds = wallMilliseconds
+        self.pauses = Array(pauses.prefix(WritePause.maximumCount))
         self.isServer = isServer
         // What is too long is cut where a character ends.
         var name = name
@@ -58,6 +61,11 @@ package struct Hello: Equatable, Sendable {
         writer.write(log)
         writer.write(nonce)
         writer.write(wallMilliseconds)
+        writer.write(UInt8(pauses.count))
+        for pause in pauses {
+            writer.write(pause.after.rawValue)
+            writer.write(pause.before.rawValue)
+        }
         writer.write(isServer ? UInt8(1) : 0)
         writer.writeText(name)
         return writer.bytes
@@ -80,6 +88,7 @@ package struct Hello: Equatable, Sendable {
         log = try reader.readHash128()
         nonce = try reader.readUInt64()
         wallMilliseconds = try reader.readUInt64()
+        pauses = try Self.readPauses(&reader)
         let flags = try reader.readUInt8()
         guard flags <= 1 else { throw .unexpected(flags, at: reader.offset - 1) }
         isServer = flags == 1
@@ -87,6 +96,28 @@ package struct Hello: Equatable, Sendable {
         guard reader.remaining == 0 else {
             throw .invalid("something behind the name", at: reader.offset)
         }
+    }
+
+    private static func readPauses(
+        _ reader: inout ByteReader
+    ) throws(Malformed) -> [WritePause] {
+        let count = Int(try reader.readUInt8())
+        guard count <= WritePause.maximumCount else {
+            throw .invalid(
+                "\(count) pauses; at most \(WritePause.maximumCount) are allowed",
+                at: reader.offset - 1)
+        }
+        var pauses: [WritePause] = []
+        for _ in 0..<count {
+            let start = reader.offset
+            let (after, before) = (try reader.readUInt64(), try reader.readUInt64())
+            guard
+                let pause = WritePause(
+                    after: HybridTime(rawValue: after), before: HybridTime(rawValue: before))
+            else { throw .invalid("a pause that ends before it begins", at: start) }
+            pauses.append(pause)
+        }
+        return pauses
     }
 
     /// The version that both sides speak from now on: the highest that both know.

@@ -15,8 +15,14 @@ package struct ShippedDocument: Equatable, Sendable {
     package let form: Form
     /// In the numbers that names have on the connection; those that have none are spelled.
     package let bytes: [UInt8]
+    /// The ids of attachments whose tokens in it are unproven, in their order.
+    package let unproven: [[UInt8]]
 
-    package init(collection: String, id: [UInt8], _ form: Form, _ bytes: [UInt8]) {
+    package init(
+        collection: String, id: [UInt8], _ form: Form, _ bytes: [UInt8],
+        unproven: [[UInt8]] = []
+    ) {
+        self.unproven = unproven
         self.collection = collection
         self.id = id
         self.form = form
@@ -54,6 +60,12 @@ extension ShippedCommit {
         static let cut: UInt8 = 2
     }
 
+    /// The flags in the first byte of a document, besides its form.
+    fileprivate enum Head {
+        static let sameCollection: UInt8 = 1
+        static let unproven: UInt8 = 8
+    }
+
     /// What stands behind the last document: nothing more, or more of the same step.
     fileprivate enum End {
         static let ofStep: UInt8 = 0
@@ -66,7 +78,9 @@ extension ShippedCommit {
         for document in documents {
             document.id.withUnsafeBytes { id in
                 document.bytes.withUnsafeBytes { bytes in
-                    writer.add(document.collection, id: id, document.form, bytes)
+                    writer.add(
+                        document.collection, id: id, document.form, bytes,
+                        unproven: document.unproven)
                 }
             }
         }
@@ -150,17 +164,23 @@ package struct CommitWriter: Sendable {
     /// Adds a document to the commit that was begun.
     package mutating func add(
         _ collection: String, id: UnsafeRawBufferPointer, _ form: ShippedDocument.Form,
-        _ bytes: UnsafeRawBufferPointer
+        _ bytes: UnsafeRawBufferPointer, unproven: [[UInt8]] = []
     ) {
+        typealias Head = ShippedCommit.Head
         // Most documents of a commit are of one collection.
         let isSame = self.collection.map { UTF8Order.compare($0, collection) } == 0
-        writer.write(form.rawValue << 1 | (isSame ? 1 : 0))
+        writer.write(
+            form.rawValue << 1 | (isSame ? Head.sameCollection : 0)
+                | (unproven.isEmpty ? 0 : Head.unproven))
         if !isSame {
             writer.writeText(collection)
             self.collection = collection
         }
         writer.writeLengthPrefixed(id)
         writer.writeLengthPrefixed(bytes)
+        guard !unproven.isEmpty else { return }
+        writer.writeVarint(UInt64(unproven.count))
+        for id in unproven { writer.write(id) }
     }
 
     /// Ends it; more of the same step may follow.
@@ -179,8 +199,11 @@ extension ShippedDocument {
         from reader: inout ByteReader, _ head: UInt8, after collection: String?
     ) throws(Malformed) {
         let start = reader.offset - 1
-        guard let form = Form(rawValue: head >> 1) else { throw .unexpected(head, at: start) }
-        if head & 1 == 0 {
+        typealias Head = ShippedCommit.Head
+        guard let form = Form(rawValue: (head & ~Head.unproven) >> 1) else {
+            throw .unexpected(head, at: start)
+        }
+        if head & Head.sameCollection == 0 {
             self.collection = try reader.readText(limit: SyncLimits.collectionLength)
         } else if let collection {
             self.collection = collection
@@ -192,5 +215,26 @@ extension ShippedDocument {
         id = Array(try reader.readLengthPrefixed(limit: SyncLimits.idLength))
         guard !id.isEmpty else { throw .invalid("an id without bytes", at: idStart) }
         bytes = Array(try reader.readLengthPrefixed(limit: EncodedDocument.maximumLength))
+        unproven = head & Head.unproven == 0 ? [] : try Self.readUnproven(from: &reader)
+    }
+
+    /// Reads ids, in ascending order.
+    private static func readUnproven(from reader: inout ByteReader) throws(Malformed) -> [[UInt8]] {
+        let start = reader.offset
+        let count = try reader.readVarint()
+        guard 1...UInt64(SyncLimits.unprovenTokens) ~= count else {
+            throw .tooLong(
+                at: start, length: count, limit: UInt64(SyncLimits.unprovenTokens))
+        }
+        var ids: [[UInt8]] = []
+        for _ in 0..<count {
+            let idStart = reader.offset
+            let id = Array(try reader.readBytes(SyncLimits.attachmentIDLength))
+            if let last = ids.last, !last.lexicographicallyPrecedes(id) {
+                throw .invalid("ids that are not in their order", at: idStart)
+            }
+            ids.append(id)
+        }
+        return ids
     }
 }

@@ -27,8 +27,14 @@ package enum SyncLimits {
     /// Units of evaluation that a peer with limited rights can use up at once, and those added each second.
     package static let evaluationUnits = 200_000_000
     package static let evaluationUnitsPerSecond = 20_000_000
-    /// How many times as many units a peer has that may read everything.
+    /// Maximum number of units for one query on one document, which cannot be interrupted.
+    package static let evaluationUnitsOnDocument = 20_000_000
+    /// Units that one turn of the loop uses for all other peers together before it handles other events.
+    package static let evaluationUnitsPerTurn = 1_000_000
+    /// How many times as many units a peer has at once that may read everything, and how many times as many are
+    /// added each second: less than a processor uses up, so that a budget comes to its end.
     package static let unrestrictedFactor = 8
+    package static let unrestrictedFactorPerSecond = 2
     /// How often a peer may subscribe anew at once, and after what time once more.
     package static let subscriptionsAtOnce = 32
     package static let subscriptionNanoseconds: UInt64 = 500_000_000
@@ -41,11 +47,21 @@ package enum SyncLimits {
     package static let credit = 4 << 20
     /// How many documents may be wanted at once; who wants more compares anew behind them.
     package static let wantedDocuments = 1 << 18
+    /// Maximum number of documents that one `refused` names, and that are named of one write job.
+    package static let refusedDocuments = 256
+    package static let refusedOfJob = 4_096
     /// How many bytes of one step may wait for its end, expanded.
     package static let stagedLength = 1 << 30
     /// How long the id of an attachment is, and how long an attachment may be.
     package static let attachmentIDLength = 32
     package static let attachmentLength = 1 << 36
+    /// Maximum number of tokens without proof that are noted of one change of a document; with more, no token
+    /// of the document counts for peers with limited rights.
+    package static let unprovenTokens = 1_024
+    /// Maximum number of tokens of which one side asks at a time whether they are proven at the other one.
+    package static let askedProofs = 256
+    /// Maximum number of attachments that a peer proves at a time to possess.
+    package static let possessionChecks = 64
     /// How long a part of an attachment is, be it a chunk or hashes.
     package static let partLength = 1 << 18
     /// How many parts may be asked for before the first of them has come.

@@ -46,7 +46,12 @@ enum ExplainSyncCommand {
             "permitted: " + (try permission(answer)),
             "sent: " + progress("sentUpTo"),
             "acknowledged: " + progress("acknowledgedUpTo"),
-        ] + clock(answer)
+        ] + refusal(answer) + clock(answer)
+    }
+
+    private static func refusal(_ answer: Object) -> [String] {
+        guard case .string(let reason)? = answer["refused"] else { return [] }
+        return ["refused: " + reason]
     }
 
     private static func connection(_ answer: Object) -> String {

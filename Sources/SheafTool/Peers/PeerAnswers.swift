@@ -94,9 +94,20 @@ final class PeerAnswers: Sendable {
             entry.add("isTaken", survey.isTaken)
             entry.add("isGiven", survey.isGiven)
             entry.add("clock", survey.clock.sentences)
+            entry.add("refused", raw: Self.refused(survey.refused))
             return entry.closed
         }
         line.add("peers", raw: "[" + peers.joined(separator: ",") + "]")
+        let unreachable = peer.presence.unreachableAddresses.map { address in
+            var entry = JSONLine()
+            entry.add("address", address.address)
+            entry.add("reason", address.reason)
+            entry.add("attempts", address.attempts)
+            entry.add("lastAttemptMilliseconds", UInt64(clamping: address.lastAttemptMilliseconds))
+            entry.add("nextAttemptMilliseconds", UInt64(clamping: address.nextAttemptMilliseconds))
+            return entry.closed
+        }
+        line.add("unreachable", raw: "[" + unreachable.joined(separator: ",") + "]")
         return line.closed
     }
 
@@ -130,6 +141,12 @@ final class PeerAnswers: Sendable {
 
     private func has(_ commit: UInt64, _ only: PeerKey?) throws(ToolError) -> Bool {
         let surveys = try asTool { try peer.sync.surveys() }
+        for survey in surveys where only.map({ $0 == survey.key }) ?? true {
+            guard let refused = survey.refused.first(where: { $0.concerns(commit) }) else {
+                continue
+            }
+            throw .failed("commit \(commit) was not taken as it is: \(refused)")
+        }
         if let only { return surveys.first { $0.key == only }?.syncedUpTo ?? 0 >= commit }
         let wanting = surveys.filter { $0.isConnected && !($0.wants ?? []).isEmpty }
         return !wanting.isEmpty && wanting.allSatisfy { $0.syncedUpTo ?? 0 >= commit }
@@ -144,8 +161,12 @@ final class PeerAnswers: Sendable {
         let id = (try? Value(json: idText)) ?? .string(idText)
         let found = try asTool { try peer.sync.explanation(of: collection, id, for: key) }
         guard let found else {
+            let reasons = peer.presence.unreachableAddresses.map {
+                "; \($0.address) was not reached: \($0.reason)"
+            }
             throw .failed(
-                "\(key) was not met since this peer was started; 'sheaf peer list' says who was")
+                "\(key) was not met since this peer was started; 'sheaf peer list' says who was"
+                    + reasons.prefix(4).joined())
         }
         var line = JSONLine()
         line.add("document", found.presence.rawValue)
@@ -163,7 +184,20 @@ final class PeerAnswers: Sendable {
         line.add("clock", found.clock.sentences)
         line.add("setAsideUntilMilliseconds", found.setAsideUntil)
         line.add("aheadMilliseconds", found.aheadMilliseconds)
+        line.add("refused", found.refused.map { "\($0.reason)" })
         return line.closed
+    }
+
+    /// The documents that a peer has refused, as JSON.
+    private static func refused(_ writes: [RefusedWrite]) -> String {
+        let entries = writes.map { write in
+            var entry = JSONLine()
+            entry.add("collection", write.collection)
+            entry.add("id", raw: write.documentID.json)
+            entry.add("reason", "\(write.reason)")
+            return entry.closed
+        }
+        return "[" + entries.joined(separator: ",") + "]"
     }
 }
 

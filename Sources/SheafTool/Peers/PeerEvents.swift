@@ -17,6 +17,7 @@ struct PeerEvents: Sendable {
             write(
                 "unreachable", [("address", address), ("reason", reason)],
                 "unreachable \(address): \(reason); next try in \(milliseconds) ms")
+        case .attemptsEnded: break
         }
     }
 
@@ -27,12 +28,12 @@ struct PeerEvents: Sendable {
             "connected \(key) at \(remote.address)")
     }
 
-    func noteDisconnected(_ remote: PeerIdentity, _ reason: String?) {
+    func noteDisconnected(_ remote: PeerIdentity, _ reason: String) {
         let key = PeerKey(remote.key)?.description ?? ""
         write(
             "disconnected",
             [("peer", key), ("address", remote.address), ("reason", reason)],
-            "disconnected \(key) at \(remote.address)" + (reason.map { ": \($0)" } ?? ""))
+            "disconnected \(key) at \(remote.address): \(reason)")
     }
 
     /// Another peer that has the key of this one.
@@ -112,10 +113,9 @@ final class ToldTransport: PeerTransport {
             base.drained()
         }
 
-        func closed(_ reason: String?) {
+        func closed(_ reason: String) {
             base.closed(reason)
-            events.noteDisconnected(
-                remote, reason ?? "the connection was closed; 'sheaf sync status' has the reason")
+            events.noteDisconnected(remote, reason)
         }
     }
 }

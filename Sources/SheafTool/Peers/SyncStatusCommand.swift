@@ -79,6 +79,36 @@ enum SyncStatusCommand {
             }
             lines.append(line)
             lines += entry.texts("clock").map { "  clock: \($0)" }
+            lines += refused(entry.objects("refused"))
+        }
+        for entry in answer.objects("unreachable") {
+            guard case .string(let address)? = entry["address"],
+                case .string(let reason)? = entry["reason"]
+            else { continue }
+            let (last, next) = (
+                entry.number("lastAttemptMilliseconds") ?? 0,
+                entry.number("nextAttemptMilliseconds") ?? 0
+            )
+            lines.append(
+                "\(address) not reached: \(reason); attempt \(entry.number("attempts") ?? 0) at "
+                    + "\(Timestamp.text(UInt64(clamping: last))), the next at "
+                    + Timestamp.text(UInt64(clamping: next)))
+        }
+        return lines
+    }
+
+    /// Maximum number of refused documents of a peer that are printed.
+    private static let mostRefused = 16
+
+    private static func refused(_ writes: [Object]) -> [String] {
+        var lines = writes.prefix(mostRefused).map { write in
+            guard case .string(let collection)? = write["collection"],
+                case .string(let reason)? = write["reason"]
+            else { return "  refused" }
+            return "  refused: \(collection) \(write["id"]?.json ?? ""): \(reason)"
+        }
+        if writes.count > lines.count {
+            lines.append("  refused: \(writes.count - lines.count) more; see system:refused_writes")
         }
         return lines
     }

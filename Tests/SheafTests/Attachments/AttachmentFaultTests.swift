@@ -11,11 +11,11 @@ import Testing
     /// Adds a file, and fetches another one.
     private func work(_ store: AttachmentStore) throws {
         _ = try store.add(other.bytes)
-        let incoming = try #require(try store.begin(sample))
+        // Nil where the whole file is there.
+        guard let incoming = try store.begin(sample) else { return }
         for chunk in 0..<sample.list.count where !incoming.contains(chunk) {
             try incoming.put(sample.chunk(chunk), at: chunk)
         }
-        try incoming.settle()
     }
 
     /// How many calls of a kind the work makes.

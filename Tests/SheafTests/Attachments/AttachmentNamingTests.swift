@@ -69,6 +69,21 @@ import Testing
         }
     }
 
+    /// What a value names in the fields `id` of its objects.
+    private static func named(in value: Value) -> [AttachmentID] {
+        switch value {
+        case .array(let values): values.flatMap { named(in: $0) }
+        case .object(let object):
+            object.flatMap { field -> [AttachmentID] in
+                guard field.name == "id", case .string(let text) = field.value else {
+                    return named(in: field.value)
+                }
+                return [AttachmentID(text)].compactMap { $0 }
+            }
+        default: []
+        }
+    }
+
     /// What all dots of all documents name.
     private static func named(in snapshot: DocumentSnapshot) throws -> Set<AttachmentID> {
         var found = Set<AttachmentID>()
@@ -79,7 +94,10 @@ import Testing
                 else { continue }
                 try document.read {
                     try DotWalk.visit(try EncodedDocument($0), snapshot.names) { item in
-                        guard case .token = item.kind, case .string(let text)? = item.value?["id"]
+                        guard let value = item.value else { return }
+                        found.formUnion(named(in: value))
+                        guard item.path.last == "id", case .value = item.kind,
+                            case .string(let text) = value
                         else { return }
                         if let id = AttachmentID(text) { found.insert(id) }
                     }

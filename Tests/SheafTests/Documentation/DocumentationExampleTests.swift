@@ -66,6 +66,7 @@ struct DocumentationExampleTests {
             "SELECT * FROM cars WHERE year > 2020")
         subscription.cancel()
         try await peer.store.execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
+        try await other.store.execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
         let cheapest = try peer.sync.registerSubscription(
             "SELECT * FROM cars ORDER BY price LIMIT 100")
         #expect(!cheapest.isCancelled)
@@ -90,6 +91,35 @@ struct DocumentationExampleTests {
         #expect(names.count <= 1)
         for await graph in other.presence.observe()
         where graph.remotePeers.first?.metadata == ["role": "waiter"] { break }
+        try await peer.close()
+        try await other.close()
+    }
+
+    @Test func `refused writes`() async throws {
+        let network = MemoryNetwork()
+        let (key, server) = (PeerKey.random(), PeerKey.random())
+        let rights = PeerRights(read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
+        let peer = try await Peer.inMemory(
+            configuration: PeerConfiguration(
+                databaseID: "cars", key: key, transports: [network.transport(for: key)]))
+        let other = try await Peer.inMemory(
+            configuration: PeerConfiguration(
+                databaseID: "cars", key: server,
+                transports: [RightsTransport(network.transport(for: server), ofOthers: rights)]))
+        for peer in [peer, other] {
+            try peer.sync.registerSubscription("SELECT * FROM cars")
+            try peer.sync.start()
+        }
+        let result = try await peer.store.execute(
+            "INSERT INTO cars DOCUMENTS ({ '_id': 'a', 'owner': 'bob' })")
+        let commit = try #require(result.commitID)
+        do {
+            try await peer.sync.wait(for: commit, on: server)
+        } catch let refused as RefusedWrite {
+            print(refused)
+            try await peer.sync.revert(refused)
+        }
+        #expect(try await peer.store.execute("SELECT * FROM cars").items.isEmpty)
         try await peer.close()
         try await other.close()
     }

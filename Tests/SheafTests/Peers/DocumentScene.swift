@@ -1,5 +1,6 @@
 import Sheaf
 import SheafBytes
+import SheafDocument
 import SheafStorage
 import SheafSync
 import SheafTestSupport
@@ -28,6 +29,9 @@ final class DocumentScene {
         fileprivate(set) var farewells: [Farewell] = []
         /// What it has warned of about clocks.
         fileprivate(set) var clockWarnings: [String] = []
+        /// The writes that other peers refused, by their keys, and each of them as it became known.
+        fileprivate(set) var refusals: [[UInt8]: PeerRefusals] = [:]
+        fileprivate(set) var newlyRefused: [RefusedWrite] = []
 
         fileprivate init(
             _ number: Int, keyOf owner: Int, _ lengths: SyncHost.Lengths, mostCorrections: Int
@@ -57,9 +61,13 @@ final class DocumentScene {
         /// Goes on with another disk; it wants nothing any more.
         fileprivate func reopen(on volume: SimulatedVolume) throws {
             jobs = []
+            (refusals, newlyRefused) = ([:], [])
             store = try SceneStore(volume, Self.options(clock))
             host = makeHost(store)
         }
+
+        /// The writes of this peer that another one refused.
+        func refused(by other: Node) -> [RefusedWrite] { refusals[other.key]?.writes ?? [] }
 
         /// The commit of ours up to which another peer has everything, as far as we know.
         func synced(with other: Node) -> UInt64 {
@@ -128,6 +136,26 @@ final class DocumentScene {
         try nodes[number].reopen(on: backup)
     }
 
+    /// Connects a peer without a host to a node, which receives these frames of it.
+    func hear(_ frames: [Frame], on number: Int) throws {
+        wireCount += 1
+        wires[wireCount] = [number]
+        nodes[number].host.connect(wireCount, at: now)
+        let hello = Hello(
+            database: Hello.DatabaseID(low: 1, high: 2), peerKey: Array(repeating: 99, count: 32),
+            site: Site(rawValue: 99), log: .init(low: 9, high: wireCount), nonce: wireCount,
+            wallMilliseconds: 0, isServer: false, name: "")
+        var writer = FrameWriter()
+        for frame in [Frame(.hello, hello.bytes)] + frames {
+            writer.bytes(of: frame).withUnsafeBytes {
+                nodes[number].host.receive($0, on: wireCount, at: now)
+            }
+            try perform(number)
+            try run()
+        }
+        try disconnect(wireCount)
+    }
+
     /// Keeps what goes to one end until it is let go.
     func hold(_ wire: UInt64, to end: Int) { held.insert(Direction(wire: wire, end: end)) }
 
@@ -168,6 +196,16 @@ final class DocumentScene {
     /// The rows of a query, as JSON.
     func rows(_ number: Int, _ query: Query) throws -> [String] {
         try nodes[number].store.rows(query)
+    }
+
+    /// The number of different contents that the peers have of the cars.
+    func checksums() throws -> Int {
+        let contents = try nodes.map { node in
+            let queries = try node.store.subscriptions(["SELECT * FROM cars"])
+            return try node.store.queries.documents.snapshot().spelledContents(
+                matching: SubscriptionMatcher(queries, node.store.queries))
+        }
+        return Set(contents).count
     }
 
     // MARK: Time
@@ -226,11 +264,24 @@ final class DocumentScene {
         try run()
     }
 
+    /// Delivers what a node has sent before it closes a connection.
+    private func deliverAll(on wire: UInt64, from number: Int) throws {
+        let end = (wires[wire] ?? []).first { $0 != number }
+        guard let end else { return }
+        let direction = Direction(wire: wire, end: end)
+        let sent = messages.filter { $0.to == direction && !held.contains($0.to) }
+        messages.removeAll { message in sent.contains { $0.to == message.to } }
+        for (_, bytes) in sent {
+            bytes.withUnsafeBytes { nodes[end].host.receive($0, on: wire, at: now) }
+            try perform(end)
+        }
+    }
+
     private func perform(_ number: Int) throws {
         for effect in nodes[number].host.takeEffects() {
             switch effect {
             case .send(let wire, let bytes):
-                guard let ends = wires[wire] else { continue }
+                guard let ends = wires[wire], ends.count == 2 else { continue }
                 if let type = FrameType(rawValue: bytes[8]) { nodes[number].sent.append(type) }
                 if nodes[number].sent.last == .segment {
                     nodes[number].segmentLength += bytes.count
@@ -239,9 +290,13 @@ final class DocumentScene {
                 messages.append((Direction(wire: wire, end: end), bytes))
             case .close(let wire, let farewell):
                 nodes[number].farewells.append(farewell)
+                try deliverAll(on: wire, from: number)
                 try disconnect(wire)
             case .write(let job): nodes[number].jobs.append(job)
             case .clockWarning(_, let sentences): nodes[number].clockWarnings += sentences
+            case .refusalsChanged(let key, let all, let new):
+                nodes[number].refusals[key] = all
+                nodes[number].newlyRefused += new
             case .fetched, .statusChanged, .presenceChanged, .keyContested: break
             }
         }

@@ -10,7 +10,7 @@ final class FileScene {
     /// A peer without a thread.
     final class Node {
         let key: [UInt8]
-        let store: SceneStore
+        fileprivate(set) var store: SceneStore
         let clock = FakeClock()
         let files: MemoryVolume
         fileprivate(set) var attachments: AttachmentStore
@@ -24,17 +24,23 @@ final class FileScene {
         /// How often it has subscribed.
         fileprivate(set) var subscriptionCount = 0
 
-        fileprivate init(_ number: Int) throws {
+        /// Effects that are not performed yet, in their order.
+        fileprivate var effects: [SyncHost.Effect] = []
+        fileprivate var isPerforming = false
+        private let lengths: SyncHost.Lengths
+
+        fileprivate init(_ number: Int, _ lengths: SyncHost.Lengths) throws {
+            self.lengths = lengths
             key = Array(repeating: UInt8(number + 1), count: 32)
-            var options = LogStoreOptions()
-            options.clock = clock.clock
-            store = try SceneStore(SimulatedVolume(seed: UInt64(number)), options)
+            store = try SceneStore(
+                SimulatedVolume(seed: UInt64(number)), Self.options(clock))
             files = MemoryVolume()
-            (attachments, host) = Self.open(store.queries, key, files)
+            (attachments, host) = Self.open(store.queries, key, files, lengths)
         }
 
         private static func open(
-            _ queries: QueryEngine, _ key: [UInt8], _ files: MemoryVolume
+            _ queries: QueryEngine, _ key: [UInt8], _ files: MemoryVolume,
+            _ lengths: SyncHost.Lengths
         ) -> (AttachmentStore, SyncHost) {
             let attachments = AttachmentStore(in: files)
             let source = SeededSource(seed: UInt64(key[0]))
@@ -42,12 +48,24 @@ final class FileScene {
                 queries,
                 SyncHost.Identity(
                     database: Hello.DatabaseID(low: 1, high: 2), peerKey: key),
-                attachments: attachments, random: { source.next() })
+                attachments: attachments, lengths: lengths, random: { source.next() })
             return (attachments, host)
         }
 
+        private static func options(_ clock: FakeClock) -> LogStoreOptions {
+            var options = LogStoreOptions()
+            options.clock = clock.clock
+            return options
+        }
+
+        /// Opens the store again as a power cut leaves it.
+        fileprivate func cutPower() throws {
+            store = try SceneStore(store.volume.powerCut(seed: 1), Self.options(clock))
+        }
+
         fileprivate func reopen() {
-            (attachments, host) = Self.open(store.queries, key, files)
+            effects = []
+            (attachments, host) = Self.open(store.queries, key, files, lengths)
         }
 
         /// Writes a document that names a file.
@@ -86,9 +104,11 @@ final class FileScene {
     /// How many messages were sent that say something.
     private(set) var messageCount = 0
     private static let firstLiar = 100
+    /// Everything that was sent, by the number of its wire and its sender.
+    private(set) var sent: [UInt64: [Int: [[UInt8]]]] = [:]
 
-    init(_ count: Int) throws {
-        for number in 0..<count { nodes.append(try Node(number)) }
+    init(_ count: Int, _ lengths: SyncHost.Lengths = SyncHost.Lengths()) throws {
+        for number in 0..<count { nodes.append(try Node(number, lengths)) }
     }
 
     // MARK: Coming and going
@@ -106,11 +126,11 @@ final class FileScene {
     }
 
     /// Connects a peer with one that does not tell the truth.
-    func connect(_ left: Int, liar: LyingPeer) throws {
+    func connect(_ left: Int, liar: LyingPeer, rights: PeerRights? = nil) throws {
         wireCount += 1
         wires[wireCount] = [left, Self.firstLiar + liars.count]
         liars.append(liar)
-        nodes[left].host.connect(wireCount, at: now)
+        nodes[left].host.connect(wireCount, rights: rights, at: now)
         try perform(left)
         send(liar.begin(at: now), on: wireCount, from: Self.firstLiar + liars.count - 1)
     }
@@ -128,8 +148,8 @@ final class FileScene {
         for (wire, ends) in wires where ends.contains(number) { try disconnect(wire) }
     }
 
-    /// The process dies, without a word to anybody.
-    func restart(_ number: Int) throws {
+    /// Ends the process without a frame to any peer, or cuts the power.
+    func restart(_ number: Int, isPowerCut: Bool = false) throws {
         for (wire, ends) in wires where ends.contains(number) {
             wires[wire] = nil
             queue.removeAll { $0.wire == wire }
@@ -138,6 +158,7 @@ final class FileScene {
                 try perform(end)
             }
         }
+        if isPowerCut { try nodes[number].cutPower() }
         nodes[number].reopen()
     }
 
@@ -221,28 +242,37 @@ final class FileScene {
 
     private func perform(_ number: Int) throws {
         let node = nodes[number]
-        for effect in node.host.takeEffects() {
-            switch effect {
-            case .send(let wire, let bytes):
-                switch bytes.count > 8 ? FrameType(rawValue: bytes[8]) : nil {
-                case .part: node.sentParts += 1
-                case .subscribe: node.subscriptionCount += 1
-                case .ping, .pong: messageCount -= 1
-                default: break
-                }
-                send([bytes], on: wire, from: number)
-            case .close(let wire, _): try disconnect(wire)
-            case .write(let job):
-                let outcome = node.store.write(job)
-                try node.store.flush()
-                node.host.notePublished()
-                node.host.noteWritten(outcome)
-                try perform(number)
-            case .fetched(_, .progress(let received, _)): node.received = received
-            case .fetched(let id, .whole): node.whole.append(id)
-            case .fetched(let id, .failed(let error)): node.failed[id] = error
-            case .statusChanged, .presenceChanged, .keyContested, .clockWarning: break
+        node.effects += node.host.takeEffects()
+        // Effects that follow from an effect come after those that are there.
+        guard !node.isPerforming else { return }
+        node.isPerforming = true
+        defer { node.isPerforming = false }
+        while !node.effects.isEmpty {
+            try perform(node.effects.removeFirst(), of: node, number)
+            node.effects += node.host.takeEffects()
+        }
+    }
+
+    private func perform(_ effect: SyncHost.Effect, of node: Node, _ number: Int) throws {
+        switch effect {
+        case .send(let wire, let bytes):
+            switch bytes.count > 8 ? FrameType(rawValue: bytes[8]) : nil {
+            case .part: node.sentParts += 1
+            case .subscribe: node.subscriptionCount += 1
+            case .ping, .pong: messageCount -= 1
+            default: break
             }
+            send([bytes], on: wire, from: number)
+        case .close(let wire, _): try disconnect(wire)
+        case .write(let job):
+            let outcome = node.store.write(job)
+            try node.store.flush()
+            node.host.notePublished()
+            node.host.noteWritten(outcome)
+        case .fetched(_, .progress(let received, _)): node.received = received
+        case .fetched(let id, .whole): node.whole.append(id)
+        case .fetched(let id, .failed(let error)): node.failed[id] = error
+        case .statusChanged, .presenceChanged, .keyContested, .clockWarning, .refusalsChanged: break
         }
     }
 
@@ -250,6 +280,7 @@ final class FileScene {
         guard let ends = wires[wire] else { return }
         let other = ends[0] == end ? ends[1] : ends[0]
         messageCount += messages.count
+        sent[wire, default: [:]][end, default: []] += messages
         for bytes in messages { queue.append((wire, other, bytes)) }
     }
 }
@@ -271,9 +302,9 @@ final class LyingPeer {
     /// How many parts of each kind it was asked for.
     private(set) var asked: [AttachmentPart] = []
 
-    init(_ file: SampleFile, _ lie: Lie) {
+    init(_ file: SampleFile, _ lie: Lie, number: UInt16 = 99) {
         (self.file, self.lie) = (file, lie)
-        session = .stranger(99, at: 0)
+        session = .stranger(number, at: 0)
     }
 
     func begin(at now: UInt64) -> [[UInt8]] { answers(at: now) }

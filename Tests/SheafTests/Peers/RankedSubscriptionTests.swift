@@ -71,8 +71,11 @@ struct RankedSubscriptionTests {
         private let writers: Int
 
         init(seed: UInt64, peers: Int, writers: Int) throws {
-            scene = try FileScene(peers)
             random = SeededRandom(seed: seed, "ranked")
+            var lengths = SyncHost.Lengths()
+            // Some pause after each document.
+            if random.chance(1, in: 2) { lengths.evaluated = 51 + random.below(200) }
+            scene = try FileScene(peers, lengths)
             order = Order.all[random.below(Order.all.count)]
             limit = random.below(6)
             self.writers = writers
@@ -263,7 +266,7 @@ struct RankedSubscriptionTests {
             try right.sync.registerSubscription("SELECT * FROM cars LIMIT 1")
         }
         large.cancel()
-        // The other side restricts its own subscriptions, and not those of others.
+        try await left.store.execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
         let subscription = try right.sync.registerSubscription(
             "SELECT * FROM cars ORDER BY n LIMIT :limit", ["limit": 2])
         scene.connect(0, 1)
@@ -276,7 +279,6 @@ struct RankedSubscriptionTests {
             $0 == [#"{"_id":1}"#, #"{"_id":2}"#]
         }
         let mine = try right.sync.checksum(of: subscription)
-        try await left.store.execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
         let theirs = try left.sync.checksum(of: "SELECT * FROM cars ORDER BY n LIMIT 2")
         #expect(mine == theirs)
         try await scene.close()

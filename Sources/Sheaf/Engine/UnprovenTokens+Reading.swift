@@ -1,0 +1,97 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+
+/// An unproven token: the key of its entry, and the peer that brought it.
+struct UnprovenToken: Sendable {
+    let key: [UInt8]
+    /// The key of the peer; empty where a trusted peer has called the token unproven.
+    let bringer: [UInt8]
+}
+
+extension DocumentSnapshot {
+    /// Number of entries.
+    package var unprovenTokenCount: Int { log.tree.count(in: StoreKey.unprovenTokens) }
+
+    var hasUnprovenTokens: Bool { !log.tree.isEmpty(in: StoreKey.unprovenTokens) }
+
+    /// Returns those of some attachments that a document names with a proven token.
+    func proven(_ ids: Set<AttachmentID>, inDocument key: [UInt8]) -> Set<AttachmentID> {
+        guard hasUnprovenTokens else { return ids }
+        let hash = UnprovenTokens.hash(ofDocument: key)
+        guard !isUnproven(UnprovenTokens.everyAttachment, inDocument: hash) else { return [] }
+        return ids.filter { !isUnproven($0.bytes, inDocument: hash) }
+    }
+
+    /// Returns the attachments that the tokens of a document name, also hidden ones.
+    func attachments(namedBy key: [UInt8]) throws(EngineError) -> Set<AttachmentID> {
+        guard let document = try document(key) else { return [] }
+        return try onDocument(key) { () throws(Malformed) in
+            try document.read { bytes throws(Malformed) in
+                try EncodedDocument(bytes).attachments(names)
+            }
+        }
+    }
+
+    private func isUnproven(_ attachment: [UInt8], inDocument hash: [UInt8]) -> Bool {
+        let key = UnprovenTokens.key(attachment, inDocument: hash)
+        return key.span.withUnsafeBytes { log.place(of: $0) } != nil
+    }
+
+    /// Returns the entry for an attachment in a document; nil where its token is proven.
+    func unprovenToken(
+        of attachment: [UInt8], inDocument document: [UInt8]
+    ) throws(EngineError) -> UnprovenToken? {
+        let key = UnprovenTokens.key(
+            attachment, inDocument: UnprovenTokens.hash(ofDocument: document))
+        return try onStorage { () throws(StorageError) in
+            try key.span.withUnsafeBytes { bytes throws(StorageError) in
+                try log.payload(of: bytes).map { UnprovenToken(key: key, bringer: Array($0)) }
+            }
+        }
+    }
+
+    /// Returns the unproven tokens of an attachment.
+    func unprovenTokens(of id: AttachmentID) throws(EngineError) -> [UnprovenToken] {
+        var found: [UnprovenToken] = []
+        try log.tree.forEach(in: StoreKey.unprovenTokens(of: id.bytes)) {
+            (key, _) throws(EngineError) in
+            let payload = try onStorage { () throws(StorageError) in try log.payload(of: key) }
+            found.append(
+                UnprovenToken(key: Array(key), bringer: payload.map { Array($0) } ?? []))
+            return true
+        }
+        return found
+    }
+}
+
+extension DocumentEngine {
+    /// Removes the entries of tokens that were proven, unless an entry has changed since.
+    func prove(
+        _ tokens: [UnprovenToken], append: (WriteBatch) throws(StorageError) -> CommitID
+    ) throws(EngineError) -> CommitID {
+        do throws(WriteError) {
+            return try write(from: nil, append: append) { (transaction) throws(WriteError) in
+                do throws(EngineError) {
+                    try transaction.removeUnproven(tokens)
+                } catch {
+                    throw .engine(error)
+                }
+            }.0
+        } catch {
+            switch error {
+            case .engine(let error): throw error
+            case .query: preconditionFailure("A proof asks no questions.")
+            }
+        }
+    }
+}
+
+extension DocumentTransaction {
+    fileprivate mutating func removeUnproven(_ tokens: [UnprovenToken]) throws(EngineError) {
+        for token in tokens
+        where try unproven.payload(of: token.key, in: snapshot) == token.bringer {
+            try unproven.remove(token.key, in: snapshot)
+        }
+    }
+}

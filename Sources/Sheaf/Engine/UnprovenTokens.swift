@@ -1,0 +1,219 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafSync
+
+/// The tokens of attachments that have no proof of possession, as a transaction changes them
+/// (`format-spec/commits.md`, table 5).
+///
+/// A peer with limited rights can write the id of any attachment into a document that it may read. Such a
+/// token shows like any other. It gives no peer with limited rights access to the attachment until the peer
+/// that brought it has proved that it possesses the attachment.
+struct UnprovenTokens: Sendable {
+    private struct Entry: Sendable {
+        /// The payload of the entry; nil where the entry was removed.
+        let payload: [UInt8]?
+        let commit: CommitID
+    }
+
+    /// Stands for all attachments that a document names.
+    static let everyAttachment = [UInt8](repeating: 0, count: SHA256.length)
+
+    /// Whether the store has an entry, or has had one since it was opened.
+    private(set) var isAny: Bool
+    /// Entries of commits that the snapshot of a writer may not show yet.
+    private var pending: [[UInt8]: Entry] = [:]
+    /// The entries that the transaction changes: their payloads, or nil where they are removed.
+    private(set) var changes: [[UInt8]: [UInt8]?] = [:]
+    /// The key of the peer with limited rights that has sent the documents of the transaction.
+    var bringer: [UInt8]?
+
+    init(isAny: Bool = false) {
+        self.isAny = isAny
+    }
+
+    /// Returns the unproven tokens for the next transaction; drops entries that `snapshot` shows.
+    mutating func begun(after snapshot: CommitID) -> UnprovenTokens {
+        if !pending.isEmpty { pending = pending.filter { $0.value.commit > snapshot } }
+        return self
+    }
+
+    /// Records the changes of a transaction that has become a commit.
+    mutating func noteWritten(_ transaction: UnprovenTokens, by commit: CommitID) {
+        for (key, payload) in transaction.changes {
+            pending[key] = Entry(payload: payload, commit: commit)
+            if payload != nil { isAny = true }
+        }
+    }
+
+    /// Returns the payload of an entry as the transaction would leave it; nil where there is none.
+    func payload(
+        of key: [UInt8], in snapshot: LogSnapshot
+    ) throws(EngineError) -> [UInt8]? {
+        if let change = changes[key] { return change }
+        if let entry = pending[key] { return entry.payload }
+        return try onStorage { () throws(StorageError) in
+            try key.span.withUnsafeBytes { key throws(StorageError) in
+                try snapshot.payload(of: key).map { Array($0) }
+            }
+        }
+    }
+
+    mutating func put(_ key: [UInt8], _ payload: [UInt8]) {
+        changes[key] = .some(payload)
+    }
+
+    /// Removes an entry, if there is one.
+    mutating func remove(_ key: [UInt8], in snapshot: LogSnapshot) throws(EngineError) {
+        guard try payload(of: key, in: snapshot) != nil else { return }
+        changes[key] = .some(nil)
+    }
+
+    /// Writes the changes, in the order of their keys.
+    func write(into batch: inout WriteBatch) throws(EngineError) {
+        guard !changes.isEmpty else { return }
+        for (key, payload) in changes.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+            try onStorage { () throws(StorageError) in
+                if let payload { try batch.put(key, payload) } else { try batch.remove(key) }
+            }
+        }
+    }
+
+    /// Checks the payload of an entry: the key of a peer, or nothing.
+    static func check(_ payload: UnsafeRawBufferPointer) throws(Malformed) {
+        guard payload.isEmpty || payload.count == Hello.peerKeyLength else {
+            throw .invalid("an unproven token of \(payload.count) bytes", at: 0)
+        }
+    }
+
+    /// Returns the key of the entry for an attachment, or `everyAttachment`, in a document.
+    static func key(_ attachment: [UInt8], inDocument hash: [UInt8]) -> [UInt8] {
+        StoreKey.unprovenToken(attachment: attachment, document: hash).bytes
+    }
+
+    static func hash(ofDocument key: [UInt8]) -> [UInt8] {
+        key.span.withUnsafeBytes { SHA256.hash($0) }
+    }
+}
+
+/// The origin of the tokens that a change writes into a document.
+struct TokenChange: Sendable {
+    /// The peer with limited rights that has brought the change: its tokens are unproven.
+    var bringer: [UInt8]?
+    /// Attachments whose tokens were written here, or come proven from a peer that is trusted.
+    var proven: Set<AttachmentID> = []
+    /// Attachments whose tokens such a peer calls unproven.
+    var unproven: Set<AttachmentID> = []
+    var isEveryUnproven = false
+}
+
+extension DocumentTransaction {
+    /// Records the attachments that a state or delta written here names: its tokens are proven.
+    mutating func noteWritten(_ bytes: [UInt8], at position: Int) throws(EngineError) {
+        let count = tokens.count
+        bytes.span.withUnsafeBytes { noteTexts($0) }
+        guard tokens.count > count, unproven.isAny else { return }
+        let named = try onDocument(working[position].key.bytes) { () throws(Malformed) in
+            try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
+                try EncodedDocument(bytes).attachments(directory.names)
+            }
+        }
+        guard !named.isEmpty else { return }
+        working[position].noteTokens { $0.proven.formUnion(named) }
+    }
+
+    /// Records texts that may be ids of attachments: the attachments are wanted.
+    mutating func noteTexts(_ bytes: UnsafeRawBufferPointer) {
+        AttachmentTexts.forEach(in: bytes) { text in
+            if let id = AttachmentID(String(decoding: text, as: UTF8.self)) { tokens.append(id) }
+            return true
+        }
+    }
+
+    /// Records which tokens of a received document are unproven, as its sender lists them.
+    mutating func noteSource(
+        of document: PiledDocument, at position: Int
+    ) throws(EngineError) {
+        if let bringer = unproven.bringer {
+            return working[position].noteTokens { $0.bringer = bringer }
+        }
+        guard document.marks.contains(.hasTokens), unproven.isAny || !document.unproven.isEmpty
+        else { return }
+        let key = working[position].key
+        let named = try onDocument(key.bytes) { () throws(Malformed) in
+            try EncodedDocument(document.bytes).attachments(directory.names)
+        }
+        let isEvery = document.unproven.contains(UnprovenTokens.everyAttachment)
+        let listed = isEvery ? named : Set(document.unproven.compactMap { AttachmentID(bytes: $0) })
+        let proven = named.subtracting(listed)
+        guard working[position].isChanged else {
+            // The document has nothing new, but its tokens may have been unproven here.
+            return try removeUnproven(
+                proven, inDocument: UnprovenTokens.hash(ofDocument: key.bytes))
+        }
+        working[position].noteTokens { change in
+            change.proven = proven
+            change.unproven = listed.intersection(named)
+            change.isEveryUnproven = isEvery
+        }
+    }
+
+    private mutating func removeUnproven(
+        _ ids: Set<AttachmentID>, inDocument hash: [UInt8]
+    ) throws(EngineError) {
+        for id in ids {
+            try unproven.remove(UnprovenTokens.key(id.bytes, inDocument: hash), in: snapshot)
+        }
+    }
+
+    /// Records which tokens of a changed document are unproven, and which are not any more.
+    mutating func noteUnproven(
+        at position: Int, _ written: StoredDocument?
+    ) throws(EngineError) {
+        let change = working[position].tokens
+        guard unproven.isAny || change?.bringer != nil || change?.unproven.isEmpty == false else {
+            return
+        }
+        let key = working[position].key.bytes
+        let before = try attachments(namedBy: working[position].original, key)
+        let after = try attachments(namedBy: written, key)
+        guard !before.isEmpty || !after.isEmpty else { return }
+        let hash = UnprovenTokens.hash(ofDocument: key)
+        try removeUnproven(before.subtracting(after), inDocument: hash)
+        try removeUnproven(
+            (change?.proven ?? []).intersection(after).intersection(before), inDocument: hash)
+        let every = UnprovenTokens.key(UnprovenTokens.everyAttachment, inDocument: hash)
+        if after.isEmpty { try unproven.remove(every, in: snapshot) }
+        guard let change else { return }
+        let added = after.subtracting(before)
+        let doubted = change.bringer == nil ? added.intersection(change.unproven) : added
+        guard !doubted.isEmpty else { return }
+        let payload = change.bringer ?? []
+        guard doubted.count <= SyncLimits.unprovenTokens, !change.isEveryUnproven else {
+            return unproven.put(every, payload)
+        }
+        for id in doubted { unproven.put(UnprovenTokens.key(id.bytes, inDocument: hash), payload) }
+    }
+
+    private func attachments(
+        namedBy document: StoredDocument?, _ key: [UInt8]
+    ) throws(EngineError) -> Set<AttachmentID> {
+        try onDocument(key) { () throws(Malformed) in
+            try document?.read { bytes throws(Malformed) in
+                try EncodedDocument(bytes).attachments(directory.names)
+            } ?? []
+        }
+    }
+}
+
+extension EncodedDocument {
+    /// Returns the attachments that the tokens of the document name, also hidden ones.
+    func attachments(_ names: NameTable) throws(Malformed) -> Set<AttachmentID> {
+        guard try hasTokens() else { return [] }
+        var found: Set<AttachmentID> = []
+        try forEachToken(names) { token in
+            if let id = AttachmentToken.id(of: token) { found.insert(id) }
+        }
+        return found
+    }
+}

@@ -1,0 +1,155 @@
+import SheafStorage
+import SheafSync
+
+/// The state of a peer with limited rights, kept over all its connections.
+struct LimitedPeer {
+    /// Number of the last step that was sent to it.
+    ///
+    /// Steps have numbers of their own: those of commits count documents that the peer may not read.
+    var stepCount: UInt64 = 0
+    /// Documents of which it has sent an older state and has not acknowledged the newer one.
+    private(set) var corrections: Set<DocumentAddress> = []
+    /// Writes of the peer to documents that it may not read.
+    var shadows = ShadowTable()
+
+    /// Maximum number of corrections of one peer; beyond it the peer compares.
+    static let mostCorrections = 4_096
+
+    /// Adds a correction; beyond the maximum, removes all of them and returns false.
+    mutating func correct(_ address: DocumentAddress) -> Bool {
+        corrections.insert(address)
+        guard corrections.count > Self.mostCorrections else { return true }
+        corrections = []
+        return false
+    }
+
+    mutating func noteCorrected(_ addresses: Set<DocumentAddress>) {
+        corrections.subtract(addresses)
+    }
+}
+
+/// The sending state of a connection whose peer has limited rights.
+struct LimitedTelling {
+    /// A document that has changed since the last step.
+    struct Change {
+        /// Whether the peer may have it as it was.
+        var hasMatched = false
+        /// Whether only the peer itself has changed it.
+        var isOnlyTheirs = true
+    }
+
+    /// A step that was not acknowledged.
+    struct Step {
+        let number: UInt64
+        /// The commit whose state the peer has once it acknowledges the step.
+        let commit: CommitID
+        let corrections: Set<DocumentAddress>
+    }
+
+    /// A readable document that has changed, and on which the queries are not evaluated yet.
+    struct Incoming {
+        let key: [UInt8]
+        let address: DocumentAddress
+        /// How it was, if that was readable.
+        let before: StoredDocument?
+        let isTheirs: Bool
+    }
+
+    /// A document of which the peer has sent an older state.
+    struct Correction {
+        /// The commit here that must be durable before the correction is sent.
+        let here: CommitID
+        let address: DocumentAddress
+        let before: StoredDocument?
+    }
+
+    /// A step whose documents are being chosen.
+    struct Draft {
+        let changed: [[UInt8]: Change]
+        let named: [DocumentAddress]
+        var advance: RankingAdvance?
+        var hasAdvanced = false
+        var entered: Set<[UInt8]> = []
+        /// Keys of the changed documents, in order, and the number of them already decided.
+        var keys: [[UInt8]]
+        var next = 0
+        var found: [[UInt8]] = []
+        var outgoing: SyncHost.Outgoing
+    }
+
+    var incoming: [Incoming] = []
+    /// Documents that have changed since the last step, by their keys.
+    var changed: [[UInt8]: Change] = [:]
+    /// Documents that are sent whether they match or not.
+    var named: Set<DocumentAddress> = []
+    /// Corrections to send when a commit here is durable, unless the document matched before.
+    var corrections: [Correction] = []
+    var draft: Draft?
+    /// The documents of a part that is not complete.
+    private var part: [ShippedDocument] = []
+    private(set) var partLength = 0
+    /// Hashes of the versions in which documents were corrected: a peer whose writes are refused would send the
+    /// same again with each correction.
+    var corrected: [DocumentAddress: UInt64] = [:]
+    var steps: [Step] = []
+
+    /// Whether nothing waits to be sent.
+    var isIdle: Bool {
+        incoming.isEmpty && changed.isEmpty && named.isEmpty && corrections.isEmpty
+            && draft == nil
+    }
+
+    /// Number of changed documents that wait.
+    var changeCount: Int { incoming.count + changed.count }
+
+    /// Discards the changes: the two sides compare instead.
+    mutating func forgetChanges() {
+        (incoming, changed, draft) = ([], [:], nil)
+        _ = takePart()
+    }
+
+    mutating func add(_ document: ShippedDocument) {
+        part.append(document)
+        partLength += document.id.count + document.bytes.count
+    }
+
+    mutating func takePart() -> [ShippedDocument] {
+        defer { (part, partLength) = ([], 0) }
+        return part
+    }
+
+    /// Maximum number of changed documents that wait for a peer; beyond it the peer compares.
+    static let mostChanged = 1 << 16
+}
+
+/// Documents that a peer has written under ids whose documents are hidden from it: the peer is answered as if
+/// these were the documents.
+///
+/// They are in memory only. A peer that has more of them than are kept, or that comes after an opening, sees
+/// when it compares that they were not taken.
+struct ShadowTable {
+    private(set) var documents: [DocumentAddress: [UInt8]] = [:]
+    private var order: [DocumentAddress] = []
+    private var length = 0
+
+    /// Maximum number of documents of one peer, and of their bytes.
+    static let most = 256
+    static let mostBytes = 1 << 20
+
+    /// Sets what a peer has made of a document; the oldest ones go where there are too many.
+    mutating func set(_ address: DocumentAddress, _ bytes: [UInt8]) {
+        remove(address)
+        documents[address] = bytes
+        order.append(address)
+        length += address.memoryLength + bytes.count
+        while order.count > Self.most || length > Self.mostBytes, let oldest = order.first {
+            remove(oldest)
+        }
+    }
+
+    mutating func remove(_ address: DocumentAddress) {
+        guard let bytes = documents.removeValue(forKey: address) else { return }
+        length -= address.memoryLength + bytes.count
+        order.removeAll { $0 == address }
+    }
+}

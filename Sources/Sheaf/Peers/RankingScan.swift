@@ -1,0 +1,176 @@
+import SheafDocument
+import SheafQuery
+import SheafStorage
+
+/// The progress of a scan that ranks the documents of a collection.
+struct RankingWalk {
+    var ranking: Ranking
+    /// The key of the document to go on with.
+    var position: [UInt8]?
+}
+
+/// Ranks the documents of all queries with a LIMIT, and can pause after any document.
+struct RankingScan {
+    let snapshot: DocumentSnapshot
+    private let factor: Int
+    /// Of the queries that are done.
+    private(set) var rankings = SubscriptionRankings()
+    /// The query to go on with, of all that were subscribed to.
+    private var number = 0
+    private var walk: RankingWalk?
+
+    /// Creates a scan that keeps `factor` times as many documents as a LIMIT has.
+    init(_ snapshot: DocumentSnapshot, widenedBy factor: Int = 1) {
+        (self.snapshot, self.factor) = (snapshot, factor)
+    }
+
+    /// Ranks what is left; after `EngineError.paused` it is called again.
+    mutating func run(
+        _ matcher: SubscriptionMatcher, _ filter: SubscriptionRankings.Filter?
+    ) throws(EngineError) {
+        guard matcher.isRanked else { return }
+        while number < matcher.subscribed.count {
+            let query = matcher.subscribed[number]
+            if let limit = query.limit {
+                let (wide, isTooWide) = limit.multipliedReportingOverflow(by: factor)
+                let ranking = try matcher.ranking(
+                    of: query, number, in: snapshot, limit: isTooWide ? .max : wide, filter, &walk)
+                let floor = ranking.isFull ? ranking.rows.last : nil
+                rankings.terms.append(
+                    SubscriptionRankings.Term(
+                        query: query, number: number, ranking: ranking, floor: floor))
+            }
+            number += 1
+        }
+    }
+}
+
+/// Moves rankings to a newer state, and can pause after any document.
+struct RankingAdvance {
+    /// What is done of one query.
+    private enum Phase {
+        /// The documents that differ are ranked, from this one on.
+        case changes(next: Int)
+        /// All documents are ranked anew.
+        case all(RankingWalk?)
+        /// The documents that are not among the first any more, from this one on.
+        case departures([[UInt8]], next: Int)
+    }
+
+    let snapshot: DocumentSnapshot
+    /// The keys of the documents that differ; nil where these are not known.
+    private let changed: [[UInt8]]?
+    private let old: SubscriptionRankings
+    /// The rankings of the newer state, once `run` has returned.
+    private(set) var rankings: SubscriptionRankings
+    private var index = 0
+    private var phase = Phase.changes(next: 0)
+
+    init(_ rankings: SubscriptionRankings, to snapshot: DocumentSnapshot, changed: [[UInt8]]?) {
+        (old, self.rankings) = (rankings, rankings)
+        (self.snapshot, self.changed) = (snapshot, changed)
+    }
+
+    /// Moves what is left; after `EngineError.paused` it is called again.
+    mutating func run(
+        _ matcher: SubscriptionMatcher, _ filter: SubscriptionRankings.Filter?
+    ) throws(EngineError) {
+        while index < rankings.terms.count {
+            let collection = rankings.terms[index].query.collection
+            if let number = snapshot.directory.number(ofCollection: collection) {
+                try advance(matcher, filter, number)
+            }
+            index += 1
+            phase = .changes(next: 0)
+        }
+    }
+
+    /// Moves one query, phase by phase.
+    private mutating func advance(
+        _ matcher: SubscriptionMatcher, _ filter: SubscriptionRankings.Filter?,
+        _ collection: UInt16
+    ) throws(EngineError) {
+        if case .changes(let next) = phase {
+            let isKnown = try takeChanges(from: next, matcher, filter, collection)
+            if isKnown {
+                phase = .departures(departed, next: 0)
+            } else {
+                rankings.terms[index].ranking = old.terms[index].ranking
+                phase = .all(nil)
+            }
+        }
+        if case .all(var walk) = phase {
+            let term = rankings.terms[index]
+            do throws(EngineError) {
+                rankings.terms[index].ranking.replace(
+                    with: try matcher.ranking(
+                        of: term.query, term.number, in: snapshot, limit: term.query.limit ?? 0,
+                        filter, &walk))
+            } catch {
+                phase = .all(walk)
+                throw error
+            }
+            phase = .departures(departed, next: 0)
+        }
+        if case .departures(let ids, let next) = phase {
+            try noteDepartures(ids, from: next, matcher, filter, collection)
+        }
+    }
+
+    /// Ranks the documents that differ; false where all have to be ranked.
+    private mutating func takeChanges(
+        from first: Int, _ matcher: SubscriptionMatcher, _ filter: SubscriptionRankings.Filter?,
+        _ collection: UInt16
+    ) throws(EngineError) -> Bool {
+        guard let changed else { return false }
+        for number in first..<changed.count {
+            let key = changed[number]
+            guard key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }) == collection
+            else { continue }
+            phase = .changes(next: number)
+            let row = try matcher.rank(key, rankings.terms[index].number, in: snapshot, filter)
+            let id = Array(key[StoreKey.documentPrefixLength...])
+            guard rankings.terms[index].ranking.take(id, row) else { return false }
+        }
+        return true
+    }
+
+    /// The documents that were among the first and are not any more, in an order that does not vary.
+    private var departed: [[UInt8]] {
+        let before = old.terms[index].ranking
+        return rankings.terms[index].ranking.left.filter { before.contains($0) }
+            .sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// Lowers the floor to the documents that have left and still match: they are sent once more, and then
+    /// the other side may have them as they were.
+    private mutating func noteDepartures(
+        _ ids: [[UInt8]], from first: Int, _ matcher: SubscriptionMatcher,
+        _ filter: SubscriptionRankings.Filter?, _ collection: UInt16
+    ) throws(EngineError) {
+        let before = old.terms[index].ranking
+        for number in first..<ids.count {
+            phase = .departures(ids, next: number)
+            let key = StoreKey.document(collection: collection, id: ids[number]).bytes
+            let row: Ranking.Row?
+            if let filter, try !isVisible(key, to: filter) {
+                // The other side keeps the document as it was when it knew of it.
+                row = before.row(of: ids[number])
+            } else {
+                row = try matcher.rank(key, rankings.terms[index].number, in: snapshot, nil)
+            }
+            guard let row else { continue }
+            let floor = rankings.terms[index].floor
+            if floor.map({ before.precedes(row, $0) }) ?? true { rankings.terms[index].floor = row }
+        }
+    }
+
+    /// Whether a filter lets the other side know a document as it is.
+    private func isVisible(
+        _ key: [UInt8], to filter: SubscriptionRankings.Filter
+    ) throws(EngineError) -> Bool {
+        guard let document = try snapshot.document(key), let address = snapshot.address(of: key)
+        else { return false }
+        return try filter(document, key, address)
+    }
+}

@@ -1,0 +1,376 @@
+import SheafDocument
+import SheafStorage
+import SheafSync
+
+/// Steps for peers with limited rights.
+///
+/// Every byte that such a peer receives depends on documents that it may read, and on nothing else: steps have
+/// numbers of their own, there is none where nothing changed that the peer may read, and documents are whole,
+/// in the order of their addresses and with names numbered by the connection.
+extension SyncHost {
+    // MARK: Subscriptions
+
+    /// Begins to answer a subscription; where it has a cursor, the two compare.
+    ///
+    /// The decision whether a cursor is recent enough would depend on how much was written since.
+    func beginLimited(_ link: Link, _ request: Subscribe) {
+        link.telling?.sent = news.snapshot.log.commit
+        if let key = link.session.remote?.peerKey, let matcher = link.telling?.matcher {
+            link.telling?.limited.named =
+                limitedPeers[key]?.corrections.filter { matcher.asks(for: $0.collection) } ?? []
+        }
+        if request.cursor != nil { link.session.restart() }
+    }
+
+    /// Answers a subscription whose turn has come, and has the two sides compare again: earlier
+    /// changes were not recorded.
+    func answerDelayed(_ delayed: Delayed, of link: Link) {
+        if delayed.asked != nil { listMatches(link, in: news.snapshot) }
+        guard delayed.asked != nil || delayed.wanted != nil else { return }
+        // How soon others were answered must not show.
+        if delayed.isEarly { link.telling?.isListOutdated = true }
+        if let (documents, _) = delayed.wanted { wanted(link, documents, in: news.snapshot) }
+    }
+
+    /// Returns the number of the next step; nil where steps have the numbers of commits.
+    func nextStepNumber(_ link: Link) -> UInt64? {
+        guard link.isLimited, let key = link.session.remote?.peerKey else { return nil }
+        limitedPeers[key, default: LimitedPeer()].stepCount += 1
+        return stepCount(of: link)
+    }
+
+    /// Number of the last step that the peer was sent.
+    func stepCount(of link: Link) -> UInt64 {
+        link.session.remote.flatMap { limitedPeers[$0.peerKey]?.stepCount } ?? 0
+    }
+
+    // MARK: What has changed
+
+    /// A document that has changed with the last publication, or what the peer has made of a hidden one.
+    struct FreshChange {
+        let key: [UInt8]
+        let before: StoredDocument?
+        var commit: News.Commit?
+        /// The commit of the peer that has changed its shadow of a hidden document.
+        var shadowCommit: UInt64?
+    }
+
+    /// Notes, for each connection to a peer with limited rights, which documents have changed that it may read.
+    func collectChangesForLimitedPeers() {
+        let limited = allLinks.filter { $0.isLimited && $0.telling != nil }
+        guard !limited.isEmpty else { return }
+        let changes: [FreshChange]
+        do throws(EngineError) { changes = try freshChanges() } catch {
+            for link in limited { failTelling(link, error) }
+            return
+        }
+        for link in limited {
+            link.telling?.sent = news.snapshot.log.commit
+            do throws(EngineError) { try collect(changes, for: link) } catch {
+                failTelling(link, error)
+            }
+        }
+    }
+
+    private func freshChanges() throws(EngineError) -> [FreshChange] {
+        var found: [FreshChange] = []
+        for commit in news.fresh {
+            for change in commit.changes {
+                found.append(
+                    FreshChange(key: change.key.bytes, before: change.before, commit: commit))
+            }
+        }
+        guard let before = news.stateBefore else { return found }
+        let known = Set(found.map(\.key))
+        let end = news.end(of: before.log.commit)
+        var others: [[UInt8]] = []
+        news.snapshot.log.tree.forEach(in: StoreKey.documents) { key, value in
+            if let place = Place(value), place.position >= end { others.append(Array(key)) }
+            return true
+        }
+        for key in others where !known.contains(key) {
+            found.append(FreshChange(key: key, before: try before.document(key)))
+        }
+        return found
+    }
+
+    /// Records which readable documents have changed for a connection; its queries are evaluated on
+    /// them later.
+    func collect(_ changes: [FreshChange], for link: Link) throws(EngineError) {
+        guard let telling = link.telling, let isReadable = readFilter(link),
+            telling.isStreaming || telling.compared != nil || telling.preparation != nil
+        else { return }
+        let snapshot = shown(news.snapshot, to: link)
+        for change in changes {
+            guard let address = snapshot.address(of: change.key),
+                telling.matcher.asks(for: address.collection),
+                (snapshot.shadows[change.key] != nil) == (change.shadowCommit != nil)
+            else { continue }
+            let isTheirs =
+                change.commit.map { self.isTheirs($0, link) }
+                ?? change.shadowCommit.map { $0 > telling.theirCommit } ?? false
+            guard !isTheirs || telling.matcher.isRanked else { continue }
+            var before = change.before
+            if let document = before, try !isReadable(document, change.key, address) {
+                before = nil
+            }
+            if before == nil {
+                guard let document = try snapshot.document(change.key),
+                    try isReadable(document, change.key, address)
+                else { continue }
+            }
+            link.telling?.limited.incoming.append(
+                LimitedTelling.Incoming(
+                    key: change.key, address: address, before: before, isTheirs: isTheirs))
+        }
+        guard link.telling?.limited.changeCount ?? 0 > LimitedTelling.mostChanged else { return }
+        link.telling?.limited.forgetChanges()
+        if telling.isStreaming { restart(link) } else { link.telling?.isListOutdated = true }
+    }
+
+    /// Evaluates the queries on what has changed, as far as this turn of the loop goes.
+    private func judgeIncoming(
+        _ matcher: SubscriptionMatcher, _ link: Link
+    ) throws(EngineError) {
+        guard let incoming = link.telling?.limited.incoming, !incoming.isEmpty else { return }
+        link.telling?.limited.incoming = []
+        let snapshot = shown(news.snapshot, to: link)
+        for (index, change) in incoming.enumerated() {
+            do throws(EngineError) {
+                try matcher.visit()
+                try judge(change, matcher, snapshot, link)
+            } catch {
+                if error == .paused {
+                    link.telling?.limited.incoming = Array(incoming[index...])
+                }
+                throw error
+            }
+        }
+    }
+
+    private func judge(
+        _ change: LimitedTelling.Incoming, _ matcher: SubscriptionMatcher,
+        _ snapshot: DocumentSnapshot, _ link: Link
+    ) throws(EngineError) {
+        let collection = change.address.collection
+        let known = link.telling?.limited.changed[change.key]
+        var entry = known ?? LimitedTelling.Change()
+        let hasLimit = matcher.hasLimit(in: collection)
+        if try matcher.matches(
+            change.before, key: change.key, in: collection, snapshot.names)
+        {
+            entry.hasMatched = true
+        }
+        // Any document between two steps may have been among the first.
+        if hasLimit, known != nil, change.before != nil { entry.hasMatched = true }
+        if !entry.hasMatched, !hasLimit {
+            let matches = try matcher.matches(
+                try snapshot.document(change.key), key: change.key, in: collection,
+                snapshot.names)
+            guard matches else { return }
+        }
+        if !change.isTheirs { entry.isOnlyTheirs = false }
+        link.telling?.limited.changed[change.key] = entry
+    }
+
+    // MARK: Steps
+
+    /// Sends what is new, or has it sent with the next tick where the peer has limited rights: when something is written or
+    /// published depends on more than it may read.
+    func tellWhatIsNew(_ link: Link) {
+        guard link.isLimited else { return tell(link) }
+        guard let telling = link.telling, telling.isStreaming else { return }
+        if telling.outgoing != nil || !telling.limited.isIdle {
+            link.telling?.goesOn = true
+        } else {
+            noteSyncedIfIdle(link)
+        }
+    }
+
+    /// Begins a step with all that has changed since the last one; false where nothing has that the peer may
+    /// read, or the two have to compare.
+    func beginLimitedStep(_ link: Link) throws(EngineError) -> Bool {
+        guard let matcher = link.telling?.matcher else { return false }
+        if link.telling?.limited.draft == nil {
+            try judgeIncoming(matcher, link)
+            try judgeCorrections(matcher, link)
+            guard beginDraft(link) else { return false }
+        }
+        guard var draft = link.telling?.limited.draft else { return false }
+        link.telling?.limited.draft = nil
+        do throws(EngineError) {
+            guard try advance(&draft, matcher, link) else {
+                restart(link)
+                return false
+            }
+            try choose(&draft, matcher, link)
+        } catch {
+            if error == .paused { link.telling?.limited.draft = draft }
+            throw error
+        }
+        guard !draft.found.isEmpty else { return false }
+        draft.outgoing.documents = .keys(draft.found, next: 0)
+        draft.outgoing.number = nextStepNumber(link)
+        link.telling?.outgoing = draft.outgoing
+        return true
+    }
+
+    /// Begins to choose the documents of a step; false where nothing has changed.
+    private func beginDraft(_ link: Link) -> Bool {
+        guard let telling = link.telling,
+            !telling.limited.changed.isEmpty
+                || !telling.limited.named.isEmpty
+        else { return false }
+        let (changed, named) = (telling.limited.changed, telling.limited.named)
+        link.telling?.limited.changed = [:]
+        link.telling?.limited.named = []
+        let snapshot = shown(news.snapshot, to: link)
+        let keys = inOrder(Array(changed.keys), snapshot)
+        link.telling?.limited.draft = LimitedTelling.Draft(
+            changed: changed, named: named.sorted(by: <),
+            advance: telling.rankings.map {
+                RankingAdvance($0, to: snapshot, changed: keys)
+            },
+            keys: keys,
+            outgoing: Outgoing(
+                snapshot: snapshot, documents: .keys([], next: 0), since: nil, whole: named))
+        return true
+    }
+
+    /// Advances the rankings of a draft; returns false where the two sides must compare.
+    private func advance(
+        _ draft: inout LimitedTelling.Draft, _ matcher: SubscriptionMatcher, _ link: Link
+    ) throws(EngineError) -> Bool {
+        guard matcher.isRanked, !draft.hasAdvanced else { return true }
+        let snapshot = draft.outgoing.snapshot
+        try draft.advance?.run(matcher, rankFilter(link, in: snapshot, isOwn: false))
+        guard let rankings = draft.advance?.rankings, rankings.areSure else { return false }
+        draft.hasAdvanced = true
+        draft.outgoing.rankings = rankings
+        draft.entered = Set(rankings.entered(snapshot.directory))
+        let entered = draft.entered.filter { draft.changed[$0] == nil }
+        draft.keys = inOrder(draft.keys + entered, snapshot)
+        link.telling?.rankings = rankings
+        link.telling?.rankings?.forgetChanges()
+        return true
+    }
+
+    /// Chooses the documents of a step, as far as this turn of the loop goes.
+    private func choose(
+        _ draft: inout LimitedTelling.Draft, _ matcher: SubscriptionMatcher, _ link: Link
+    ) throws(EngineError) {
+        while draft.next < draft.keys.count {
+            let key = draft.keys[draft.next]
+            let change = draft.changed[key]
+            if change?.isOnlyTheirs != true || draft.entered.contains(key) {
+                let hasMatched = change?.hasMatched ?? false
+                if try concerns(key, hasMatched: hasMatched, &draft.outgoing, link) {
+                    draft.found.append(key)
+                }
+            }
+            draft.next += 1
+        }
+        let snapshot = draft.outgoing.snapshot
+        let known = Set(draft.found)
+        for address in draft.named {
+            guard let key = snapshot.key(of: address), !known.contains(key),
+                let document = try snapshot.document(key), !document.isRemnant,
+                try maySend(document, key, address, draft.outgoing, toLimited: link)
+            else { continue }
+            draft.found.append(key)
+        }
+    }
+
+    /// Sorts keys by the addresses of their documents: numbers of collections depend on all collections.
+    private func inOrder(_ keys: [[UInt8]], _ snapshot: DocumentSnapshot) -> [[UInt8]] {
+        keys.compactMap { key in snapshot.address(of: key).map { (key, $0) } }
+            .sorted { $0.1 < $1.1 }.map(\.0)
+    }
+
+    /// Whether the peer is sent a document that has changed.
+    private func concerns(
+        _ key: [UInt8], hasMatched: Bool, _ outgoing: inout Outgoing, _ link: Link
+    ) throws(EngineError) -> Bool {
+        let snapshot = outgoing.snapshot
+        guard let matcher = link.telling?.matcher, let address = snapshot.address(of: key),
+            let document = try snapshot.document(key), !document.isRemnant
+        else { return false }
+        let ranked = outgoing.rankings?.contains(key, in: address.collection)
+        let hasMatched = hasMatched || ranked?.before == true
+        if !hasMatched, ranked?.now != true {
+            let matches = try matcher.matches(
+                document, key: key, in: address.collection, snapshot.names)
+            guard matches else { return false }
+        }
+        // The peer could read the document that was deleted.
+        if hasMatched, document.isTombstone { outgoing.knownDeletions.insert(key) }
+        return try maySend(document, key, address, outgoing, toLimited: link)
+    }
+
+    /// Whether a peer with limited rights may be sent a document, or that it was deleted.
+    func maySend(
+        _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
+        _ outgoing: Outgoing, toLimited link: Link
+    ) throws(EngineError) -> Bool {
+        guard document.isTombstone else {
+            return try maySend(link, document, before: nil, key, address, outgoing.snapshot)
+        }
+        guard isShared(address.collection, on: link) else { return false }
+        if outgoing.knownDeletions.contains(key) { return true }
+        return try mayKnowDeletion(document, key, address, outgoing.snapshot, link)
+    }
+
+    // MARK: What has come
+
+    /// Records a step that was sent.
+    func noteSentToLimited(_ outgoing: Outgoing, on link: Link) {
+        guard let number = outgoing.number else { return }
+        link.telling?.limited.steps.append(
+            LimitedTelling.Step(
+                number: number, commit: outgoing.snapshot.log.commit,
+                corrections: outgoing.whole))
+    }
+
+    /// Handles the acknowledgement of the steps of a limited peer up to `number`.
+    func acknowledgedByLimited(_ link: Link, _ number: UInt64) {
+        guard let limited = link.telling?.limited, let key = link.session.remote?.peerKey else {
+            return
+        }
+        let done = limited.steps.prefix { $0.number <= number }
+        let count = done.count
+        guard let last = done.last else { return }
+        link.telling?.limited.steps.removeFirst(count)
+        // A document that was corrected again is not settled yet.
+        let again = limited.named.union(limited.corrections.map(\.address))
+            .union(limited.draft?.named ?? [])
+        for step in done {
+            limitedPeers[key]?.noteCorrected(step.corrections.subtracting(again))
+        }
+        let acknowledged = link.telling?.acknowledged ?? 0
+        link.telling?.acknowledged = max(acknowledged, last.commit)
+        noteTaken(through: last.commit, on: link)
+        noteSynced(through: last.commit, link)
+        noteSyncedIfIdle(link)
+    }
+
+    /// Returns the commit whose state a step has that was not acknowledged; nil where there is no such step.
+    func commit(ofStep number: UInt64, _ link: Link) -> CommitID? {
+        guard let telling = link.telling else { return nil }
+        if let outgoing = telling.outgoing, outgoing.number == number {
+            return outgoing.snapshot.log.commit
+        }
+        return telling.limited.steps.first { $0.number == number }?.commit
+    }
+
+    /// Notes that a peer has everything where nothing is left that it would be sent.
+    func noteSyncedIfIdle(_ link: Link) {
+        guard link.isLimited, let telling = link.telling, telling.isStreaming,
+            telling.outgoing == nil, telling.limited.steps.isEmpty, telling.limited.isIdle
+        else { return }
+        let newest = news.snapshot.log.commit
+        link.telling?.acknowledged = newest
+        // This includes documents sent again with the number after that of the state.
+        noteTaken(through: newest + 1, on: link)
+        noteSynced(through: newest, link)
+    }
+}

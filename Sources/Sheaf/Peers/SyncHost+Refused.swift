@@ -1,0 +1,324 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafSync
+
+/// Documents of this peer that other peers refuse for want of rights.
+extension SyncHost {
+    /// Operations of one document that are looked through for the commits that wrote it.
+    private static let mostOperations = 64
+
+    // MARK: Refusals of the other side
+
+    /// Handles a notice of documents of a step that the other side has refused.
+    func noteRefused(_ notice: RefusedNotice, on link: Link) {
+        guard let key = link.session.remote?.peerKey, let telling = link.telling else { return }
+        let (count, isTooMuch) = notice.omitted.addingReportingOverflow(
+            UInt64(notice.addresses.count))
+        let sent = max(telling.sent, telling.outgoing?.snapshot.log.commit ?? 0)
+        guard let commit = link.isLimited ? commit(ofStep: notice.commit, link) : notice.commit
+        else { return }
+        // A peer cannot refuse what it was not sent.
+        guard !isTooMuch, commit <= sent, count <= link.refusableCount else { return }
+        link.refusableCount -= count
+        refusals.omit(notice.omitted, through: commit, of: key)
+        let known = statuses[key]?.syncedUpTo ?? 0
+        for address in notice.addresses where telling.matcher.asks(for: address.collection) {
+            guard isShared(address.collection, on: link),
+                let commits = try? refusedCommits(of: address, commit, after: known, on: link)
+            else { continue }
+            refusals.add(
+                address, commits, RefusedWrite.Reason(notice.reason), of: key,
+                milliseconds: wallMilliseconds)
+        }
+    }
+
+    /// Returns the commits up to that of a notice that have written a document, or the last of them where the other side
+    /// has acknowledged them all; nil where there is none, or the document was taken away since.
+    private func refusedCommits(
+        of address: DocumentAddress, _ commit: CommitID, after known: CommitID, on link: Link
+    ) throws(EngineError) -> [CommitID]? {
+        let snapshot = news.snapshot
+        guard let key = snapshot.key(of: address) else { return nil }
+        if let known = try snapshot.document(key, asOf: commit), let document = known,
+            !document.isTombstone
+        {
+            guard try mayRead(document, key, address, snapshot, on: link) else { return nil }
+        }
+        var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
+        var (commits, count): ([CommitID], Int) = ([], 0)
+        while count < Self.mostOperations,
+            let found = try onStorage({ () throws(StorageError) in try history.next() })
+        {
+            count += 1
+            guard found.operation.kind != .remove else { break }
+            guard found.commit <= commit else { continue }
+            guard found.commit > known || commits.isEmpty else { break }
+            if commits.last != found.commit { commits.append(found.commit) }
+        }
+        return commits.isEmpty ? nil : commits.reversed()
+    }
+
+    /// Returns the refusal of a document by a peer; nil where there is none.
+    func refusedWrite(of collection: String, _ id: Value, by key: [UInt8]) -> RefusedWrite? {
+        guard let bytes = try? DocumentID.key(of: id) else { return nil }
+        return refusals.write(DocumentAddress(collection: collection, id: bytes), of: key)
+    }
+
+    /// Whether the other side refuses a document as it was written here: it lacks the base of a
+    /// delta.
+    func isRefused(_ address: DocumentAddress, on link: Link) -> Bool {
+        guard !refusals.isEmpty, let key = link.session.remote?.peerKey else { return false }
+        return refusals.has(address, of: key)
+    }
+
+    /// Notes that a document goes to the other side again, which takes it if it acknowledges the commit and does not refuse
+    /// it.
+    func noteSentAgain(
+        _ collection: String, _ id: ArraySlice<UInt8>, with commit: CommitID, on link: Link
+    ) {
+        guard !refusals.isEmpty, let key = link.session.remote?.peerKey, refusals.has(key) else {
+            return
+        }
+        refusals.noteSent(
+            DocumentAddress(collection: collection, id: Array(id)), with: commit, to: key)
+    }
+
+    // MARK: Documents that the own grant forbids
+
+    /// Notes the document of a change written here where the other side wants it and the own grant does not let this side
+    /// send it.
+    func noteUnsendable(
+        _ change: CommitFeed.Change, of commit: CommitID, _ snapshot: DocumentSnapshot,
+        on link: Link
+    ) throws(EngineError) {
+        guard change.origin == nil, !change.isTakenAway, let sendable = link.sendable,
+            let telling = link.telling, let wanted = unfilteredMatcher(of: link)
+        else { return }
+        let key = change.key.bytes
+        guard let address = snapshot.address(of: key),
+            telling.matcher.asks(for: address.collection),
+            let written = try snapshot.written(key, by: commit).1
+        else { return }
+        let shown = written.document.isTombstone ? change.before : written.document
+        guard let shown,
+            try !sendable.matches(shown, key: key, in: address.collection, snapshot.names),
+            try mayRead(shown, key, address, snapshot, on: link)
+        else { return }
+        for state in [written.document, change.before]
+        where try wanted.matches(state, key: key, in: address.collection, snapshot.names) {
+            noteUnsendable(address, [commit], on: link)
+        }
+    }
+
+    /// Notes a document changed since a commit that the own grant does not let this side send.
+    func noteUnsendable(
+        _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
+        since: CommitID, in snapshot: DocumentSnapshot, on link: Link
+    ) throws(EngineError) {
+        guard link.sendable != nil else { return }
+        var shown = document
+        if document.isTombstone {
+            guard let before = try snapshot.document(key, asOf: since), let before else { return }
+            shown = before
+        }
+        guard try isWantedAndUnsendable(shown, key, address, snapshot, on: link) else { return }
+        let commits = try ownCommits(of: key, after: since, in: snapshot)
+        if !commits.isEmpty { noteUnsendable(address, commits, on: link) }
+    }
+
+    /// Notes the documents written here last that the other side wants and the own grant does not let this one send.
+    ///
+    /// Documents that this side subscribes to were compared, but for those written since.
+    func noteUnsendable(
+        in snapshot: DocumentSnapshot, _ scan: inout DocumentScan, on link: Link
+    ) throws(EngineError) {
+        guard link.sendable != nil, let wanted = unfilteredMatcher(of: link) else { return }
+        try scan.run(snapshot) { (key, document, collection) throws(EngineError) in
+            guard isShared(collection, on: link) else { return }
+            try wanted.visit()
+            let address = DocumentAddress(
+                collection: collection, id: Array(key[StoreKey.documentPrefixLength...]))
+            guard try isWantedAndUnsendable(document, key, address, snapshot, on: link) else {
+                return
+            }
+            let isCompared =
+                try wishes.matcher?.matches(
+                    document, key: key, in: collection, snapshot.names) == true
+            let commits = try ownCommits(
+                of: key, after: isCompared ? link.asking.listed : 0, in: snapshot)
+            if let newest = try snapshot.newestCommit(of: key), commits.last == newest {
+                noteUnsendable(address, commits, on: link)
+            }
+        }
+    }
+
+    /// Notes that the other side has compared what it wants with a state here, the last step before which had a commit.
+    func noteComparedRefusals(
+        _ sent: CommitID, _ snapshot: DocumentSnapshot, on link: Link
+    ) {
+        guard let key = link.session.remote?.peerKey, refusals.has(key) else { return }
+        let unsendable = refusals.addresses(of: key).filter { address in
+            guard let documentKey = snapshot.key(of: address),
+                let document = try? snapshot.document(documentKey), !document.isTombstone
+            else { return false }
+            return
+                (try? link.sendable?.matches(
+                    document, key: documentKey, in: address.collection, snapshot.names)) == false
+        }
+        let commit = snapshot.log.commit
+        refusals.noteCompared(
+            with: sent < commit ? commit : commit + 1, by: key, except: unsendable)
+    }
+
+    /// Compares what this side subscribes to once more where the other side has subscribed to something else since: of
+    /// documents that it wants now the own grant may forbid some.
+    func reviewUnsendable(on link: Link) {
+        guard link.sendable != nil, let key = link.session.remote?.peerKey,
+            let telling = link.telling
+        else { return }
+        // Once for each subscription: the other side may do the same, and the two would never end.
+        let wanted = Set(telling.matcher.subscribed.map(\.wire))
+        guard wanted != link.asking.reviewed else { return }
+        link.asking.reviewed = wanted
+        // A comparison that goes on covers it.
+        guard link.asking.hasCaughtUp || link.asking.reached > 0, !wishes.queries.isEmpty else {
+            return
+        }
+        wishes.cursors[key] = nil
+        ask(link)
+    }
+
+    /// Keeps those of the documents that differ that the own grant does not let this side send, until what the other side
+    /// has of them is here.
+    func noteDiffering(_ addresses: [DocumentAddress], on link: Link) {
+        guard let sendable = link.sendable else { return }
+        let snapshot = news.snapshot
+        for address in addresses where isShared(address.collection, on: link) {
+            guard let key = snapshot.key(of: address),
+                let document = try? snapshot.document(key), !document.isTombstone,
+                (try? sendable.matches(
+                    document, key: key, in: address.collection, snapshot.names)) == false,
+                let commits = try? ownCommits(of: key, after: 0, in: snapshot),
+                let newest = try? snapshot.newestCommit(of: key), isWrittenHere(document)
+            else { continue }
+            link.asking.disputed[address] = commits.isEmpty ? [newest] : commits
+        }
+    }
+
+    /// Notes documents that differ as refused where the other side has not sent all that is in them.
+    func settleDisputed(_ outcome: WriteJob.Outcome, isComplete: Bool, on link: Link) {
+        for address in outcome.covered { link.asking.disputed[address] = nil }
+        if !outcome.covered.isEmpty {
+            link.asking.unsettled.removeAll { outcome.covered.contains($0.key) }
+        }
+        if let key = link.session.remote?.peerKey {
+            for address in outcome.covered { refusals.remove(address, of: key) }
+        }
+        guard isComplete, !link.asking.disputed.isEmpty else { return }
+        // The first of them is the last here.
+        link.asking.unsettled += link.asking.disputed.sorted { $1.key < $0.key }
+        link.asking.disputed = [:]
+        settleDisputed(on: link)
+    }
+
+    /// Goes on with documents that differ and that the other side has not sent, as far as the turn of the loop goes.
+    func settleDisputed(on link: Link) {
+        guard link.session.isOpen, !link.asking.unsettled.isEmpty else { return }
+        let snapshot = queries.documents.snapshot()
+        while let (address, commits) = link.asking.unsettled.last {
+            if let key = snapshot.key(of: address), let document = try? snapshot.document(key) {
+                do throws(EngineError) {
+                    if try isWantedAndUnsendable(document, key, address, snapshot, on: link) {
+                        noteUnsendable(address, commits, on: link)
+                    }
+                } catch {
+                    if error == .paused { return }
+                }
+            }
+            link.asking.unsettled.removeLast()
+        }
+    }
+
+    private func noteUnsendable(
+        _ address: DocumentAddress, _ commits: [CommitID], on link: Link
+    ) {
+        guard let key = link.session.remote?.peerKey else { return }
+        refusals.add(address, commits, .ownGrant, of: key, milliseconds: wallMilliseconds)
+    }
+
+    private func isWantedAndUnsendable(
+        _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
+        _ snapshot: DocumentSnapshot, on link: Link
+    ) throws(EngineError) -> Bool {
+        guard isShared(address.collection, on: link), let sendable = link.sendable,
+            try !sendable.matches(document, key: key, in: address.collection, snapshot.names),
+            try mayRead(document, key, address, snapshot, on: link),
+            let wanted = unfilteredMatcher(of: link)
+        else { return false }
+        return try wanted.matches(document, key: key, in: address.collection, snapshot.names)
+    }
+
+    private func mayRead(
+        _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
+        _ snapshot: DocumentSnapshot, on link: Link
+    ) throws(EngineError) -> Bool {
+        guard isShared(address.collection, on: link) else { return false }
+        guard let readable = link.readable else { return true }
+        return try readable.matches(document, key: key, in: address.collection, snapshot.names)
+    }
+
+    /// What the other side wants, whether it may be sent it or not; evaluated at its expense.
+    private func unfilteredMatcher(of link: Link) -> SubscriptionMatcher? {
+        guard let telling = link.telling else { return nil }
+        if let known = telling.unfiltered { return known }
+        let matcher = SubscriptionMatcher(
+            telling.matcher.subscribed, queries, meter: telling.matcher.meter, where: nil)
+        link.telling?.unfiltered = matcher
+        return matcher
+    }
+
+    /// Whether this store has written a document, as far as the document shows.
+    private func isWrittenHere(_ document: StoredDocument) -> Bool {
+        let site = queries.documents.site
+        let time = document.read { bytes in
+            try? EncodedDocument(bytes).vector().time(of: site)
+        }
+        return (time ?? .initial) > .initial
+    }
+
+    /// Returns the commits after one in which this store has written a document, ascending, as far as its history is
+    /// known.
+    private func ownCommits(
+        of key: [UInt8], after commit: CommitID, in snapshot: DocumentSnapshot
+    ) throws(EngineError) -> [CommitID] {
+        let site = queries.documents.site
+        var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
+        var found: [CommitID] = []
+        var newer: (commit: CommitID, time: HybridTime)?
+        for _ in 0..<Self.mostOperations {
+            let logged = try onStorage { () throws(StorageError) in try history.next() }
+            var time = HybridTime.initial
+            if let logged, logged.operation.kind != .remove {
+                time = try onDocument(key) { () throws(Malformed) in
+                    try DocumentPayload(logged.operation.payload).vector().time(of: site)
+                }
+            }
+            let isKnown = logged != nil || !history.isFoldedAway
+            if let newer, isKnown, newer.time > time { found.append(newer.commit) }
+            guard let logged, logged.operation.kind != .remove, logged.commit > commit else {
+                break
+            }
+            newer = (logged.commit, time)
+        }
+        return found.reversed()
+    }
+}
+
+extension DocumentSnapshot {
+    /// The newest commit that has touched a document; nil where none is known.
+    func newestCommit(of key: [UInt8]) throws(EngineError) -> CommitID? {
+        var history = key.span.withUnsafeBytes { log.history(of: $0) }
+        return try onStorage { () throws(StorageError) in try history.next()?.commit }
+    }
+}

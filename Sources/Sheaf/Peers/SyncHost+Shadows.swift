@@ -1,0 +1,224 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafSync
+
+/// Hidden, deleted and evicted documents, as far as a peer with limited rights may know of them.
+extension SyncHost {
+    // MARK: Hidden documents
+
+    /// Returns a state with the documents of a peer in the place of those that are hidden from it.
+    func shown(_ snapshot: DocumentSnapshot, to link: Link) -> DocumentSnapshot {
+        let documents = shadows(of: link)
+        guard !documents.isEmpty, let readable = link.readable else { return snapshot }
+        var shown = snapshot
+        for (address, bytes) in documents {
+            guard let key = snapshot.key(of: address), let document = try? snapshot.document(key),
+                !document.isRemnant
+            else { continue }
+            let isReadable = try? readable.matches(
+                document, key: key, in: address.collection, snapshot.names)
+            guard isReadable == false else { continue }
+            shown.shadows[key] = StoredDocument(
+                bytes, stateLength: bytes.count, deltaLength: 0, deltaCount: 0)
+        }
+        return shown
+    }
+
+    /// Writes of a peer to documents that are hidden from it.
+    func shadows(of link: Link) -> [DocumentAddress: [UInt8]] {
+        guard link.isLimited, let key = link.session.remote?.peerKey else { return [:] }
+        return limitedPeers[key]?.shadows.documents ?? [:]
+    }
+
+    /// Keeps the writes of a peer to hidden documents, and logs that they were dropped.
+    func noteDropped(_ documents: [WriteJob.Dropped], from link: Link) {
+        guard let first = documents.first, let key = link.session.remote?.peerKey else { return }
+        for document in documents {
+            if let shadow = document.shadow {
+                limitedPeers[key, default: LimitedPeer()].shadows.set(document.address, shadow)
+            } else {
+                limitedPeers[key]?.shadows.remove(document.address)
+            }
+        }
+        // What changes for the peer by that is what would change if they had been written.
+        let changes = documents.compactMap { document in
+            news.snapshot.key(of: document.address).map {
+                FreshChange(key: $0, before: document.before, shadowCommit: document.commit)
+            }
+        }
+        do throws(EngineError) { try collect(changes, for: link) } catch {
+            return failTelling(link, error)
+        }
+        let id = try? DocumentID.id(of: first.address.id)
+        queries.log?.write(
+            .warning,
+            "a peer has written documents under ids of documents that it may neither read nor write, and they "
+                + "were dropped",
+            [
+                "peer": PeerKey(unchecked: key).description, "documents": "\(documents.count)",
+                "collection": first.address.collection, "id": id?.json ?? "",
+            ])
+    }
+
+    // MARK: Deleted documents
+
+    /// The newest states of a deleted document that are read to find out who could read it.
+    private static let mostStatesRead = 32
+
+    /// Whether the deletion of a document may be sent to a peer that names the document.
+    ///
+    /// A tombstone has nothing that a rule could read. So the rule has to need the id only, or the peer has written
+    /// to the document, or the log still has a state that the peer could read.
+    func mayKnowDeletion(
+        _ tombstone: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
+        _ snapshot: DocumentSnapshot, _ link: Link
+    ) throws(EngineError) -> Bool {
+        guard let readable = link.readable else { return true }
+        // The peer has deleted what it has written itself.
+        if snapshot.shadows[key] != nil { return true }
+        if try isReadableByID(key, address, snapshot, link) { return true }
+        // A peer can name any site as its own, but not the site of this store.
+        if let site = link.session.remote?.site, site != queries.documents.site {
+            let time = try onDocument(key) { () throws(Malformed) in
+                try tombstone.read { (bytes) throws(Malformed) in
+                    try EncodedDocument(bytes).vector().time(of: site)
+                }
+            }
+            if time > .initial { return true }
+        }
+        var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
+        for _ in 0..<Self.mostStatesRead {
+            guard let logged = try onStorage({ () throws(StorageError) in try history.next() }),
+                logged.commit >= snapshot.log.foldedThrough,
+                let state = try snapshot.document(key, asOf: logged.commit)
+            else { return false }
+            let matches = try readable.matches(
+                state, key: key, in: address.collection, snapshot.names)
+            if matches { return true }
+        }
+        return false
+    }
+
+    /// Whether the rules of a peer let it read every document that has this id.
+    private func isReadableByID(
+        _ key: [UInt8], _ address: DocumentAddress, _ snapshot: DocumentSnapshot, _ link: Link
+    ) throws(EngineError) -> Bool {
+        guard let rule = link.readableByID,
+            let empty = try? Insertion.initial(Object(), NameTable())
+        else { return false }
+        let document = StoredDocument(
+            empty, stateLength: empty.count, deltaLength: 0, deltaCount: 0)
+        return try rule.matches(document, key: key, in: address.collection, snapshot.names)
+    }
+
+    // MARK: Evicted documents
+
+    /// A document that was taken away here.
+    struct Evicted {
+        let key: [UInt8]
+        let address: DocumentAddress
+        let before: StoredDocument
+    }
+
+    /// Whether a peer is asked again because documents were taken away here: one with limited rights only for
+    /// those that it may read.
+    func concern(_ evicted: [Evicted], _ link: Link) -> Bool {
+        guard link.isLimited else { return true }
+        let snapshot = news.snapshot
+        return evicted.contains { document in
+            let (key, address) = (document.key, document.address)
+            let isShown =
+                document.before.isTombstone
+                ? try? isReadableByID(key, address, snapshot, link)
+                : try? self.isShown(link, document.before, key, address, snapshot, isOwn: true)
+            return isShown ?? false
+        }
+    }
+
+    // MARK: Corrections
+
+    /// Queues the newer state of documents of which a peer has sent an older one, as far as it may
+    /// read them.
+    ///
+    /// Documents are counted for each peer by itself, and those alone that it may read: so it cannot tell by a
+    /// comparison how many others there are.
+    func correctLimited(_ known: [WriteJob.Known], behind here: CommitID?, on link: Link) {
+        guard let key = link.session.remote?.peerKey else { return }
+        guard let matcher = link.telling?.matcher else {
+            // Where it has to wait for its turn, it is not known what it wants.
+            guard paces.hasSubscribed(key) else { return }
+            for document in known where versionToCorrect(document.address, on: link) != nil {
+                _ = limitedPeers[key, default: LimitedPeer()].correct(document.address)
+            }
+            return
+        }
+        var addresses = Set(link.telling?.limited.corrections.map(\.address) ?? [])
+        for document in known
+        where matcher.asks(for: document.address.collection)
+            && addresses.insert(document.address).inserted
+        {
+            link.telling?.limited.corrections.append(
+                LimitedTelling.Correction(
+                    here: here ?? 0, address: document.address, before: document.before))
+        }
+        // A peer that gives no credit has none of them judged.
+        guard addresses.count > LimitedPeer.mostCorrections else { return }
+        link.telling?.limited.corrections = []
+        if link.telling?.isStreaming == true {
+            restart(link)
+        } else {
+            link.telling?.isListOutdated = true
+        }
+    }
+
+    /// Has those corrected that are durable by now and did not match before, as far as this turn of the loop goes.
+    func judgeCorrections(_ matcher: SubscriptionMatcher, _ link: Link) throws(EngineError) {
+        guard let all = link.telling?.limited.corrections, !all.isEmpty,
+            let peer = link.session.remote?.peerKey
+        else { return }
+        let snapshot = news.snapshot
+        let due = all.filter { $0.here <= snapshot.log.commit }
+        link.telling?.limited.corrections.removeAll { $0.here <= snapshot.log.commit }
+        for (index, correction) in due.enumerated() {
+            let address = correction.address
+            guard let key = snapshot.key(of: address) else { continue }
+            do throws(EngineError) {
+                // A document that matched was sent, or will be.
+                if try matcher.matches(
+                    correction.before, key: key, in: address.collection, snapshot.names)
+                {
+                    continue
+                }
+            } catch {
+                if error == .paused { link.telling?.limited.corrections += due[index...] }
+                throw error
+            }
+            guard let version = versionToCorrect(address, on: link),
+                link.telling?.limited.corrected[address] != version
+            else { continue }
+            if link.telling?.limited.corrected.count ?? 0 >= LimitedPeer.mostCorrections {
+                link.telling?.limited.corrected = [:]
+            }
+            link.telling?.limited.corrected[address] = version
+            guard limitedPeers[peer, default: LimitedPeer()].correct(address) else {
+                link.telling?.limited.named = []
+                return restart(link)
+            }
+            link.telling?.limited.named.insert(address)
+        }
+    }
+
+    /// Returns a hash of the version of a document that a peer may be sent; nil where it may not.
+    private func versionToCorrect(_ address: DocumentAddress, on link: Link) -> UInt64? {
+        let snapshot = shown(news.snapshot, to: link)
+        guard let key = snapshot.key(of: address), let document = try? snapshot.document(key),
+            !document.isRemnant
+        else { return nil }
+        let outgoing = Outgoing(snapshot: snapshot, documents: .keys([], next: 0), since: nil)
+        guard (try? maySend(document, key, address, outgoing, toLimited: link)) == true else {
+            return nil
+        }
+        return document.read { bytes in try? EncodedDocument(bytes).vector().hash }
+    }
+}

@@ -1,0 +1,28 @@
+import SheafDocument
+import SheafStorage
+
+extension Store {
+    /// Takes documents away here as EVICT does, deleted ones too, in one transaction.
+    nonisolated(nonsending) func takeAway(
+        _ documents: [(collection: String, id: Value)]
+    ) async throws {
+        try checkNesting { "reverting refused writes" }
+        try await enter("reverting refused writes")
+        let commit = try takeAwayNow(documents)
+        try await reachDurability(of: commit)
+    }
+
+    private func takeAwayNow(
+        _ documents: [(collection: String, id: Value)]
+    ) throws(StoreError) -> CommitID {
+        defer { leave() }
+        let log = try log
+        do throws(EngineError) {
+            return try queries.documents.commit(
+                documents.map { DocumentChange($0.collection, $0.id, .evict) }
+            ) { (batch) throws(StorageError) in try log.append(batch) }.commit
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}

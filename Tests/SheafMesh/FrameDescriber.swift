@@ -1,0 +1,47 @@
+import SheafDocument
+import SheafSync
+
+/// Descriptions of frames for people; it reads frames as the peer does that receives them.
+struct FrameDescriber {
+    private var frames = FrameReader(limit: SyncLimits.frameLength)
+    private var segments = SegmentReader()
+    private var pieces: [UInt8] = []
+    private var names = NameTable()
+
+    /// Describes the frames in some bytes; a connection begins with its hello.
+    mutating func describe(_ bytes: [UInt8]) -> [String] {
+        if bytes.count > 8, FrameType(rawValue: bytes[8]) == .hello { self = FrameDescriber() }
+        bytes.withUnsafeBytes { frames.append($0) }
+        var found: [String] = []
+        while let frame = try? frames.next() {
+            if frame.type == .close {
+                let farewell = try? frame.body.withUnsafeBytes { try Farewell(decoding: $0) }
+                found.append("close: \(farewell.map { "\($0.code), \($0.text)" } ?? "")")
+                continue
+            }
+            found.append("\(frame.type) of \(frame.body.count)" + ((try? contents(frame)) ?? ""))
+        }
+        return found
+    }
+
+    private mutating func contents(_ frame: Frame) throws -> String {
+        guard frame.type == .segment,
+            let (_, isWhole, block) = SegmentPiece.parts(of: frame.body)
+        else { return "" }
+        pieces += block
+        guard isWhole else { return "" }
+        let raw = try pieces.withUnsafeBytes { try segments.raw(of: $0) }
+        pieces = []
+        let known = names.count
+        let commits = try raw.withUnsafeBytes { try SpokenNames.commits(in: $0, &names) }
+        let taught = (known..<names.count).compactMap { names.name($0) }
+        let documents = commits.map { commit in
+            let documents = commit.documents.map { document in
+                let hex = document.bytes.map { String($0, radix: 16) }.joined(separator: ".")
+                return "\((try? DocumentID.id(of: document.id).json) ?? "?"): \(hex)"
+            }
+            return "step \(commit.commit): \(documents)"
+        }
+        return " \(taught) \(documents)"
+    }
+}

@@ -1,0 +1,215 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafSync
+import SheafTestSupport
+
+/// A peer that may read and write red cars, and asks for hidden data in many ways.
+///
+/// Each question goes to two servers that differ in the hidden data alone; the answers have to be the same.
+package final class HiddenDataAttack {
+    private let servers: [TwinWorld]
+    private var random: SeededRandom
+    private var subscriptions: RandomSubscription
+    private var connectionCount: UInt64 = 0
+    private let file: [UInt8]
+    /// Number of frames with which both servers have answered.
+    package private(set) var frameCount = 0
+    private let rights = PeerRights(
+        read: ["cars": "color = 'red'"], write: ["cars": "color = 'red'"])
+
+    package init(seed: UInt64) throws {
+        random = SeededRandom(seed: seed, "attack")
+        subscriptions = RandomSubscription(random: SeededRandom(seed: seed, "queries"))
+        servers = try (0..<2).map { _ in try TwinWorld(1, watching: TwinWorld.outside) }
+        for server in servers {
+            try server.nodes[0].host.subscribe(
+                server.nodes[0].subscriptions(["SELECT * FROM cars"]))
+            try server.nodes[0].commit(
+                (0..<8).map { number in
+                    TwoWorlds.insert(
+                        "v\(number)",
+                        ["color": "red", "n": .integer(Int64(12 * number)), "word": "open"])
+                })
+        }
+        // The number, the word, the ids and their count are in the second one only, and so is the file.
+        let node = servers[1].nodes[0]
+        let id = try node.attachments.add(random.bytes(3_000))
+        file = id.bytes
+        let token = try AttachmentToken(
+            ["id": .string(id.description), "len": .integer(3_000)])
+        var hidden = (0..<5).map { number in
+            TwoWorlds.insert(
+                "h\(number)",
+                [
+                    "color": "blue", "pin": 4_711, "word": "secret",
+                    "n": .integer(Int64(number)), "photo": token.value,
+                ])
+        }
+        hidden += (0..<4).map { TwoWorlds.insert("k\($0)", ["color": "blue", "pin": 4_711]) }
+        try node.commit(hidden)
+        try node.commit([DocumentChange("cars", .string("h0"), .delete)])
+    }
+
+    /// Asks a question for each of `count` subscriptions; returns the first difference, or nil.
+    package func run(subscriptions count: Int) throws -> String? {
+        for number in 0..<count {
+            if let difference = try ask() { return "question \(number): \(difference)" }
+        }
+        return nil
+    }
+
+    // MARK: Questions
+
+    private func ask() throws -> String? {
+        for server in servers { try server.advance(milliseconds: 700) }
+        // Something is written that only the second one has.
+        if random.chance(1, in: 3) {
+            try servers[1].nodes[0].commit([
+                DocumentChange(
+                    "cars", .string("h\(1 + random.below(4))"),
+                    .edit([.set(path: ["pin"], to: .integer(Int64(4_700 + random.below(20))))]))
+            ])
+        }
+        var texts = (0...random.below(2)).map { _ in subscriptions.text() }
+        if random.chance(1, in: 4) { texts.append("SELECT * FROM cars") }
+        let plan = Attacker.Plan(
+            texts: texts, ids: try guessedIDs(), file: file, seed: random.next(),
+            hasCursor: random.chance(1, in: 5), writes: random.chance(1, in: 4))
+        connectionCount += 1
+        let answers = try servers.map { server in
+            var attacker = try Attacker(
+                plan, server, wire: connectionCount, rights: rights)
+            return try attacker.run()
+        }
+        frameCount += answers[0].count
+        guard let index = TwoWorlds.difference(answers[0], answers[1]) else { return nil }
+        return "frame \(index) of \(answers[0].count) and \(answers[1].count) differs for \(texts)"
+    }
+
+    private func guessedIDs() throws -> [DocumentAddress] {
+        var ids: [DocumentAddress] = []
+        for name in ["h0", "h1", "h2", "k0", "k3", "v1", "z"] where random.chance(1, in: 2) {
+            ids.append(
+                DocumentAddress(
+                    collection: "cars", id: try DocumentID.key(of: .string(name))))
+        }
+        return ids
+    }
+}
+
+/// One connection of an attacker: a session that sends the messages of its plan.
+private struct Attacker {
+    struct Plan {
+        let texts: [String]
+        let ids: [DocumentAddress]
+        let file: [UInt8]
+        let seed: UInt64
+        let hasCursor: Bool
+        let writes: Bool
+    }
+
+    private let plan: Plan
+    private let server: TwinWorld
+    private let wire: UInt64
+    private var session: SyncSession
+    private var random: SeededRandom
+    private var received: [[UInt8]] = []
+    private var hasWritten = false
+    private static let site = Site(rawValue: 70)
+
+    init(
+        _ plan: Plan, _ server: TwinWorld, wire: UInt64, rights: PeerRights
+    ) throws {
+        (self.plan, self.server, self.wire) = (plan, server, wire)
+        random = SeededRandom(seed: plan.seed, "attacker")
+        session = SyncSession(
+            Hello(
+                database: MeshPeer.database, peerKey: Array(repeating: 7, count: 32),
+                site: Self.site, log: .init(low: 1, high: 1), nonce: 1,
+                wallMilliseconds: server.nodes[0].clock.clock.wallMilliseconds(),
+                isServer: false, name: ""), at: server.now)
+        try server.connectOutside(wire, rights: rights)
+    }
+
+    mutating func run() throws -> [[UInt8]] {
+        try exchange()
+        guard session.isOpen else { return received }
+        for hops in [8, 0, 3] { session.seek(Seek(id: plan.file, hops: hops)) }
+        session.fetch(AttachmentPart(id: plan.file, .hashes, 0))
+        let queries = try plan.texts.map { text in
+            SubscribedQuery(text: text, arguments: try Insertion.initial(Object(), NameTable()))
+        }
+        let cursor = plan.hasCursor ? Cursor(log: .init(low: 5, high: 5), commit: 3) : nil
+        session.subscribe(
+            Subscribe(
+                generation: 1, queries, at: 0, from: cursor,
+                whole: plan.hasCursor ? plan.ids : []))
+        try exchange()
+        try server.advance(milliseconds: 1_500)
+        try exchange()
+        // Documents written meanwhile are sent as they come.
+        try server.nodes[0].commit([
+            TwoWorlds.insert(
+                "v\(random.below(8))", ["color": "red", "n": .integer(Int64(random.below(100)))])
+        ])
+        try server.perform(0)
+        try exchange()
+        try server.disconnect(wire)
+        return received
+    }
+
+    /// Runs until neither side has anything to send.
+    private mutating func exchange() throws {
+        for _ in 0..<500 {
+            try server.run()
+            let frames = server.takeReceived()
+            received += frames
+            for bytes in frames {
+                bytes.withUnsafeBytes { session.receive($0, at: server.now) }
+            }
+            var isQuiet = frames.isEmpty
+            while let effect = session.takeEffect() {
+                isQuiet = false
+                try take(effect)
+            }
+            if isQuiet { return }
+        }
+    }
+
+    private mutating func take(_ effect: SyncSession.Effect) throws {
+        switch effect {
+        case .send(let bytes):
+            try server.receive(bytes, on: wire)
+        case .listOwn:
+            // It claims to have the guessed documents, in some version.
+            let list = plan.ids.map { DocumentVersion(id: $0.bytes, version: random.next()) }
+                .sorted { $0.id.lexicographicallyPrecedes($1.id) }
+            session.compare(with: VersionList(sorted: list))
+        case .apply(let step):
+            session.acknowledge(commit: step.commit, of: step.generation)
+            session.grant(step.length)
+        case .listMatches: try session.tell(VersionList(sorted: []))
+        case .wanted: try write()
+        default: break
+        }
+    }
+
+    /// Sends documents under guessed ids, which it may write by what is in them: states, or deltas.
+    private mutating func write() throws {
+        guard plan.writes, !hasWritten else { return }
+        hasWritten = true
+        let time = HybridTime(milliseconds: server.nodes[0].clock.clock.wallMilliseconds())
+        session.beginCommit(1, stamp: nil)
+        for address in plan.ids where !String(decoding: address.id, as: UTF8.self).contains("h0") {
+            let car: Object = ["color": "red", "n": 3]
+            let bytes = try Insertion.document(car, at: Stamp(time, Self.site), NameTable())
+            address.id.withUnsafeBytes { id in
+                bytes.withUnsafeBytes { session.add("cars", id: id, .state, $0) }
+            }
+        }
+        session.endCommit()
+        session.sendSegment()
+    }
+}

@@ -1,0 +1,204 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafSync
+import SheafTestSupport
+
+/// One of two worlds that have the same peers, clocks and seeds: a few hosts, message by message.
+final class TwinWorld {
+    /// A peer without a thread, whose history goes back to its first commit.
+    final class Node {
+        let key: [UInt8]
+        let clock = FakeClock()
+        let store: StoreEngine
+        let queries: QueryEngine
+        let attachments = AttachmentStore(in: MemoryVolume())
+        let host: SyncHost
+
+        init(_ number: Int, mostTold: Int) throws {
+            key = Array(repeating: UInt8(number + 1), count: 32)
+            let source = SeededSource(seed: UInt64(number))
+            var options = LogStoreOptions()
+            options.isHousekeepingAutomatic = false
+            options.segmentLength = 16_000
+            options.history = HistoryHorizon(commits: .max, bytes: .max)
+            options.clock = clock.clock
+            options.random = { source.next() }
+            store = try StoreEngine(
+                opening: SimulatedVolume(seed: UInt64(number)), options: options)
+            queries = try QueryEngine(opening: store, mostTold: mostTold)
+            var lengths = SyncHost.Lengths()
+            lengths.part = 300
+            let drawn = SeededSource(seed: UInt64(number) + 100)
+            host = SyncHost(
+                queries, SyncHost.Identity(database: MeshPeer.database, peerKey: key),
+                attachments: attachments, lengths: lengths, random: { drawn.next() })
+            try execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
+        }
+
+        func execute(_ query: Query) throws {
+            let store = store
+            let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
+            _ = try queries.execute(
+                query, [:],
+                CommitSink(
+                    append: { batch throws(StorageError) in try store.append(batch) },
+                    flush: flush))
+        }
+
+        func commit(_ changes: [DocumentChange]) throws {
+            _ = try queries.documents.commit(changes) { batch throws(StorageError) in
+                try store.append(batch)
+            }
+            while try store.flush() {}
+            host.notePublished()
+        }
+
+        func write(_ job: WriteJob) throws {
+            let outcome = job.run(queries) { batch throws(StorageError) in
+                try store.append(batch)
+            }
+            while try store.flush() {}
+            host.noteWritten(outcome)
+            host.notePublished()
+        }
+
+        func subscriptions(_ texts: [String]) throws -> [SubscriptionQuery] {
+            try texts.map { text in
+                try SubscriptionQuery(
+                    try queries.statement(Query(verbatim: text)), ArgumentValues(), queries)
+            }
+        }
+    }
+
+    let nodes: [Node]
+    private(set) var now: UInt64 = 1_000_000_000
+    private var wires: [UInt64: [Int]] = [:]
+    private var queue: [(wire: UInt64, to: Int, bytes: [UInt8])] = []
+    private var jobs: [(node: Int, job: WriteJob)] = []
+    /// The frames that go to this node are kept.
+    private let watched: Int
+    private var received: [[UInt8]] = []
+    /// The number for the end of a wire that is no node.
+    static let outside = -1
+
+    init(_ count: Int, watching watched: Int) throws {
+        nodes = try (0..<count).map { try Node($0, mostTold: $0 == 0 ? 2 : 4_096) }
+        self.watched = watched
+    }
+
+    /// The frames that have come since the last call.
+    func takeReceived() -> [[UInt8]] {
+        defer { received = [] }
+        return received
+    }
+
+    // MARK: Connections
+
+    func connect(_ wire: UInt64, _ left: Int, _ right: Int, rightsOfRight: PeerRights?) throws {
+        wires[wire] = [left, right]
+        nodes[left].host.connect(
+            wire, expecting: nodes[right].key, rights: rightsOfRight, at: now)
+        nodes[right].host.connect(wire, expecting: nodes[left].key, own: rightsOfRight, at: now)
+        try perform(left)
+        try perform(right)
+    }
+
+    /// Connects the first node to an end outside the world, which exchanges frames by itself.
+    func connectOutside(_ wire: UInt64, rights: PeerRights) throws {
+        wires[wire] = [0, Self.outside]
+        nodes[0].host.connect(wire, rights: rights, at: now)
+        try perform(0)
+    }
+
+    /// Delivers a frame from outside to the first node.
+    func receive(_ bytes: [UInt8], on wire: UInt64) throws {
+        guard wires[wire] != nil else { return }
+        bytes.withUnsafeBytes { nodes[0].host.receive($0, on: wire, at: now) }
+        try perform(0)
+    }
+
+    func disconnect(_ wire: UInt64) throws {
+        guard let ends = wires.removeValue(forKey: wire) else { return }
+        queue.removeAll { $0.wire == wire }
+        for end in ends where end != Self.outside {
+            nodes[end].host.disconnect(wire)
+            try perform(end)
+        }
+    }
+
+    func wire(between left: Int, _ right: Int) -> UInt64? {
+        wires.first { $0.value == [left, right] }?.key
+    }
+
+    // MARK: Time
+
+    func advance(milliseconds: UInt64) throws {
+        now += milliseconds * 1_000_000
+        for node in nodes { node.clock.advance(milliseconds: milliseconds) }
+        for number in nodes.indices {
+            nodes[number].host.tick(at: now)
+            try perform(number)
+        }
+    }
+
+    /// Delivers all messages; those of the watched node first, so that others do not change their order.
+    func run() throws {
+        var steps = 0
+        while try step() {
+            steps += 1
+            guard steps < 20_000 else {
+                throw TwoWorlds.Difference(description: "peers that never come to rest")
+            }
+        }
+    }
+
+    private func step() throws -> Bool {
+        if try deliver(isWatched: true) { return true }
+        for (number, node) in nodes.enumerated() {
+            guard let deadline = node.host.deadline, deadline <= now else { continue }
+            node.host.tick(at: now)
+            try perform(number)
+            return true
+        }
+        return try deliver(isWatched: false)
+    }
+
+    /// Delivers a message, or has one written, on a connection of the watched node or on another one.
+    private func deliver(isWatched: Bool) throws -> Bool {
+        func isMeant(_ wire: UInt64) -> Bool {
+            (wires[wire]?.contains(watched) ?? isWatched) == isWatched
+        }
+        if let index = queue.firstIndex(where: { isMeant($0.wire) }) {
+            let (wire, end, bytes) = queue.remove(at: index)
+            bytes.withUnsafeBytes { nodes[end].host.receive($0, on: wire, at: now) }
+            try perform(end)
+            return true
+        }
+        if let index = jobs.firstIndex(where: { isMeant($0.job.link) }) {
+            let (number, job) = jobs.remove(at: index)
+            try nodes[number].write(job)
+            try perform(number)
+            return true
+        }
+        return false
+    }
+
+    func perform(_ number: Int) throws {
+        for effect in nodes[number].host.takeEffects() {
+            switch effect {
+            case .send(let wire, let bytes):
+                guard let ends = wires[wire] else { continue }
+                let end = ends[0] == number ? ends[1] : ends[0]
+                if end == watched { received.append(bytes) }
+                guard end != Self.outside else { continue }
+                queue.append((wire, end, bytes))
+            case .close(let wire, _): try disconnect(wire)
+            case .write(let job): jobs.append((number, job))
+            default: break
+            }
+        }
+    }
+}

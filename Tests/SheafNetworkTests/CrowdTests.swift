@@ -1,0 +1,95 @@
+import Sheaf
+import SheafNetwork
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Connections that do not prove a key, and the room that they leave for peers.
+///
+/// The clock of the server stands still, so that no connection ends because its time is over.
+struct CrowdTests {
+    private let clock = FakeClock()
+    private let server: RunningPeer
+    private let limits = NetworkLimits()
+
+    init() throws {
+        server = try RunningPeer(Peers.configuration(), listens: true, clock: clock.clock)
+    }
+
+    /// The first bytes of a record of TLS, of which the rest does not come.
+    private let start: [UInt8] = [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]
+
+    private func crowd(
+        _ count: Int, from hosts: ClosedRange<UInt8> = 1...1, sending bytes: [UInt8] = []
+    ) throws -> [Stranger] {
+        let hosts = Array(hosts)
+        return try (0..<count).map { number in
+            let stranger = try Stranger(server.host.address, from: hosts[number % hosts.count])
+            if !bytes.isEmpty { stranger.send(bytes) }
+            return stranger
+        }
+    }
+
+    /// Connects a peer and sends bytes through the connection.
+    private func expectService() throws {
+        let count = server.host.state.withLock { $0.links.count }
+        let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
+        let there = try #require(server.host.link(count))
+        let here = try #require(client.host.link())
+        here.connection.send([1, 2, 3])
+        let isThere = there.wait { $0.received == [1, 2, 3] }
+        #expect(isThere)
+    }
+
+    @Test
+    func `silent connections from one address are replaced by newer ones, and a peer connects`()
+        throws
+    {
+        let silent = try crowd(200)
+        // The newest are left, as many as one address may have.
+        for stranger in silent.dropLast(limits.unknownConnectionsPerNetwork) {
+            try #require(stranger.isThrownOut())
+        }
+        try expectService()
+        #expect(server.host.refusals.allSatisfy { $0.hasPrefix("handshakes: ") })
+        // Reports are limited: twenty in a second, and not one for each connection.
+        #expect(server.host.refusals.count <= limits.reportsPerSecond)
+    }
+
+    @Test func `silent connections from many addresses make room for a peer`() throws {
+        let silent = try crowd(200, from: 2...201)
+        for stranger in silent.dropLast(limits.unknownConnections) {
+            try #require(stranger.isThrownOut())
+        }
+        try expectService()
+    }
+
+    @Test func `connections that send a beginning from a few addresses make room for a peer`()
+        throws
+    {
+        let count = limits.unknownConnectionsPerNetwork
+        // Each address has as many as it may have, and the table is full.
+        let crowd = try crowd(4 * count, from: 2...5, sending: start)
+        try expectService()
+        #expect(crowd.count == 4 * count)
+    }
+
+    @Test func `an address that uses up its share is refused, and others are not`() throws {
+        let count = limits.unknownConnectionsPerNetwork
+        let first = try crowd(count, from: 2...2, sending: start)
+        // The server has read what came when it answers a peer.
+        try expectService()
+        let late = try crowd(1, from: 2...2, sending: start)
+        #expect(late[0].isThrownOut())
+        let isTold = server.host.wait {
+            $0.refusals.contains { $0.contains("from the same network") }
+        }
+        #expect(isTold)
+        // After some time the oldest of the address makes room for its next one.
+        clock.advance(milliseconds: UInt64(limits.patienceMilliseconds))
+        let later = try crowd(1, from: 2...2, sending: start)
+        #expect(first[0].isThrownOut())
+        try expectService()
+        #expect(later.count == 1)
+    }
+}

@@ -1,0 +1,33 @@
+import SheafBytes
+import SheafDocument
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// Reports of refused documents, against the vectors of `format-spec/vectors/sync.txt`.
+struct RefusedVectorTests {
+    private let vectors: FormatVectors
+
+    init() throws {
+        vectors = try FormatVectors("sync.txt")
+    }
+
+    @Test func `notices of refused documents are those of the vectors`() throws {
+        func notice(_ bytes: [UInt8]) throws -> RefusedNotice {
+            try bytes.withUnsafeBytes { try RefusedNotice(decoding: $0) }
+        }
+        for name in ["refused", "refused-more"] {
+            let bytes = try vectors.bytes("\(name).refused")
+            let said = try notice(bytes)
+            #expect(said.bytes == bytes)
+            #expect(said.generation == (try vectors.number("\(name).generation")))
+            #expect(said.commit == (try vectors.number("\(name).commit")))
+            #expect(UInt64(said.reason.rawValue) == (try vectors.number("\(name).reason")))
+            #expect(said.omitted == (try vectors.number("\(name).omitted")))
+            #expect(UInt64(said.addresses.count) == (try vectors.number("\(name).count")))
+        }
+        try vectors.forEach("refusedRefused") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try notice(bytes) }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import Sheaf
+import SheafDocument
+import SheafStorage
+import SheafSync
+import Testing
+
+/// Which tokens of peers with limited rights count.
+extension AttachmentRightsTests {
+    @Test(arguments: [0, 1, 5_000, 262_145, 530_000])
+    func `a peer that has the file proves that and others get it`(_ length: Int) throws {
+        for isHere in [false, true] {
+            let file = SampleFile(seed: 7, length: length)
+            let scene = try scene(3)
+            if isHere { _ = try scene.nodes[0].attachments.add(file.bytes) }
+            _ = try scene.nodes[1].attachments.add(file.bytes)
+            try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+            try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
+            try scene.nodes[1].insert("mine", naming: file.id, length: file.bytes.count)
+            try scene.notePublished(1)
+            try scene.run()
+            try scene.fetch(file.id, by: 2)
+            try settle(scene)
+            #expect(scene.nodes[2].whole == [file.id])
+            #expect(try scene.nodes[2].contents(of: file.id) == file.bytes)
+            // Nothing came twice.
+            let parts = file.list.count + (length > 0 ? 1 : 0)
+            #expect(scene.nodes[1].sentParts == parts)
+        }
+    }
+
+    @Test func `the proof is durable and holds for the next peer`() throws {
+        let scene = try scene(3)
+        _ = try scene.nodes[1].attachments.add(secret.bytes)
+        let wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
+        try scene.notePublished(1)
+        try scene.fetch(secret.id, by: 0)
+        try settle(scene)
+        try scene.disconnect(wire)
+        try scene.restart(0, isPowerCut: true)
+        try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
+        try scene.fetch(secret.id, by: 2)
+        try settle(scene)
+        #expect(scene.nodes[2].whole == [secret.id])
+    }
+
+    @Test func `a proof begun on one connection is given on the next`() throws {
+        let scene = try scene(3)
+        _ = try scene.nodes[1].attachments.add(secret.bytes)
+        var wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
+        try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
+        try scene.notePublished(1)
+        try scene.run()
+        try scene.fetch(secret.id, by: 2)
+        try scene.run { scene.nodes[1].sentParts == 2 }
+        try scene.disconnect(wire)
+        try settle(scene)
+        #expect(scene.nodes[2].whole.isEmpty)
+        wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try settle(scene)
+        #expect(scene.nodes[2].whole == [secret.id])
+    }
+
+    @Test(arguments: [1, 2, 3], [false, true])
+    func `a proof given to one peer counts at the peers after it`(
+        _ relays: Int, _ isHere: Bool
+    ) throws {
+        let file = SampleFile(seed: 7, length: 262_145)
+        // The server, a row of relays, the peer that brings the token, and one that wants the file.
+        let (bringer, reader) = (relays + 1, relays + 2)
+        let scene = try scene(relays + 3)
+        if isHere { _ = try scene.nodes[0].attachments.add(file.bytes) }
+        _ = try scene.nodes[bringer].attachments.add(file.bytes)
+        for number in 1...relays {
+            try scene.subscribe(number, ["SELECT * FROM cars"])
+            try scene.connect(number - 1, number)
+        }
+        try scene.connect(relays, bringer, rightsOfRight: Self.rightsOfAnn)
+        try scene.connect(0, reader, rightsOfRight: Self.rightsOfAnn)
+        try scene.nodes[bringer].insert("mine", naming: file.id, length: file.bytes.count)
+        try scene.notePublished(bringer)
+        try scene.fetch(file.id, by: reader)
+        for _ in 0...relays { try settle(scene) }
+        #expect(scene.nodes[reader].whole == [file.id])
+        #expect(scene.nodes[0].store.queries.documents.snapshot().unprovenTokenCount == 0)
+    }
+
+    @Test func `a proof counts also at a peer with limited rights`() throws {
+        let file = SampleFile(seed: 7, length: 5_000)
+        let scene = try scene(4)
+        _ = try scene.nodes[3].attachments.add(file.bytes)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.connect(0, 3, rightsOfRight: Self.rightsOfAnn)
+        try scene.connect(1, 2, rightsOfRight: Self.rightsOfAnn)
+        try scene.nodes[3].insert("mine", naming: file.id, length: file.bytes.count)
+        try scene.notePublished(3)
+        try settle(scene)
+        #expect(scene.nodes[1].store.queries.documents.snapshot().unprovenTokenCount == 1)
+        try scene.fetch(file.id, by: 2)
+        for _ in 0..<2 { try settle(scene) }
+        #expect(scene.nodes[2].whole == [file.id])
+        #expect(scene.nodes[1].store.queries.documents.snapshot().unprovenTokenCount == 0)
+    }
+
+    @Test(arguments: [LyingPeer.Lie.hashes, .length, .chunks])
+    func `a proof of other bytes is none`(_ lie: LyingPeer.Lie) throws {
+        let scene = try scene(3)
+        let wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
+        try scene.notePublished(1)
+        try scene.run()
+        try scene.disconnect(wire)
+        // It comes again, and has the same key.
+        let liar = LyingPeer(secret, lie, number: 0x0202)
+        try scene.connect(0, liar: liar, rights: Self.rightsOfAnn)
+        try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
+        try scene.fetch(secret.id, by: 2)
+        try settle(scene)
+        #expect(!liar.asked.isEmpty)
+        #expect(scene.nodes[2].whole.isEmpty)
+    }
+
+    @Test func `a peer that may read the file passes its token on`() throws {
+        let scene = try scene(3)
+        try scene.nodes[0].insert("open", naming: secret.id, length: secret.bytes.count)
+        try scene.connect(
+            0, 1,
+            rightsOfRight: PeerRights(
+                read: ["cars": "owner = 'ann'"], write: ["cars": "owner = 'eve'"]))
+        try scene.connect(0, 2, rightsOfRight: Self.rights(of: "eve"))
+        try scene.nodes[1].insert(
+            "copy", naming: secret.id, length: secret.bytes.count, owner: "eve")
+        try scene.notePublished(1)
+        try scene.fetch(secret.id, by: 2)
+        try settle(scene)
+        #expect(scene.nodes[2].whole == [secret.id])
+        #expect(scene.nodes[1].sentParts == 0)
+    }
+
+    @Test func `a token that was there before stays proven whatever a peer changes beside it`()
+        throws
+    {
+        let scene = try scene(3)
+        try scene.nodes[0].insert("a", naming: secret.id, length: secret.bytes.count)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.run()
+        // It moves within the document.
+        try scene.execute(
+            1,
+            "UPDATE COLLECTION cars (photo ATTACHMENT, other ATTACHMENT) SET other = :token, n = 1 WHERE _id = 'a'",
+            try token(secret))
+        try scene.run()
+        try scene.execute(
+            1, "UPDATE COLLECTION cars (photo ATTACHMENT) UNSET photo WHERE _id = 'a'")
+        try scene.run()
+        try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
+        try scene.fetch(secret.id, by: 2)
+        try settle(scene)
+        #expect(scene.nodes[2].whole == [secret.id])
+    }
+
+    @Test(arguments: [0, 2])
+    func `a token counts once it is written by a peer with all rights`(_ writer: Int) throws {
+        let scene = try scene(3)
+        try scene.subscribe(2, ["SELECT * FROM cars"])
+        try scene.connect(0, 2)
+        try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
+        try scene.notePublished(1)
+        try scene.run()
+        try scene.fetch(secret.id, by: 1)
+        try settle(scene)
+        #expect(scene.nodes[1].whole.isEmpty)
+        // Another field says nothing of the token.
+        try scene.execute(writer, "UPDATE cars SET n = 1 WHERE _id = 'mine'")
+        try settle(scene)
+        #expect(scene.nodes[1].whole.isEmpty)
+        try scene.execute(
+            writer,
+            "UPDATE COLLECTION cars (photo ATTACHMENT) SET photo = :token WHERE _id = 'mine'",
+            try token(secret))
+        try settle(scene)
+        #expect(scene.nodes[1].whole == [secret.id])
+    }
+
+    @Test func `what is noted of tokens goes with them`() throws {
+        for end in [
+            "UPDATE COLLECTION cars (photo ATTACHMENT) UNSET photo WHERE _id = 'mine'",
+            "DELETE FROM cars WHERE _id = 'mine'", "EVICT FROM cars WHERE _id = 'mine'",
+        ] {
+            let scene = try scene()
+            try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+            try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
+            try scene.notePublished(1)
+            try scene.run()
+            let queries = scene.nodes[0].store.queries
+            #expect(queries.documents.snapshot().unprovenTokenCount == 1)
+            #expect(
+                try DocumentVerifier.verify(scene.nodes[0].store.engine.snapshot())?.findings == [])
+            try scene.execute(0, Query(verbatim: end))
+            #expect(queries.documents.snapshot().unprovenTokenCount == 0)
+        }
+    }
+}

@@ -1,0 +1,243 @@
+import Sheaf
+import SheafDocument
+import SheafStorage
+import SheafSync
+import Testing
+
+/// Which attachments peers with limited rights may have.
+@Suite struct AttachmentRightsTests {
+    let secret = SampleFile(seed: 11, length: 2 * 262_144 + 9)
+    /// Rights of peers that may read and write what is their own.
+    static let rightsOfAnn = rights(of: "ann")
+    static let rightsOfBob = rights(of: "bob")
+
+    static func rights(of owner: String) -> PeerRights {
+        PeerRights(read: ["cars": "owner = '\(owner)'"], write: ["cars": "owner = '\(owner)'"])
+    }
+
+    /// A server, 0, that subscribes to all cars, and has the secret of a car that ann may not read; and some
+    /// other peers.
+    func scene(_ count: Int = 2, hasSecret: Bool = true) throws -> FileScene {
+        let scene = try FileScene(count)
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        if hasSecret { _ = try scene.nodes[0].attachments.add(secret.bytes) }
+        try scene.nodes[0].insert(
+            "secret", naming: secret.id, length: secret.bytes.count, owner: "bob")
+        return scene
+    }
+
+    func settle(_ scene: FileScene) throws {
+        try scene.run()
+        for _ in 0..<4 { try scene.advance(seconds: 2) }
+    }
+
+    func token(_ file: SampleFile) throws -> QueryArguments {
+        QueryArguments(["token": try file.token.value])
+    }
+
+    // MARK: What is not served
+
+    @Test func `a token that a peer brings does not give it the file`() throws {
+        let scene = try scene()
+        try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
+        try scene.notePublished(1)
+        try scene.fetch(secret.id, by: 1)
+        try settle(scene)
+        #expect(try scene.nodes[0].rows("SELECT _id FROM cars").count == 2)
+        #expect(scene.nodes[1].whole.isEmpty)
+        #expect(scene.nodes[0].sentParts == 0)
+    }
+
+    @Test func `a token that a peer brings does not give others the file`() throws {
+        let scene = try scene(3)
+        try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
+        try scene.fetch(secret.id, by: 2)
+        try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
+        try scene.notePublished(1)
+        try settle(scene)
+        #expect(scene.nodes[2].whole.isEmpty)
+    }
+
+    @Test(arguments: [
+        "UPDATE COLLECTION cars (photo ATTACHMENT) SET photo = :token WHERE _id = 'mine'",
+        "UPDATE COLLECTION cars (box MAP (deep ATTACHMENT)) SET box.deep = :token WHERE _id = 'mine'",
+        "UPDATE COLLECTION cars (box MAP) SET box = {'deep': :token} WHERE _id = 'mine'",
+        "UPDATE COLLECTION cars (box REGISTER) SET box = [:token] WHERE _id = 'mine'",
+        "INSERT INTO COLLECTION cars (p ATTACHMENT) DOCUMENTS ({'_id': 'mine', 'owner': 'ann', 'p': :token}) ON ID CONFLICT DO UPDATE",
+    ])
+    func `a token that a peer brings into a document that it had does not count`(
+        _ statement: String
+    ) throws {
+        let scene = try scene()
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'mine', 'owner': 'ann'})")
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.run()
+        // In a pair of quotes the token is an object that looks like one.
+        try scene.execute(1, Query(verbatim: statement), try token(secret))
+        try scene.fetch(secret.id, by: 1)
+        try settle(scene)
+        #expect(scene.nodes[1].whole.isEmpty)
+    }
+
+    @Test func `a token that a peer brings to one peer gives it nothing at another`() throws {
+        let scene = try scene(3)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.connect(0, 1)
+        try scene.run()
+        try scene.connect(1, 2, rightsOfRight: Self.rightsOfAnn)
+        try scene.nodes[2].insert("mine", naming: secret.id, length: secret.bytes.count)
+        try scene.notePublished(2)
+        try settle(scene)
+        #expect(try scene.nodes[0].rows("SELECT _id FROM cars").count == 2)
+        try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
+        try scene.fetch(secret.id, by: 2)
+        try settle(scene)
+        #expect(scene.nodes[2].whole.isEmpty)
+        // Nor does the next change of the document, or what else the relay writes.
+        try scene.execute(2, "UPDATE cars SET n = 1 WHERE _id = 'mine'")
+        try settle(scene)
+        try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'mine'")
+        try settle(scene)
+        #expect(try scene.nodes[0].rows("SELECT n FROM cars WHERE _id = 'mine'") == [#"{"n":2}"#])
+        #expect(scene.nodes[2].whole.isEmpty)
+    }
+
+    @Test(arguments: [false, true])
+    func `a restart does not make tokens count`(_ isPowerCut: Bool) throws {
+        let scene = try scene()
+        try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
+        try scene.notePublished(1)
+        try settle(scene)
+        #expect(try scene.nodes[0].rows("SELECT _id FROM cars").count == 2)
+        try scene.restart(0, isPowerCut: isPowerCut)
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.fetch(secret.id, by: 1)
+        try settle(scene)
+        #expect(scene.nodes[1].whole.isEmpty)
+    }
+
+    @Test func `a relay that was restarted still lists what is unproven`() throws {
+        let scene = try scene(3)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.connect(1, 2, rightsOfRight: Self.rightsOfAnn)
+        try scene.nodes[2].insert("mine", naming: secret.id, length: secret.bytes.count)
+        try scene.notePublished(2)
+        try scene.run()
+        try scene.restart(1, isPowerCut: true)
+        try scene.connect(0, 1)
+        try scene.run()
+        #expect(try scene.nodes[0].rows("SELECT _id FROM cars").count == 2)
+        try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
+        try scene.fetch(secret.id, by: 2)
+        try settle(scene)
+        #expect(scene.nodes[2].whole.isEmpty)
+    }
+
+    @Test func `a token that was brought and removed at once does not count at another peer`()
+        throws
+    {
+        let scene = try scene(3)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.connect(1, 2, rightsOfRight: Self.rightsOfAnn)
+        try scene.nodes[2].insert("mine", naming: secret.id, length: secret.bytes.count)
+        try scene.notePublished(2)
+        try scene.run()
+        try scene.execute(
+            2, "UPDATE COLLECTION cars (photo ATTACHMENT) UNSET photo WHERE _id = 'mine'")
+        try scene.run()
+        try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
+        try scene.fetch(secret.id, by: 2)
+        try scene.connect(0, 1)
+        try settle(scene)
+        #expect(scene.nodes[2].whole.isEmpty)
+    }
+
+    @Test func `more tokens than are noted give nothing`() throws {
+        let scene = try scene()
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        var tokens: Object = [:]
+        for number in 0...SyncLimits.unprovenTokens {
+            let file = number == 0 ? secret : nil
+            let id =
+                file?.id
+                ?? AttachmentID(bytes: (0..<32).map { UInt8((number >> ($0 % 4 * 3)) & 255) })
+            tokens["t\(number)"] = ["id": .string(id?.description ?? ""), "len": .integer(1)]
+        }
+        let fields = tokens.map { "\($0.name) ATTACHMENT" }.joined(separator: ", ")
+        try scene.execute(
+            1,
+            Query(
+                verbatim:
+                    "INSERT INTO COLLECTION cars (box MAP (\(fields))) DOCUMENTS ({'_id': 'mine', 'owner': 'ann', 'box': :tokens})"
+            ),
+            QueryArguments(["tokens": .object(tokens)]))
+        try scene.fetch(secret.id, by: 1)
+        try settle(scene)
+        #expect(try scene.nodes[0].rows("SELECT _id FROM cars").count == 2)
+        #expect(scene.nodes[1].whole.isEmpty)
+    }
+
+    // MARK: What is not shown
+
+    /// Everything that a server sends a peer that brings a token, and perhaps has the file.
+    private func sentToBringer(
+        hasSecret: Bool, fetchedBy fetcher: Int?, hasFile: Bool
+    ) throws -> [SentFrame] {
+        let scene = try scene(4, hasSecret: hasSecret)
+        try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
+        try scene.connect(0, 3)
+        let wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        if hasFile { _ = try scene.nodes[1].attachments.add(secret.bytes) }
+        try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
+        try scene.notePublished(1)
+        try scene.fetch(secret.id, by: 1)
+        try settle(scene)
+        if let fetcher { try scene.fetch(secret.id, by: fetcher) }
+        try settle(scene)
+        return (scene.sent[wire]?[0] ?? []).map(SentFrame.init)
+    }
+
+    private struct SentFrame {
+        let bytes: [UInt8]
+
+        init(_ frame: [UInt8]) { bytes = Array(frame.dropFirst(8)) }
+
+        var type: UInt8 { bytes.first ?? 0 }
+        var isOfFiles: Bool { 20...24 ~= type }
+    }
+
+    @Test(arguments: [nil, 0, 1, 2, 3] as [Int?], [false, true])
+    func `a peer that brings a token is sent the same whether the file is here or not`(
+        _ fetcher: Int?, _ hasFile: Bool
+    ) throws {
+        let here = try sentToBringer(hasSecret: true, fetchedBy: fetcher, hasFile: hasFile)
+        let away = try sentToBringer(hasSecret: false, fetchedBy: fetcher, hasFile: hasFile)
+        #expect(here.count > 3)
+        #expect(here.map(\.type) == away.map(\.type))
+        // What follows its checksum, of all that is about files; other frames have numbers drawn at random.
+        #expect(here.filter(\.isOfFiles).map(\.bytes) == away.filter(\.isOfFiles).map(\.bytes))
+        #expect(here.count(where: \.isOfFiles) >= (fetcher == nil || fetcher == 1 ? 0 : 1))
+    }
+
+    @Test func `a peer is not asked for files of documents that it may not read`() throws {
+        let scene = try scene(hasSecret: false)
+        let wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
+        try scene.fetch(secret.id, by: 0)
+        try settle(scene)
+        #expect(try seeks(scene, on: wire) == 0)
+        try scene.nodes[0].insert("open", naming: secret.id, length: secret.bytes.count)
+        try scene.notePublished(0)
+        try settle(scene)
+        #expect(try seeks(scene, on: wire) == 1)
+    }
+
+    private func seeks(_ scene: FileScene, on wire: UInt64) throws -> Int {
+        (scene.sent[wire]?[0] ?? []).count { $0.count > 8 && $0[8] == FrameType.seek.rawValue }
+    }
+}

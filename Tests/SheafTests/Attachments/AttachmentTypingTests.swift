@@ -1,0 +1,310 @@
+import Sheaf
+import SheafDocument
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Tokens that come without a declared type, and objects that look like tokens.
+@Suite struct AttachmentTypingTests {
+    private let clock = FakeClock()
+    private static let photo = SampleFile(seed: 21, length: 3)
+
+    private func store(isStrict: Bool = false) async throws -> Store {
+        var options = StoreOptions()
+        options.isStrict = isStrict
+        options.storage.clock = clock.clock
+        return try await Store.inMemory(options: options)
+    }
+
+    /// Whether the attachment outlives two collections that lie far apart.
+    private func isKept(_ id: AttachmentID, in store: Store) async throws -> Bool {
+        for _ in 0..<3 {
+            try await store.collectAttachments()
+            clock.advance(milliseconds: 3_600_000)
+        }
+        return try store.attachments.has(id)
+    }
+
+    /// Returns the collection as it shows where everything is declared as an attachment.
+    private func declared(_ types: String, _ store: Store) async throws -> [String] {
+        let result = try await store.execute(
+            Query(verbatim: "SELECT * FROM COLLECTION cars (\(types))"))
+        return try result.items.map { try $0.jsonString }
+    }
+
+    /// Statements without a type for the token, and the types by which it is seen afterwards.
+    static let statements: [(text: String, types: String)] = [
+        ("INSERT INTO cars DOCUMENTS ({'_id': 1, 'photo': :token})", "photo ATTACHMENT"),
+        ("INSERT INTO cars DOCUMENTS (:car)", "photo ATTACHMENT"),
+        ("INSERT INTO cars INITIAL DOCUMENTS (:car)", "photo ATTACHMENT"),
+        ("INSERT INTO cars INITIAL DOCUMENTS ({'_id': 1, 'photo': :token})", "photo ATTACHMENT"),
+        (
+            "INSERT INTO COLLECTION cars (photo ATTACHMENT) INITIAL DOCUMENTS (:car)",
+            "photo ATTACHMENT"
+        ),
+        ("INSERT INTO cars DOCUMENTS (:car) ON ID CONFLICT DO NOTHING", "photo ATTACHMENT"),
+        ("INSERT INTO cars DOCUMENTS (:car) ON ID CONFLICT DO UPDATE", "photo ATTACHMENT"),
+        ("INSERT INTO cars DOCUMENTS (:car) ON ID CONFLICT DO MERGE", "photo ATTACHMENT"),
+        ("INSERT INTO COLLECTION cars (n COUNTER) DOCUMENTS (:car)", "photo ATTACHMENT"),
+        (
+            "INSERT INTO COLLECTION cars (box MAP) DOCUMENTS ({'_id': 1, 'box': {'photo': :token}})",
+            "box MAP (photo ATTACHMENT)"
+        ),
+    ]
+
+    @Test(arguments: statements, [false, true])
+    func `a token without a declared type is an attachment`(
+        _ statement: (text: String, types: String), _ isStrict: Bool
+    ) async throws {
+        let store = try await store(isStrict: isStrict)
+        let photo = try await store.newAttachment(
+            data: Self.photo.bytes, metadata: ["type": "image/jpeg"])
+        let token = photo.token.value
+        try await store.execute(
+            Query(verbatim: statement.text),
+            QueryArguments(["token": token, "car": ["_id": 1, "photo": token]]))
+        let seen = try await declared(statement.types, store)
+        #expect(seen.count == 1 && seen.first?.contains(photo.id.description) == true, "\(seen)")
+        #expect(try await isKept(photo.id, in: store))
+        // It names the attachment no more when the field goes.
+        try await store.execute("DELETE FROM cars WHERE _id = 1")
+        #expect(try await !isKept(photo.id, in: store))
+        try await store.close()
+    }
+
+    @Test(
+        arguments: [
+            ("UPDATE cars SET photo = :token WHERE _id = 1", "photo ATTACHMENT"),
+            ("UPDATE cars SET photo = :token", "photo ATTACHMENT"),
+            (
+                "UPDATE COLLECTION cars (n COUNTER) APPLY n INCREMENT BY 1 SET photo = :token",
+                "photo ATTACHMENT"
+            ),
+            (
+                "INSERT INTO cars DOCUMENTS ({'_id': 1, 'photo': :token}) ON ID CONFLICT DO UPDATE",
+                "photo ATTACHMENT"
+            ),
+            (
+                "INSERT INTO cars DOCUMENTS ({'_id': 1, 'photo': :token}) ON ID CONFLICT DO UPDATE_LOCAL_DIFF",
+                "photo ATTACHMENT"
+            ),
+        ], [false, true])
+    func `a token that is written into a document is an attachment`(
+        _ statement: (text: String, types: String), _ isStrict: Bool
+    ) async throws {
+        let store = try await store(isStrict: isStrict)
+        let photo = try await store.newAttachment(data: Self.photo.bytes)
+        try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'a': 1})")
+        for _ in 0..<2 {
+            try await store.execute(
+                Query(verbatim: statement.text), ["token": photo.token.value])
+            let seen = try await declared(statement.types, store)
+            #expect(seen.first?.contains(photo.id.description) == true, "\(seen)")
+        }
+        #expect(try await isKept(photo.id, in: store))
+        try await store.close()
+    }
+
+    @Test func `a token in maps within maps is an attachment`() async throws {
+        let store = try await store()
+        let photo = try await store.newAttachment(data: Self.photo.bytes)
+        let token = photo.token.value
+        try await store.execute(
+            "INSERT INTO cars DOCUMENTS (:car)",
+            ["car": ["_id": 1, "a": ["b": ["c": token]]] as Value])
+        try await store.execute("UPDATE cars SET x = :x", ["x": ["y": token] as Value])
+        let seen = try await declared(
+            "a MAP (b MAP (c ATTACHMENT)), x MAP (y ATTACHMENT)", store)
+        #expect(seen.first?.components(of: photo.id.description) == 2, "\(seen)")
+        // All of it shows without types.
+        let shown = try await store.execute("SELECT a.b.c.id AS one, x.y.id AS two FROM cars")
+        #expect(try shown.items[0]["one"] == .string(photo.id.description))
+        #expect(try shown.items[0]["two"] == .string(photo.id.description))
+        #expect(try await isKept(photo.id, in: store))
+        try await store.close()
+    }
+
+    @Test(arguments: [
+        "UPDATE cars SET photos = [:token] WHERE _id = 1",
+        "UPDATE cars SET photos = {'all': [1, {'x': :token}]} WHERE _id = 1",
+        "UPDATE COLLECTION cars (photos REGISTER) SET photos = :token WHERE _id = 1",
+        "UPDATE COLLECTION cars (photos REGISTER) SET photos = {'x': :token} WHERE _id = 1",
+    ])
+    func `a token that cannot be an attachment keeps its file all the same`(
+        _ statement: String
+    ) async throws {
+        let store = try await store()
+        let photo = try await store.newAttachment(data: Self.photo.bytes)
+        try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1})")
+        try await store.execute(Query(verbatim: statement), ["token": photo.token.value])
+        let seen = try await declared("photos ATTACHMENT", store)
+        #expect(seen == [#"{"_id":1}"#])
+        #expect(try await isKept(photo.id, in: store))
+        try await store.execute("UPDATE cars UNSET photos WHERE _id = 1")
+        #expect(try await !isKept(photo.id, in: store))
+        try await store.close()
+    }
+
+    @Test(arguments: [
+        "UPDATE COLLECTION cars (photo MAP) SET photo = :token",
+        "INSERT INTO COLLECTION cars (photo MAP) DOCUMENTS ({'_id': 2, 'photo': :token})",
+    ])
+    func `a token in a field that is declared as a map is refused`(
+        _ statement: String
+    ) async throws {
+        let store = try await store()
+        let photo = try await store.newAttachment(data: Self.photo.bytes)
+        try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1})")
+        do {
+            try await store.execute(Query(verbatim: statement), ["token": photo.token.value])
+            Issue.record("It was taken.")
+        } catch let error as StoreError {
+            #expect(error.reason == .argument)
+            #expect(
+                error.message.contains("photo is a MAP, and this is the token of an attachment"))
+            #expect(error.hint?.contains("ATTACHMENT") == true)
+        }
+        try await store.close()
+    }
+
+    @Test func `objects that only resemble tokens stay objects`() throws {
+        let id = Value.string(Self.photo.id.description)
+        let tokens: [Object] = [
+            ["id": id, "len": 0], ["id": id, "len": .integer(1 << 36)],
+            ["id": id, "len": 1, "metadata": [:]], ["id": id, "len": 1, "metadata": ["a": "b"]],
+        ]
+        let others: [Object] = [
+            ["id": id], ["id": id, "len": 1.0], ["id": id, "len": -1],
+            ["id": id, "len": .integer((1 << 36) + 1)], ["id": id, "len": 1, "n": 1],
+            ["id": id, "len": 1, "metadata": 1], ["id": id, "len": 1, "metadata": ["a": 1]],
+            ["id": .string(Self.photo.id.description.uppercased()), "len": 1],
+            ["id": .string(Self.photo.id.description + "0"), "len": 1], [:],
+        ]
+        #expect(tokens.allSatisfy { $0.isAttachmentToken })
+        #expect(others.allSatisfy { !$0.isAttachmentToken })
+    }
+
+    @Test(arguments: UInt64(0)..<20)
+    func `texts are found wherever they stand`(_ seed: UInt64) throws {
+        var random = SeededRandom(seed: seed, "texts")
+        let digits = Array("0123456789abcdef".utf8)
+        let text = Array(Self.photo.id.description.utf8)
+        for _ in 0..<200 {
+            // Digits before it by chance, and bytes that are none, or are.
+            func noise(_ count: Int) -> [UInt8] {
+                (0..<count).map { _ in
+                    random.chance(1, in: 3)
+                        ? digits[random.below(16)] : UInt8(truncatingIfNeeded: random.below(256))
+                }
+            }
+            let before =
+                noise(random.below(200)) + [0x40]
+                + (0..<random.below(5)).map { _ in digits[random.below(16)] }
+            let bytes = before + text + noise(random.below(100))
+            var isFound = false
+            bytes.withUnsafeBytes { bytes in
+                AttachmentTexts.forEach(in: bytes) { found in
+                    isFound = isFound || found.elementsEqual(text)
+                    return !isFound
+                }
+            }
+            #expect(isFound, "seed \(seed)")
+        }
+        let none =
+            Array(repeating: UInt8(0x61), count: 63) + [0x20] + Array(repeating: 0x39, count: 63)
+        #expect(!none.withUnsafeBytes { AttachmentTexts.isAny(in: $0) })
+    }
+
+    /// What older versions wrote: maps and registers that look like tokens.
+    @Test(arguments: [0, 1, 2])
+    func `a plain token of an older store keeps its file`(_ manner: Int) async throws {
+        let store = try await store()
+        let photo = try await store.newAttachment(data: Self.photo.bytes)
+        let id = photo.id.description
+        switch manner {
+        case 0:
+            // Field by field, as a map was written.
+            try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'photo': {'len': 3}})")
+            try await store.execute(
+                "UPDATE cars SET photo.id = :id WHERE _id = 1", ["id": Value.string(id)])
+        case 1:
+            try await store.execute(
+                "INSERT INTO COLLECTION cars (photo REGISTER) DOCUMENTS ({'_id': 1, 'photo': {'id': :id, 'len': 3}})",
+                ["id": Value.string(id)])
+        default:
+            try await store.execute(
+                "INSERT INTO cars DOCUMENTS ({'_id': 1, 'photo': {'len': 3}, 'long': :long})",
+                ["long": Value.string(String(repeating: "x", count: 4_000))])
+            // In a delta that stands on the state.
+            try await store.execute(
+                "UPDATE cars SET photo.id = :id WHERE _id = 1", ["id": Value.string(id)])
+        }
+        let seen = try await declared("photo ATTACHMENT", store)
+        #expect(seen.first?.contains(id) == false)
+        #expect(try await isKept(photo.id, in: store))
+        // Written again it is an attachment.
+        try await store.execute(
+            "UPDATE cars SET photo = :token WHERE _id = 1", ["token": photo.token.value])
+        let again = try await declared("photo ATTACHMENT", store)
+        #expect(again.first?.contains(id) == true)
+        try await store.execute("EVICT FROM cars WHERE _id = 1")
+        #expect(try await !isKept(photo.id, in: store))
+        try await store.close()
+    }
+
+    @Test func `a plain token that is written just in time keeps its file`() async throws {
+        let store = try await store()
+        let photo = try await store.newAttachment(data: Self.photo.bytes)
+        try await store.collectAttachments()
+        clock.advance(milliseconds: 3_600_000)
+        let before = store.queries.snapshot()
+        try await store.execute(
+            "INSERT INTO cars DOCUMENTS ({'_id': 1, 'photos': [:token]})",
+            ["token": photo.token.value])
+        let found = try store.attachments.collect(graceMilliseconds: 600_000) {
+            try before.named(of: $0)
+        }
+        #expect(found.removed == 0 && found.unnamed == 1)
+        try await store.close()
+    }
+
+    @Test func `a plain token that a peer sends keeps its file`() throws {
+        let scene = try FileScene(2)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.connect(0, 1)
+        try scene.execute(
+            0, "INSERT INTO cars DOCUMENTS ({'_id': 1, 'photos': [:token]})",
+            ["token": try Self.photo.token.value])
+        try scene.run()
+        _ = try scene.nodes[1].attachments.add(Self.photo.bytes)
+        let snapshot = scene.nodes[1].store.queries.snapshot()
+        #expect(try snapshot.named(of: [Self.photo.id]) == [Self.photo.id])
+    }
+
+    @Test func `a document of a Codable type has its token as an attachment`() async throws {
+        struct Car: Codable {
+            let _id: Int
+            let photo: AttachmentToken
+        }
+        let store = try await store()
+        let photo = try await store.newAttachment(data: Self.photo.bytes)
+        try await store.execute(
+            "INSERT INTO cars DOCUMENTS (:car)",
+            ["car": try ValueEncoder().encode(Car(_id: 1, photo: photo.token))])
+        let seen = try await declared("photo ATTACHMENT", store)
+        #expect(seen.first?.contains(photo.id.description) == true)
+        #expect(try await isKept(photo.id, in: store))
+        try await store.close()
+    }
+}
+
+extension String {
+    /// Returns how often a text stands in it.
+    fileprivate func components(of text: String) -> Int {
+        var (count, rest) = (0, self[...])
+        while let found = rest.firstRange(of: text) {
+            (count, rest) = (count + 1, rest[found.upperBound...])
+        }
+        return count
+    }
+}

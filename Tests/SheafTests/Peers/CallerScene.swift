@@ -1,0 +1,116 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafSync
+import SheafTestSupport
+
+/// One host without a thread, and remote peers that send what a test wants.
+final class CallerScene {
+    /// A remote peer.
+    final class Caller {
+        fileprivate let wire: UInt64
+        fileprivate var session: SyncSession
+        /// Number of documents received.
+        fileprivate(set) var documents = 0
+        /// Why the host closed the connection.
+        fileprivate(set) var farewell: Farewell?
+
+        fileprivate init(_ peer: UInt16, wire: UInt64) {
+            self.wire = wire
+            session = .stranger(peer, at: 1)
+        }
+    }
+
+    let scene: FileScene
+    private var callers: [UInt64: Caller] = [:]
+    private var wireCount: UInt64 = 0
+
+    var host: SyncHost { scene.nodes[0].host }
+
+    init(_ lengths: SyncHost.Lengths = SyncHost.Lengths()) throws {
+        scene = try FileScene(1, lengths)
+    }
+
+    func connect(_ peer: UInt16, rights: PeerRights? = nil, at now: UInt64) -> Caller {
+        wireCount += 1
+        let caller = Caller(peer, wire: wireCount)
+        callers[wireCount] = caller
+        host.connect(wireCount, rights: rights, at: now)
+        deliver(at: now)
+        return caller
+    }
+
+    func disconnect(_ caller: Caller) {
+        callers[caller.wire] = nil
+        host.disconnect(caller.wire)
+    }
+
+    /// Subscribes without a cursor; nothing of the answer is evaluated yet that needs another turn.
+    func subscribe(_ caller: Caller, _ queries: [String], at now: UInt64) throws {
+        let arguments = try Insertion.initial(Object(), NameTable())
+        caller.session.subscribe(
+            Subscribe(
+                generation: caller.session.askedGeneration + 1,
+                queries.map { SubscribedQuery(text: $0, arguments: arguments) }, at: 0))
+        deliver(at: now)
+    }
+
+    /// Runs a statement in the host's store, and lets the host see what it wrote.
+    func execute(_ query: Query, _ arguments: QueryArguments = [:], at now: UInt64) throws {
+        try scene.nodes[0].execute(query, arguments)
+        deliver(at: now)
+    }
+
+    /// Lets the host have one turn.
+    func turn(at now: UInt64) {
+        host.tick(at: now)
+        deliver(at: now)
+    }
+
+    /// Lets the host have turns until it has nothing to do; returns how many.
+    @discardableResult
+    func settle(at now: UInt64) -> Int {
+        var count = 0
+        while let deadline = host.deadline, deadline <= now, count < 100_000 {
+            turn(at: now)
+            count += 1
+        }
+        return count
+    }
+
+    /// Delivers messages until there are none.
+    func deliver(at now: UInt64) {
+        var isBusy = true
+        while isBusy {
+            isBusy = false
+            for (wire, caller) in callers.sorted(by: { $0.key < $1.key }) {
+                while let effect = caller.session.takeEffect() {
+                    isBusy = true
+                    take(effect, of: caller, wire, at: now)
+                }
+            }
+            for effect in host.takeEffects() {
+                switch effect {
+                case .send(let wire, let bytes):
+                    isBusy = true
+                    bytes.withUnsafeBytes { callers[wire]?.session.receive($0, at: now) }
+                case .close(let wire, let reason): callers[wire]?.farewell = reason
+                default: break
+                }
+            }
+        }
+    }
+
+    private func take(
+        _ effect: SyncSession.Effect, of caller: Caller, _ wire: UInt64, at now: UInt64
+    ) {
+        switch effect {
+        case .send(let bytes): bytes.withUnsafeBytes { host.receive($0, on: wire, at: now) }
+        case .listOwn: caller.session.compare(with: VersionList())
+        case .apply(let step):
+            caller.documents += step.commits.reduce(0) { $0 + $1.documents.count }
+            caller.session.grant(step.length)
+        default: break
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Sheaf
+import SheafTestSupport
+import Testing
+
+/// The newest commit of which another peer has documents.
+struct DeliveryTests {
+    private func delivered(_ scene: DocumentScene, _ number: Int, to other: Int) -> UInt64 {
+        scene.nodes[number].host.allStatuses[scene.nodes[other].key]?.deliveredUpTo ?? 0
+    }
+
+    private func insert(_ scene: DocumentScene, _ collection: String, _ id: String) throws -> UInt64
+    {
+        try scene.execute(
+            0, Query(verbatim: "INSERT INTO \(collection) DOCUMENTS ({'_id': '\(id)'})"))
+        return scene.nodes[0].newestCommit
+    }
+
+    @Test func `a commit of which a peer wants nothing is synced, and not delivered`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        let first = try insert(scene, "cars", "a")
+        _ = try insert(scene, "orders", "a")
+        try scene.connect(0, 1)
+        try scene.run()
+        // All at once, in a first sync: of the last commit nothing was sent.
+        #expect(delivered(scene, 0, to: 1) == first)
+        let other = try insert(scene, "orders", "b")
+        try scene.advance(milliseconds: 1_000)
+        #expect(scene.nodes[0].synced(with: scene.nodes[1]) == other)
+        #expect(delivered(scene, 0, to: 1) == first)
+        let second = try insert(scene, "cars", "b")
+        try scene.advance(milliseconds: 1_000)
+        #expect(delivered(scene, 0, to: 1) == second)
+    }
+
+    @Test func `a commit is delivered when it is on the disk of the other peer`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        let first = try insert(scene, "cars", "a")
+        let wire = try scene.connect(0, 1)
+        try scene.run()
+        scene.hold(wire, to: 0)
+        let second = try insert(scene, "cars", "b")
+        try scene.run()
+        #expect(delivered(scene, 0, to: 1) == first)
+        // What was sent since is not there yet.
+        scene.hold(wire, to: 1)
+        let third = try insert(scene, "cars", "c")
+        try scene.run()
+        try scene.letGo(wire, to: 0)
+        #expect(delivered(scene, 0, to: 1) == second)
+        try scene.letGo(wire, to: 1)
+        #expect(delivered(scene, 0, to: 1) == third)
+    }
+
+    /// Several commits go in one step then.
+    @Test func `what was written while peers were apart is delivered`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        _ = try insert(scene, "cars", "a")
+        let wire = try scene.connect(0, 1)
+        try scene.run()
+        try scene.disconnect(wire)
+        _ = try insert(scene, "cars", "b")
+        let last = try insert(scene, "cars", "c")
+        _ = try insert(scene, "orders", "c")
+        try scene.connect(0, 1)
+        try scene.run()
+        #expect(delivered(scene, 0, to: 1) == last)
+    }
+
+    @Test func `what a peer has already is delivered after a restart`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        let first = try insert(scene, "cars", "a")
+        let wire = try scene.connect(0, 1)
+        try scene.run()
+        _ = try insert(scene, "orders", "a")
+        try scene.disconnect(wire)
+        try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
+        try scene.connect(0, 1)
+        try scene.advance(milliseconds: 1_000)
+        #expect(delivered(scene, 0, to: 1) == first)
+    }
+}

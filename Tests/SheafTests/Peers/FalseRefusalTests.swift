@@ -1,0 +1,130 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// Refusals that a peer makes up.
+struct FalseRefusalTests {
+    /// A host with cars and secrets, and a peer that subscribes to the cars and gets them.
+    private final class Liar {
+        let scene: FileScene
+        private var frames = FrameWriter()
+        private(set) var refusals = PeerRefusals()
+        private(set) var isClosed = false
+        let arguments: [UInt8]
+
+        var host: SyncHost { scene.nodes[0].host }
+        var newestCommit: UInt64 {
+            scene.nodes[0].store.queries.documents.snapshot().log.commit
+        }
+
+        init(count: Int) throws {
+            scene = try FileScene(1)
+            arguments = try Insertion.initial(Object(), NameTable())
+            for number in 0..<count {
+                try scene.execute(
+                    0, "INSERT INTO cars DOCUMENTS (:car)",
+                    ["car": ["_id": .string("c\(number)"), "n": .integer(1)] as Value])
+            }
+            try scene.execute(0, "INSERT INTO secrets DOCUMENTS ({'_id': 's'})")
+            host.connect(1, at: 1)
+            let database = Hello.DatabaseID(low: 1, high: 2)
+            say(
+                .hello,
+                Hello(
+                    database: database, peerKey: Array(repeating: 9, count: 32),
+                    site: Site(rawValue: 9), log: database, nonce: 1, wallMilliseconds: 1,
+                    isServer: false, name: ""
+                ).bytes)
+            let query = SubscribedQuery(text: "SELECT * FROM cars", arguments: arguments)
+            let request = Subscribe(generation: 1, [query], at: 0)
+            say(.subscribe, request.parts[0].bytes)
+            say(.want, Want(generation: 1, .all).bytes)
+            while let deadline = host.deadline, deadline <= 1 {
+                host.tick(at: 1)
+                note()
+            }
+        }
+
+        func say(_ type: FrameType, _ body: [UInt8]) {
+            let bytes = frames.bytes(of: Frame(type, body))
+            bytes.withUnsafeBytes { host.receive($0, on: 1, at: 1) }
+            note()
+        }
+
+        private func note() {
+            for effect in host.takeEffects() {
+                switch effect {
+                case .refusalsChanged(_, let all, _): refusals = all
+                case .close: isClosed = true
+                default: break
+                }
+            }
+        }
+
+        func refuse(_ collection: String, _ ids: [String], commit: UInt64, omitted: UInt64 = 0)
+            throws
+        {
+            let addresses = try ids.map {
+                DocumentAddress(collection: collection, id: try DocumentID.key(of: .string($0)))
+            }
+            for from in stride(from: 0, to: max(addresses.count, 1), by: 256) {
+                let part = Array(addresses[from..<min(from + 256, addresses.count)])
+                say(
+                    .refused,
+                    RefusedNotice(
+                        generation: 1, commit: commit, .result, omitted: omitted, part
+                    ).bytes)
+            }
+        }
+    }
+
+    @Test func `refusals of what a peer never got are passed over`() throws {
+        let liar = try Liar(count: 8)
+        let newest = liar.newestCommit
+        try liar.refuse("cars", ["c1"], commit: newest + 1)
+        try liar.refuse("cars", ["c1"], commit: .max)
+        try liar.refuse("cars", ["nothing"], commit: newest)
+        try liar.refuse("secrets", ["s"], commit: newest)
+        try liar.refuse("nowhere", ["s"], commit: newest)
+        try liar.refuse("cars", [], commit: newest, omitted: .max)
+        #expect(liar.refusals.isEmpty)
+        #expect(!liar.isClosed)
+        try liar.refuse("cars", ["c1"], commit: newest)
+        #expect(liar.refusals.writes.map(\.documentID.json) == [#""c1""#])
+        // A document is refused as often as it was sent, and not more often.
+        for _ in 0..<8 { try liar.refuse("cars", ["c2"], commit: newest) }
+        try liar.refuse("cars", ["c3"], commit: newest)
+        #expect(liar.refusals.writes.map(\.documentID.json) == [#""c1""#, #""c2""#])
+        #expect(!liar.isClosed)
+    }
+
+    @Test func `a refusal of a subscription that there is not ends the connection`() throws {
+        let liar = try Liar(count: 1)
+        liar.say(
+            .refused, RefusedNotice(generation: 2, commit: 1, .result, omitted: 1, []).bytes)
+        #expect(liar.isClosed)
+    }
+
+    @Test func `no more refused documents are kept than there is room for`() throws {
+        let liar = try Liar(count: 1_100)
+        try liar.refuse(
+            "cars", (0..<1_100).map { "c\($0)" }, commit: liar.newestCommit)
+        #expect(liar.refusals.writes.count == 1_024)
+        #expect(liar.refusals.omitted == 76)
+        // What is acknowledged after a comparison, and was not refused again, is taken.
+        liar.say(
+            .subscribe,
+            Subscribe(
+                generation: 2,
+                [SubscribedQuery(text: "SELECT * FROM cars", arguments: liar.arguments)], at: 0,
+                from: nil, whole: []
+            ).parts[0].bytes)
+        liar.say(.want, Want(generation: 2, .all).bytes)
+        liar.say(.acknowledge, Acknowledge(generation: 2, commit: .max).bytes)
+        #expect(liar.refusals.isEmpty)
+    }
+}

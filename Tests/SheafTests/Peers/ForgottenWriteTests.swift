@@ -1,0 +1,142 @@
+import Sheaf
+import SheafDocument
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// Stores that went back to an older state, or run twice, with files that do not show it.
+struct ForgottenWriteTests {
+    private let cars = "SELECT * FROM cars"
+    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+
+    private func write(_ scene: DocumentScene, _ number: Int, _ id: String, _ field: String) throws
+    {
+        try scene.advance(milliseconds: 1)
+        try scene.execute(
+            number, "INSERT INTO cars DOCUMENTS (:car) ON ID CONFLICT DO UPDATE",
+            ["car": ["_id": .string(id), field: 1] as Value])
+        try scene.advance(milliseconds: 1)
+    }
+
+    private func site(_ scene: DocumentScene, _ number: Int) -> Site {
+        scene.nodes[number].store.queries.documents.site
+    }
+
+    /// Connects two nodes, again after each connection that one of them has ended.
+    private func meet(_ scene: DocumentScene, _ one: Int, _ other: Int) throws {
+        var wire = try scene.connect(one, other)
+        try scene.run()
+        for _ in 0..<4 where !scene.isConnected(wire) {
+            wire = try scene.connect(one, other)
+            try scene.run()
+        }
+        #expect(scene.isConnected(wire))
+    }
+
+    @Test(arguments: 0..<4)
+    func `a peer that receives first keeps what a store that only writes has forgotten`(
+        _ openings: Int
+    ) throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, [cars])
+        try write(scene, 0, "a", "first")
+        try meet(scene, 0, 1)
+        let backup = scene.nodes[0].volume.processDeath()
+        try write(scene, 0, "a", "lost")
+        try write(scene, 0, "b", "lost")
+        try scene.run()
+        let old = site(scene, 0)
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        for opening in 0..<openings {
+            try write(scene, 0, "a", "opening\(opening)")
+            try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
+        }
+        try write(scene, 0, "a", "new")
+        try write(scene, 0, "b", "new")
+        #expect(site(scene, 0) == old)
+        try meet(scene, 0, 1)
+        #expect(site(scene, 0) != old)
+        #expect(scene.nodes[1].farewells.map(\.code) == [.forgotten])
+        let rows = try scene.rows(1, all)
+        let fields = (0..<openings).map { #""opening\#($0)":1"# }.joined(separator: ",")
+        let middle = fields.isEmpty ? "" : ",\(fields)"
+        #expect(
+            rows == [
+                #"{"_id":"a","first":1,"lost":1,"new":1\#(middle)}"#,
+                #"{"_id":"b","lost":1,"new":1}"#,
+            ])
+        try scene.subscribe(0, [cars])
+        try scene.run()
+        #expect(try scene.rows(0, all) == rows)
+    }
+
+    @Test(arguments: [false, true])
+    func `two running copies of one disk go on as two sites`(_ subscribe: Bool) throws {
+        let scene = try DocumentScene(3)
+        try scene.subscribe(2, [cars])
+        try write(scene, 0, "a", "first")
+        try meet(scene, 0, 2)
+        let disk = scene.nodes[0].volume.processDeath()
+        try scene.putBack(0, to: disk.rolledBack(seed: 8))
+        try scene.putBack(1, to: disk.rolledBack(seed: 9))
+        if subscribe {
+            for number in 0..<2 { try scene.subscribe(number, [cars]) }
+        }
+        for (round, field) in ["one", "two", "three", "four"].enumerated() {
+            try write(scene, round % 2, "a", field)
+            try write(scene, round % 2, "only\(round)", field)
+        }
+        #expect(site(scene, 0) == site(scene, 1))
+        try meet(scene, 0, 2)
+        try meet(scene, 1, 2)
+        #expect(site(scene, 0) != site(scene, 1))
+        for (round, field) in ["five", "six"].enumerated() {
+            try write(scene, round, "a", field)
+        }
+        // A document that was announced and does not come is asked for after 300 ms.
+        for _ in 0..<3 { try scene.advance(milliseconds: 500) }
+        #expect(scene.nodes.allSatisfy { $0.farewells.isEmpty })
+        let rows = try scene.rows(2, all)
+        #expect(
+            rows == [
+                #"{"_id":"a","first":1,"five":1,"four":1,"one":1,"six":1,"three":1,"two":1}"#
+            ]
+                + ["one", "two", "three", "four"].enumerated().map {
+                    #"{"_id":"only\#($0)","\#($1)":1}"#
+                })
+        for number in 0..<2 where subscribe { #expect(try scene.rows(number, all) == rows) }
+    }
+
+    @Test func `a store draws no new site for a write that it cannot have forgotten`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(0, [cars])
+        for _ in 0..<3 {
+            try write(scene, 0, "a", "first")
+            try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
+        }
+        try write(scene, 0, "a", "last")
+        try scene.subscribe(0, [cars])
+        let old = site(scene, 0)
+        let pauses = scene.nodes[0].store.queries.documents.pauses
+        #expect(pauses.count == 3)
+        var times = pauses.flatMap { [$0.after, $0.before] }
+        times += [.initial, HybridTime(rawValue: .max)]
+        let other = Site(rawValue: old.rawValue ^ 1)
+        func forgotten(_ site: Site, _ time: HybridTime?) -> Frame {
+            Frame(.forgotten, ForgottenWrite(site: site, time: time).bytes)
+        }
+        try scene.hear(
+            times.filter { $0 != .initial }.map { forgotten(old, $0) } + [forgotten(other, nil)],
+            on: 0)
+        #expect(site(scene, 0) == old)
+        let middle = HybridTime(rawValue: pauses[1].after.rawValue + 1)
+        try scene.hear(Array(repeating: forgotten(old, middle), count: 3), on: 0)
+        let new = site(scene, 0)
+        #expect(new != old)
+        // A site that was drawn in this opening has made all its writes itself.
+        #expect(scene.nodes[0].store.queries.documents.pauses.isEmpty)
+        try scene.hear([forgotten(new, nil)], on: 0)
+        #expect(site(scene, 0) == new)
+        #expect(try scene.rows(0, all) == [#"{"_id":"a","first":1,"last":1}"#])
+    }
+}

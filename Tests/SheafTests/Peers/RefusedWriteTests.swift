@@ -1,0 +1,245 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// Writes that another peer does not take for want of rights, as their writer learns of them.
+struct RefusedWriteTests {
+    /// A server (0) that knows the cars of ann and of bob, and a device (1) that may write the cars of ann.
+    private static let rights = PeerRights(
+        read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
+
+    private func scene(
+        isTold: Bool, _ rights: PeerRights = rights, count: Int = 2
+    ) throws -> (DocumentScene, wire: UInt64) {
+        let scene = try DocumentScene(count)
+        for number in 0..<count { try scene.subscribe(number, ["SELECT * FROM cars"]) }
+        try scene.execute(
+            0,
+            """
+            INSERT INTO cars DOCUMENTS
+                ({'_id': 'a', 'owner': 'ann', 'n': 1}), ({'_id': 'b', 'owner': 'bob', 'n': 1})
+            """)
+        let wire = try scene.connect(0, 1, rightsOfRight: rights, isTold: isTold)
+        // Until the server has acknowledged what came from it.
+        try scene.advance(milliseconds: 200)
+        try scene.advance(milliseconds: 200)
+        return (scene, wire)
+    }
+
+    private let cars: Query = "SELECT _id, n, owner FROM cars ORDER BY _id"
+
+    private func ids(_ writes: [RefusedWrite]) -> [String] {
+        writes.map(\.documentID.json)
+    }
+
+    private func reasons(isTold: Bool) -> (RefusedWrite.Reason, RefusedWrite.Reason) {
+        isTold ? (.ownGrant, .ownGrant) : (.document, .original)
+    }
+
+    @Test(arguments: [true, false], ["insert", "update", "delete"])
+    func `a writer learns of a refused write, and reverts it`(
+        _ isTold: Bool, _ action: String
+    ) throws {
+        let (scene, wire) = try scene(isTold: isTold)
+        let before = try scene.rows(0, cars)
+        switch action {
+        case "insert":
+            try scene.execute(
+                1, "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'bob', 'n': 2})")
+        case "update": try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'b'")
+        default: try scene.execute(1, "DELETE FROM cars WHERE _id = 'b'")
+        }
+        try scene.advance(milliseconds: 1_000)
+        #expect(scene.isConnected(wire))
+        #expect(try scene.rows(0, cars) == before)
+        let refused = scene.nodes[1].refused(by: scene.nodes[0])
+        #expect(ids(refused) == [action == "insert" ? "\"c\"" : "\"b\""])
+        let (document, original) = reasons(isTold: isTold)
+        #expect(refused.first?.reason == (action == "delete" ? original : document))
+        #expect(refused.first?.commitIDs == [Int64(scene.nodes[1].newestCommit)])
+        #expect(scene.nodes[1].newlyRefused == refused)
+        #expect(scene.nodes[0].refusals.isEmpty)
+
+        try scene.forget(1, action == "insert" ? "c" : "b")
+        try scene.advance(milliseconds: 1_000)
+        #expect(scene.nodes[1].refused(by: scene.nodes[0]).isEmpty)
+        #expect(try scene.rows(1, cars) == before)
+        #expect(try scene.checksums() == 1)
+        // What is written then goes on as before.
+        try scene.execute(1, "UPDATE cars SET n = 7 WHERE _id = 'a'")
+        try scene.advance(milliseconds: 1_000)
+        #expect(try scene.checksums() == 1)
+        #expect(try scene.rows(0, "SELECT n FROM cars WHERE _id = 'a'") == [#"{"n":7}"#])
+        #expect(scene.nodes[1].refusals[scene.nodes[0].key]?.isEmpty ?? true)
+    }
+
+    @Test(arguments: [true, false])
+    func `a refused document does not hold up the others of its commit`(_ isTold: Bool) throws {
+        let (scene, wire) = try scene(isTold: isTold)
+        try scene.execute(1, "UPDATE cars SET n = 2")
+        try scene.advance(milliseconds: 1_000)
+        #expect(scene.isConnected(wire))
+        #expect(
+            try scene.rows(0, cars) == [
+                #"{"_id":"a","n":2,"owner":"ann"}"#, #"{"_id":"b","n":1,"owner":"bob"}"#,
+            ])
+        #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == ["\"b\""])
+        #expect(scene.nodes[1].synced(with: scene.nodes[0]) == scene.nodes[1].newestCommit)
+    }
+
+    /// A delta would not fit there, and cost a subscription each time.
+    @Test func `edits of a refused insert are refused without being asked for`() throws {
+        let (scene, wire) = try scene(isTold: false)
+        try scene.execute(
+            1, "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'bob', 'n': 1})")
+        try scene.run()
+        let asked = scene.nodes[0].sent.count { $0 == .subscribe }
+        for n in Int64(2)..<5 {
+            try scene.execute(1, "UPDATE cars SET n = :n WHERE _id = 'c'", ["n": Value.integer(n)])
+            try scene.run()
+        }
+        #expect(scene.isConnected(wire))
+        #expect(scene.nodes[0].sent.count { $0 == .subscribe } == asked)
+        let refused = scene.nodes[1].refused(by: scene.nodes[0])
+        #expect(refused.first?.commitIDs.count == 4)
+        // One that may be written is taken, with all that was written before.
+        try scene.execute(1, "UPDATE cars SET owner = 'ann' WHERE _id = 'c'")
+        try scene.advance(milliseconds: 1_000)
+        #expect(scene.nodes[1].refused(by: scene.nodes[0]).isEmpty)
+        #expect(try scene.checksums() == 1)
+    }
+
+    @Test(arguments: [true, false], ["insert", "update", "delete"])
+    func `a refused write is known again after a restart, and after a reconnect`(
+        _ isTold: Bool, _ action: String
+    ) throws {
+        let (scene, wire) = try scene(isTold: isTold)
+        switch action {
+        case "insert":
+            try scene.execute(
+                1, "INSERT INTO cars DOCUMENTS ({'_id': 'b2', 'owner': 'bob', 'n': 2})")
+        case "update": try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'b'")
+        default: try scene.execute(1, "DELETE FROM cars WHERE _id = 'b'")
+        }
+        try scene.run()
+        let known = ids(scene.nodes[1].refused(by: scene.nodes[0]))
+        #expect(known.count == 1)
+        try scene.disconnect(wire)
+        let again = try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: isTold)
+        try scene.advance(milliseconds: 1_000)
+        #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == known)
+        // A refusal that was known is no news.
+        #expect(scene.nodes[1].newlyRefused.count == 1)
+        try scene.disconnect(again)
+        try scene.putBack(1, to: scene.nodes[1].volume.processDeath())
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: isTold)
+        try scene.advance(milliseconds: 1_000)
+        #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == known)
+        try scene.forget(1, action == "insert" ? "b2" : "b")
+        try scene.advance(milliseconds: 1_000)
+        #expect(try scene.checksums() == 1)
+        #expect(scene.nodes[1].refused(by: scene.nodes[0]).isEmpty)
+    }
+
+    @Test func `what a peer that subscribes to nothing may not write is known after a restart`()
+        throws
+    {
+        let (scene, wire) = try scene(isTold: true)
+        try scene.disconnect(wire)
+        try scene.subscribe(1, [])
+        try scene.connect(0, 1, rightsOfRight: Self.rights)
+        try scene.execute(
+            1, "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'bob', 'n': 1})")
+        try scene.run()
+        try scene.putBack(1, to: scene.nodes[1].volume.processDeath())
+        try scene.connect(0, 1, rightsOfRight: Self.rights)
+        try scene.advance(milliseconds: 1_000)
+        #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == ["\"c\""])
+    }
+
+    @Test func `a notice that is lost with its connection comes again`() throws {
+        let (scene, wire) = try scene(isTold: false)
+        scene.hold(wire, to: 1)
+        try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'b'")
+        try scene.run()
+        #expect(scene.nodes[0].sent.contains(.refused))
+        try scene.disconnect(wire)
+        #expect(scene.nodes[1].newlyRefused.isEmpty)
+        try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: false)
+        try scene.advance(milliseconds: 1_000)
+        #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == ["\"b\""])
+    }
+
+    @Test(arguments: [true, false])
+    func `rights that permit a refused write have it taken`(_ isTold: Bool) throws {
+        let (scene, wire) = try scene(isTold: isTold)
+        try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'b'")
+        try scene.run()
+        #expect(scene.nodes[1].refused(by: scene.nodes[0]).count == 1)
+        try scene.disconnect(wire)
+        try scene.connect(
+            0, 1,
+            rightsOfRight: PeerRights(read: ["cars": "true"], write: ["cars": "true"]),
+            isTold: isTold)
+        try scene.advance(milliseconds: 1_000)
+        #expect(scene.nodes[1].refused(by: scene.nodes[0]).isEmpty)
+        #expect(try scene.checksums() == 1)
+        #expect(try scene.rows(0, "SELECT n FROM cars WHERE _id = 'b'") == [#"{"n":2}"#])
+    }
+
+    /// The document has another owner by now, which the writer cannot see.
+    @Test func `a refusal that depends on what the writer may not read is not sent`() throws {
+        let rights = PeerRights(
+            read: ["cars": "owner = 'ann'"], write: ["cars": "owner = 'ann'"])
+        let (scene, wire) = try scene(isTold: false, rights)
+        try scene.disconnect(wire)
+        try scene.execute(0, "UPDATE cars SET owner = 'bob' WHERE _id = 'a'")
+        try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'a'")
+        // There is one of this id that it does not know of.
+        try scene.execute(
+            1, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'ann', 'n': 9})")
+        try scene.connect(0, 1, rightsOfRight: rights, isTold: false)
+        try scene.advance(milliseconds: 1_000)
+        #expect(
+            try scene.rows(0, cars) == [
+                #"{"_id":"a","n":1,"owner":"bob"}"#, #"{"_id":"b","n":1,"owner":"bob"}"#,
+            ])
+        #expect(!scene.nodes[0].sent.contains(.refused))
+        #expect(scene.nodes[1].refusals.isEmpty)
+    }
+
+    /// The document of the same id may be written and not be read.
+    @Test func `a refusal of a document that may only be written is not sent`() throws {
+        let rights = PeerRights(read: ["cars": "owner = 'ann'"], write: ["cars": "n < 5"])
+        let (scene, wire) = try scene(isTold: false, rights)
+        try scene.disconnect(wire)
+        let before = try scene.rows(0, cars)
+        try scene.execute(
+            1, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'ann', 'n': 9})")
+        try scene.connect(0, 1, rightsOfRight: rights, isTold: false)
+        try scene.advance(milliseconds: 1_000)
+        #expect(try scene.rows(0, cars) == before)
+        #expect(!scene.nodes[0].sent.contains(.refused))
+        #expect(scene.nodes[1].refusals.isEmpty)
+    }
+
+    /// The device has sent it to a third peer, which passes on what it may.
+    @Test func `a reverted write does not come to others from its writer`() throws {
+        let (scene, _) = try scene(isTold: false, count: 3)
+        try scene.connect(0, 2)
+        try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'b'")
+        try scene.run()
+        try scene.forget(1, "b")
+        try scene.execute(1, "UPDATE cars SET n = 5 WHERE _id = 'a'")
+        try scene.advance(milliseconds: 1_000)
+        let rights = PeerRights(read: ["cars": "true"], write: ["cars": "true"])
+        try scene.connect(2, 1, rightsOfRight: rights)
+        try scene.advance(milliseconds: 2_000)
+        #expect(try scene.checksums() == 1)
+        #expect(try scene.rows(2, "SELECT n FROM cars WHERE _id = 'b'") == [#"{"n":1}"#])
+    }
+}

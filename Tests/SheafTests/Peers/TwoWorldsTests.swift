@@ -1,0 +1,30 @@
+import SheafMesh
+import Testing
+
+/// What a peer with limited rights receives, with and without documents that it may not read; `sheaf-mesh
+/// --worlds` and `--attack` have more.
+@Suite struct TwoWorldsTests {
+    @Test func `every frame depends only on documents that the peer may read`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("two worlds, seed \(seed)")
+        var report = TwoWorlds.Report()
+        for number in seed..<seed + 40 {
+            let worlds = try TwoWorlds(seed: number)
+            do { try worlds.run(actions: 60) } catch {
+                Issue.record("seed \(number): \(error)")
+                return
+            }
+            report.add(worlds.report)
+        }
+        #expect(report.frames > 2_000 && report.hiddenCommits > 400 && report.attempts > 100)
+    }
+
+    @Test func `an attacker learns nothing of a hidden number, word, id, count or file`() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("attack, seed \(seed)")
+        let attack = try HiddenDataAttack(seed: seed)
+        let found = try attack.run(subscriptions: 150)
+        #expect(found == nil, "seed \(seed)")
+        #expect(attack.frameCount > 300)
+    }
+}

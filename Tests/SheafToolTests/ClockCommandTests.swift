@@ -1,0 +1,107 @@
+import Foundation
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// `sheaf clock`, on stores that wrote while their clock was ahead.
+@Suite struct ClockCommandTests {
+    private let directory = TemporaryDirectory()
+    private static let year: UInt64 = 31_557_600_000
+
+    /// A store with one document of a right clock and `late` documents of a clock that was `years` ahead.
+    private func store(late: Int, years: UInt64) throws -> String {
+        let path = directory.path("store")
+        let now = Clock.system.wallMilliseconds()
+        let clock = FakeClock(wallMilliseconds: now - 1_000)
+        var options = LogStoreOptions()
+        options.clock = clock.clock
+        options.isHousekeepingAutomatic = false
+        let engine = try StoreEngine(
+            opening: try PosixVolume(path: path, creatingDirectory: true), options: options)
+        let documents = try DocumentEngine(engine)
+        func insert(_ id: Int) throws {
+            _ = try documents.commit([
+                DocumentChange("cars", .integer(Int64(id)), .insert(["n": .integer(1)]))
+            ]) { batch throws(StorageError) in try engine.append(batch) }
+            while try engine.flush() {}
+        }
+        try insert(0)
+        clock.setWall(milliseconds: now + years * Self.year)
+        for id in 0..<late { try insert(id + 1) }
+        try engine.close()
+        return path
+    }
+
+    @Test func `stamps that are ahead are listed with their documents`() throws {
+        let path = try store(late: 2, years: 4)
+        let run = try ToolRun(["clock", path])
+        #expect(run.status == 0 && run.errors.isEmpty)
+        #expect(run.lines.count == 3)
+        #expect(run.lines[0].hasPrefix("the clock of the store is "))
+        #expect(run.lines[1].contains("cars  1") && run.lines[2].contains("cars  2"))
+        let objects = try ToolRun(["clock", path, "--json"]).objects()
+        #expect(objects.map { $0["type"] as? String } == ["clock", "document", "document"])
+        #expect(objects[1]["id"] as? Int == 1)
+        let ahead = try #require(objects[1]["aheadMilliseconds"] as? UInt64)
+        #expect(ahead > 3 * Self.year && ahead <= 4 * Self.year)
+    }
+
+    private func rows(_ path: String) throws -> String {
+        let statement = "SELECT * FROM cars ORDER BY _id"
+        return try ToolRun(["query", path, statement, "--mode", "json"]).text
+    }
+
+    @Test func `a repair leaves no stamp that is ahead, and the documents as they were`() throws {
+        let path = try store(late: 2, years: 4)
+        let before = try rows(path)
+        let repair = try ToolRun(["clock", path, "--repair", "--json"])
+        #expect(repair.status == 0, "\(repair.errors)")
+        #expect(try repair.objects().last?["documents"] as? Int == 2)
+        let list = try ToolRun(["clock", path])
+        #expect(
+            list.lines == [
+                "the clock of the store is not ahead", "no document has a stamp that is ahead",
+            ])
+        #expect(try ToolRun(["verify", path]).status == 0)
+        let after = try rows(path)
+        #expect(before == after && before.contains("1"))
+        // Nothing is left for a second one.
+        #expect(try ToolRun(["clock", path, "--repair"]).text == "0 documents were written anew\n")
+    }
+
+    @Test func `a store without stamps that are ahead is not changed by a repair`() throws {
+        let path = try store(late: 0, years: 0)
+        #expect(
+            try ToolRun(["clock", path]).lines == [
+                "the clock of the store is not ahead", "no document has a stamp that is ahead",
+            ])
+        let repair = try ToolRun(["clock", path, "--repair", "--json"])
+        #expect(try repair.objects().last?["documents"] as? Int == 0)
+        #expect(try repair.objects().last?["commit"] is NSNull)
+    }
+
+    @Test func `a repair of a store in use names the process that uses it`() throws {
+        let path = try store(late: 1, years: 4)
+        let log = try LogStore.open(at: path)
+        defer { try? log.close() }
+        let run = try ToolRun(["clock", path, "--repair"])
+        #expect(run.status == 1)
+        #expect(
+            run.errors.contains(
+                "is in use by process \(ProcessInfo.processInfo.processIdentifier)"),
+            "\(run.errors)")
+    }
+
+    @Test func `a path without a store is refused`() throws {
+        let missing = directory.path("missing")
+        for options in [[], ["--repair"]] {
+            let run = try ToolRun(["clock", missing] + options)
+            #expect(run.status != 0)
+            #expect(run.errors.contains(missing))
+            #expect(!FileManager.default.fileExists(atPath: missing))
+        }
+    }
+}
