@@ -1,14 +1,19 @@
 package import SheafBytes
 
-/// What a site has written after a time, as if another site had written it.
+/// The stamps of a document, some of them with another site.
 private struct MovedStamps: StampSource {
     let header: EncodedHeader
     let site: Site
     let time: HybridTime
     let other: Site
+    let kept: KeptCounters
 
     func moved(_ stamp: Stamp) -> Stamp {
-        stamp.site == site && stamp.time > time ? Stamp(stamp.time, other) : stamp
+        guard stamp.site == site, !kept.epochs.contains(stamp) else { return stamp }
+        // Counters that go on keep what the site has written since; what is older must outlive a peer
+        // that has seen forgotten writes.
+        let isMoved = kept.hasCounted ? stamp.time <= time : stamp.time > time
+        return isMoved ? Stamp(stamp.time, other) : stamp
     }
 
     func stamp(_ reference: UInt32) throws(Malformed) -> Stamp {
@@ -16,6 +21,11 @@ private struct MovedStamps: StampSource {
     }
 
     func moved(_ vector: VersionVector) -> VersionVector {
+        guard !kept.hasCounted else {
+            var noted = vector
+            noted.note(Stamp(vector.time(of: site), other))
+            return noted
+        }
         var moved = VersionVector()
         for entry in vector.entries where entry.site != site {
             moved.note(Stamp(entry.time, entry.site))
@@ -26,36 +36,56 @@ private struct MovedStamps: StampSource {
     }
 }
 
+/// What the counters of a document have of a site.
+///
+/// A sum that was added to since a time has what was added before, so it cannot become that of another site: a
+/// peer that has it already would count it twice.
+private struct KeptCounters {
+    /// Whether the site has added to a counter, or restarted one, since the time.
+    private(set) var hasCounted = false
+    /// The restarts of the site, which sums of all sites refer to.
+    private(set) var epochs: Set<Stamp> = []
+
+    init(
+        of document: EncodedDocument, _ site: Site, since time: HybridTime, _ names: NameTable
+    ) throws(Malformed) {
+        var (stamps, epochs) = ([Stamp](), Set<Stamp>())
+        try DotWalk.visit(document, names) { item in
+            let epoch: Stamp?
+            switch item.kind {
+            case .sum, .olderSum: epoch = item.epoch
+            case .restart: epoch = item.stamp
+            default: return
+            }
+            if let stamp = item.stamp { stamps.append(stamp) }
+            if let epoch { epochs.insert(epoch) }
+        }
+        hasCounted = (stamps + epochs).contains { $0.site == site && $0.time > time }
+        self.epochs = hasCounted ? epochs : []
+    }
+}
+
 extension EncodedDocument {
     /// The same state, where what `site` has written after `time` has the stamps of `other`; nil where there
     /// is nothing of that.
     ///
-    /// Where a part of it is the sum of a counter, the vector alone names the other site: such a sum has what
-    /// was added before `time`, too.
+    /// Where the site has added to a counter since, that keeps its stamps, and the vector has seen them: what
+    /// is older has the stamps of `other` instead.
     package func movingWrites(
         of site: Site, after time: HybridTime, to other: Site, _ names: NameTable
     ) throws(Malformed) -> [UInt8]? {
         let header = try header()
         let vector = try header.vector()
         guard vector.time(of: site) > time else { return nil }
-        var hasSum = false
-        try DotWalk.visit(self, names) { item in
-            switch item.kind {
-            case .sum, .olderSum, .restart: hasSum = hasSum || item.stamp?.site == site
-            default: break
-            }
-        }
-        var noted = vector
-        noted.note(Stamp(vector.time(of: site), other))
         let stamps = MovedStamps(
-            header: header, site: site, time: hasSum ? HybridTime(rawValue: .max) : time,
-            other: other)
+            header: header, site: site, time: time, other: other,
+            kept: try KeptCounters(of: self, site, since: time, names))
         let source = CopySource(
             stamps: stamps,
             root: try header.rootStamp(readingTo: bytes.count).map { stamps.moved($0) })
         let renaming = Renaming(names: names, others: names, source: source)
         return try DocumentWriter.write(
-            vector: hasSum ? noted : stamps.moved(vector), base: nil,
+            vector: stamps.moved(vector), base: nil,
             deletion: try header.deletion().map { stamps.moved($0) }, isPartial: isPartial,
             capacity: bytes.count + 64
         ) { (writer) throws(Malformed) in

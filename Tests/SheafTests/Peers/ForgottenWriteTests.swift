@@ -70,6 +70,67 @@ struct ForgottenWriteTests {
         #expect(try scene.rows(0, all) == rows)
     }
 
+    private func count(_ scene: DocumentScene, _ number: Int, _ field: String, _ amount: Int)
+        throws
+    {
+        try scene.advance(milliseconds: 1)
+        try scene.execute(
+            number,
+            Query(verbatim: "UPDATE cars APPLY \(field) INCREMENT BY \(amount) WHERE _id = 'a'"))
+        try scene.advance(milliseconds: 1)
+    }
+
+    /// A scene in which a peer has a document with two counters, and the disk of the store that wrote it.
+    private func countingScene(_ count: Int = 2) throws -> (DocumentScene, SimulatedVolume) {
+        let scene = try DocumentScene(count)
+        for number in 1..<count { try scene.subscribe(number, [cars]) }
+        try write(scene, 0, "a", "first")
+        for field in ["one", "two"] { try self.count(scene, 0, field, 5) }
+        try meet(scene, 0, 1)
+        return (scene, scene.nodes[0].volume.processDeath())
+    }
+
+    @Test func `forgotten writes to a document with counters are kept`() throws {
+        let (scene, backup) = try countingScene()
+        try write(scene, 0, "a", "lost")
+        try count(scene, 0, "one", 3)
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        try write(scene, 0, "a", "new")
+        try meet(scene, 0, 1)
+        #expect(scene.nodes[1].farewells.map(\.code) == [.forgotten])
+        let rows = [#"{"_id":"a","first":1,"lost":1,"new":1,"one":8,"two":5}"#]
+        #expect(try scene.rows(1, all) == rows)
+        try scene.subscribe(0, [cars])
+        try scene.run()
+        #expect(try scene.rows(0, all) == rows)
+    }
+
+    @Test(arguments: [false, true])
+    func `a counter that goes on after a rollback takes nothing else with it`(_ subscribe: Bool)
+        throws
+    {
+        let (scene, backup) = try countingScene(3)
+        try scene.execute(0, "UPDATE cars SET first = 2")
+        try count(scene, 0, "two", 3)
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        if subscribe { try scene.subscribe(0, [cars]) }
+        try count(scene, 0, "one", 2)
+        // One peer takes what the store counts as its old site, and knows of nothing forgotten.
+        let early = try scene.connect(0, 2)
+        try scene.run()
+        try scene.disconnect(early)
+        try meet(scene, 0, 1)
+        try count(scene, 0, "one", 1)
+        try meet(scene, 0, 2)
+        try meet(scene, 1, 2)
+        for _ in 0..<3 { try scene.advance(milliseconds: 500) }
+        for number in 0..<3 {
+            #expect(
+                try scene.rows(number, all) == [#"{"_id":"a","first":1,"one":8,"two":5}"#],
+                "peer \(number)")
+        }
+    }
+
     @Test(arguments: [false, true])
     func `two running copies of one disk go on as two sites`(_ subscribe: Bool) throws {
         let scene = try DocumentScene(3)
