@@ -84,6 +84,41 @@ struct CorrectionTests {
         #expect(scene.nodes[0].sent.contains(.restart))
     }
 
+    /// The corrections wait for a commit that is not durable, and would all be kept until then.
+    @Test func `a peer with limited rights compares where it needs too many corrections`() throws {
+        let scene = try DocumentScene(2)
+        let rights = PeerRights(read: ["cars": "n >= 0"], write: ["cars": "true"])
+        try scene.subscribe(0, [cars])
+        try scene.subscribe(1, [red])
+        let count = 4_100
+        for first in stride(from: 0, to: count, by: 820) {
+            let rows = (first..<first + 820).map { "({'_id': \($0), 'n': 1, 'color': 'red'})" }
+            try scene.execute(
+                0,
+                Query(verbatim: "INSERT INTO cars DOCUMENTS \(rows.joined(separator: ", "))"))
+        }
+        let early = try scene.connect(0, 1, rightsOfRight: rights)
+        try scene.run()
+        try scene.disconnect(early)
+        try scene.execute(0, "UPDATE cars SET color = 'blue'")
+        try scene.execute(1, "UPDATE cars SET note = 1")
+        scene.nodes[0].isBusy = true
+        try scene.connect(0, 1, rightsOfRight: rights)
+        try scene.run()
+        let before = scene.nodes[0].sent.count { $0 == .restart }
+        (scene.nodes[0].isBusy, scene.nodes[0].flushesLate) = (false, true)
+        try scene.run()
+        #expect(scene.nodes[0].sent.count { $0 == .restart } == before + 1)
+        scene.nodes[0].flushesLate = false
+        try scene.nodes[0].store.flush()
+        try scene.published(0)
+        try settle(scene)
+        let blue: Query = "SELECT COUNT(*) AS n FROM cars WHERE color = 'blue' AND note = 1"
+        for number in 0..<2 {
+            #expect(try scene.rows(number, blue) == [#"{"n":4100}"#], "peer \(number)")
+        }
+    }
+
     private func settle(_ scene: DocumentScene) throws {
         for _ in 0..<8 { try scene.advance(milliseconds: 1_000) }
     }

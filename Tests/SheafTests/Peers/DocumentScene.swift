@@ -87,6 +87,8 @@ final class DocumentScene {
     private var wires: [UInt64: [Int]] = [:]
     private var messages: [(to: Direction, bytes: [UInt8])] = []
     private var held: Set<Direction> = []
+    /// Numbers the frames to one end of a connection anew, since some are added.
+    private var forged: [Direction: (reader: FrameReader, writer: FrameWriter)] = [:]
     private var wireCount: UInt64 = 0
     private(set) var now: UInt64 = 1_000_000_000
 
@@ -164,6 +166,33 @@ final class DocumentScene {
         try run()
     }
 
+    /// Lets a test add frames to what one end of a new connection receives.
+    func forge(_ wire: UInt64, to end: Int) {
+        let reader = FrameReader(limit: SyncLimits.frameLength)
+        forged[Direction(wire: wire, end: end)] = (reader, FrameWriter())
+    }
+
+    /// Delivers a frame that the other side has not sent.
+    func deliver(_ frame: Frame, on wire: UInt64, to end: Int) throws {
+        let to = Direction(wire: wire, end: end)
+        guard let bytes = forged[to]?.writer.bytes(of: frame) else { return }
+        bytes.withUnsafeBytes { nodes[end].host.receive($0, on: wire, at: now) }
+        try perform(end)
+    }
+
+    /// Delivers what was sent.
+    private func deliver(_ bytes: [UInt8], _ to: Direction) throws {
+        var bytes = bytes
+        if var (reader, writer) = forged[to] {
+            bytes.withUnsafeBytes { reader.append($0) }
+            bytes = []
+            while let frame = try reader.next() { bytes += writer.bytes(of: frame) }
+            forged[to] = (reader, writer)
+        }
+        bytes.withUnsafeBytes { nodes[to.end].host.receive($0, on: to.wire, at: now) }
+        try perform(to.end)
+    }
+
     func isConnected(_ wire: UInt64) -> Bool { wires[wire] != nil }
 
     // MARK: Documents
@@ -231,8 +260,7 @@ final class DocumentScene {
     private func step() throws -> Bool {
         if let index = messages.firstIndex(where: { !held.contains($0.to) }) {
             let (to, bytes) = messages.remove(at: index)
-            bytes.withUnsafeBytes { nodes[to.end].host.receive($0, on: to.wire, at: now) }
-            try perform(to.end)
+            try deliver(bytes, to)
             return true
         }
         for (number, node) in nodes.enumerated() where !node.isBusy && !node.jobs.isEmpty {

@@ -45,7 +45,11 @@ final class SceneStore {
 
     /// Takes away a document, or what is left of it.
     func forget(_ collection: String, _ id: String) throws {
-        let change = DocumentChange(collection, .string(id), .evict)
+        try change(DocumentChange(collection, .string(id), .evict))
+    }
+
+    /// Makes a change that no statement makes.
+    func change(_ change: DocumentChange) throws {
         _ = try queries.documents.commit([change]) { batch throws(StorageError) in
             try engine.append(batch)
         }

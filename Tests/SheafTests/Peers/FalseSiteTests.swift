@@ -1,0 +1,67 @@
+import Sheaf
+import SheafDocument
+import SheafStorage
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// Peers that claim sites and times which are not true.
+struct FalseSiteTests {
+    private let cars = "SELECT * FROM cars"
+
+    @Test func `times that peers claim have a store draw one site for each opening`() throws {
+        let scene = try DocumentScene(2)
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        var sites: [Site] = []
+        for opening in 0..<2 {
+            try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
+            try scene.subscribe(0, [cars])
+            try scene.connect(0, 1)
+            try scene.run()
+            sites.append(scene.nodes[0].store.queries.documents.site)
+            for number in 0..<3 {
+                try scene.execute(0, "UPDATE cars SET n = 1 WHERE _id = 'a'")
+                try scene.advance(milliseconds: 10)
+                try scene.execute(0, "INSERT INTO boats DOCUMENTS ({'n': 1})")
+                let field = "claim\(opening)\(number)"
+                try claim(scene, field)
+                #expect(try scene.rows(0, "SELECT * FROM cars").first?.contains(field) == true)
+                sites.append(scene.nodes[0].store.queries.documents.site)
+            }
+        }
+        // The first claim of each opening can be true.
+        #expect(Set(sites).count == 3)
+        #expect(sites[0] != sites[1] && sites[1] == sites[3])
+        #expect(sites[3] == sites[4] && sites[4] != sites[5] && sites[5] == sites[7])
+    }
+
+    /// Has the second peer send a car that its store shows as written by the first one, which has not.
+    private func claim(_ scene: DocumentScene, _ field: String) throws {
+        let time = HybridTime(milliseconds: scene.nodes[0].clock.clock.wallMilliseconds() - 5)
+        let stamp = Stamp(time, scene.nodes[0].store.queries.documents.site)
+        let bytes = try Insertion.document([field: 1], at: stamp, NameTable())
+        try scene.nodes[1].store.change(DocumentChange("cars", .string("a"), .join(bytes)))
+        try scene.published(1)
+        for _ in 0..<4 { try scene.advance(milliseconds: 500) }
+    }
+
+    /// A peer reports the site of a third one as its own, before the third one writes.
+    @Test func `a site that a peer reports as its own keeps no document from it`() throws {
+        let scene = try DocumentScene(3)
+        for number in 0..<3 { try scene.subscribe(number, [cars]) }
+        let wire = try scene.connect(0, 1)
+        scene.forge(wire, to: 0)
+        try scene.connect(0, 2)
+        try scene.run()
+        let site = scene.nodes[2].store.queries.documents.site
+        try scene.deliver(Frame(.site, NewSite.bytes(site)), on: wire, to: 0)
+        for id in ["a", "b"] {
+            try scene.execute(
+                2, "INSERT INTO cars DOCUMENTS (:car)", ["car": ["_id": .string(id)] as Value])
+            try scene.run()
+        }
+        #expect(try scene.rows(1, "SELECT * FROM cars").count == 2)
+        #expect(scene.nodes.allSatisfy { $0.farewells.isEmpty })
+        #expect(scene.isConnected(wire))
+    }
+}
