@@ -7,7 +7,8 @@ import SheafTestSupport
 
 /// A peer that may read and write red cars, and asks for hidden data in many ways.
 ///
-/// Each question goes to two servers that differ in the hidden data alone; the answers have to be the same.
+/// Each question goes to two servers that differ in the hidden data alone; the answers have to be the same. Each
+/// server is connected with another store, as whose site the attacker sometimes greets.
 package final class HiddenDataAttack {
     private let servers: [TwinWorld]
     private var random: SeededRandom
@@ -22,10 +23,12 @@ package final class HiddenDataAttack {
     package init(seed: UInt64) throws {
         random = SeededRandom(seed: seed, "attack")
         subscriptions = RandomSubscription(random: SeededRandom(seed: seed, "queries"))
-        servers = try (0..<2).map { _ in try TwinWorld(1, watching: TwinWorld.outside) }
+        servers = try (0..<2).map { _ in try TwinWorld(2, watching: TwinWorld.outside) }
+        connectionCount = 1
         for server in servers {
             try server.nodes[0].host.subscribe(
                 server.nodes[0].subscriptions(["SELECT * FROM cars"]))
+            try server.connect(connectionCount, 0, 1, rightsOfRight: nil)
             try server.nodes[0].commit(
                 (0..<8).map { number in
                     TwoWorlds.insert(
@@ -50,6 +53,17 @@ package final class HiddenDataAttack {
         hidden += (0..<4).map { TwoWorlds.insert("k\($0)", ["color": "blue", "pin": 4_711]) }
         try node.commit(hidden)
         try node.commit([DocumentChange("cars", .string("h0"), .delete)])
+        // Another store has written and deleted some of it.
+        for server in servers { try server.run() }
+        let names = ["w0", "w1"]
+        for changes in [
+            names.map { TwoWorlds.insert($0, ["color": "blue", "n": 1]) },
+            names.map { DocumentChange("cars", .string($0), .delete) },
+        ] {
+            try servers[1].nodes[1].commit(changes)
+            try servers[1].perform(1)
+            try servers[1].run()
+        }
     }
 
     /// Asks a question for each of `count` subscriptions; returns the first difference, or nil.
@@ -66,6 +80,12 @@ package final class HiddenDataAttack {
         for server in servers { try server.advance(milliseconds: 700) }
         // Something is written that only the second one has.
         if random.chance(1, in: 3) {
+            let writer = random.below(2)
+            try servers[1].nodes[writer].commit([
+                TwoWorlds.insert("w\(2 + random.below(2))", ["color": "blue", "n": 2])
+            ])
+            try servers[1].perform(writer)
+            try servers[1].run()
             try servers[1].nodes[0].commit([
                 DocumentChange(
                     "cars", .string("h\(1 + random.below(4))"),
@@ -76,7 +96,9 @@ package final class HiddenDataAttack {
         if random.chance(1, in: 4) { texts.append("SELECT * FROM cars") }
         let plan = Attacker.Plan(
             texts: texts, ids: try guessedIDs(), file: file, seed: random.next(),
-            hasCursor: random.chance(1, in: 5), writes: random.chance(1, in: 4))
+            hasCursor: random.chance(1, in: 5), writes: random.chance(1, in: 4),
+            borrowsSite: random.chance(1, in: 3), commit: UInt64(random.below(60)),
+            writer: random.below(2))
         connectionCount += 1
         let answers = try servers.map { server in
             var attacker = try Attacker(
@@ -85,12 +107,18 @@ package final class HiddenDataAttack {
         }
         frameCount += answers[0].count
         guard let index = TwoWorlds.difference(answers[0], answers[1]) else { return nil }
-        return "frame \(index) of \(answers[0].count) and \(answers[1].count) differs for \(texts)"
+        let described = answers.map { answer in
+            var describer = FrameDescriber()
+            return answer.flatMap { describer.describe($0) }
+        }
+        return
+            "frame \(index) differs for \(texts): \(described[0]), with hidden documents \(described[1])"
     }
 
     private func guessedIDs() throws -> [DocumentAddress] {
         var ids: [DocumentAddress] = []
-        for name in ["h0", "h1", "h2", "k0", "k3", "v1", "z"] where random.chance(1, in: 2) {
+        for name in ["h0", "h1", "h2", "k0", "k3", "v1", "z"]
+        where random.chance(1, in: 2) {
             ids.append(
                 DocumentAddress(
                     collection: "cars", id: try DocumentID.key(of: .string(name))))
@@ -108,6 +136,12 @@ private struct Attacker {
         let seed: UInt64
         let hasCursor: Bool
         let writes: Bool
+        /// Whether it greets with the site of the other store.
+        let borrowsSite: Bool
+        /// The commit that it names as its newest.
+        let commit: UInt64
+        /// The store that writes a readable document while it is connected.
+        let writer: Int
     }
 
     private let plan: Plan
@@ -124,10 +158,16 @@ private struct Attacker {
     ) throws {
         (self.plan, self.server, self.wire) = (plan, server, wire)
         random = SeededRandom(seed: plan.seed, "attacker")
+        // With another log, the store would go on as another site.
+        let other = server.nodes[1]
+        let (site, log) =
+            plan.borrowsSite
+            ? (other.queries.documents.site, other.host.log)
+            : (Self.site, .init(low: 1, high: 1))
         session = SyncSession(
             Hello(
                 database: MeshPeer.database, peerKey: Array(repeating: 7, count: 32),
-                site: Self.site, log: .init(low: 1, high: 1), nonce: 1,
+                site: site, log: log, nonce: 1,
                 wallMilliseconds: server.nodes[0].clock.clock.wallMilliseconds(),
                 isServer: false, name: ""), at: server.now)
         try server.connectOutside(wire, rights: rights)
@@ -144,17 +184,17 @@ private struct Attacker {
         let cursor = plan.hasCursor ? Cursor(log: .init(low: 5, high: 5), commit: 3) : nil
         session.subscribe(
             Subscribe(
-                generation: 1, queries, at: 0, from: cursor,
+                generation: 1, queries, at: plan.commit, from: cursor,
                 whole: plan.hasCursor ? plan.ids : []))
         try exchange()
         try server.advance(milliseconds: 1_500)
         try exchange()
         // Documents written meanwhile are sent as they come.
-        try server.nodes[0].commit([
+        try server.nodes[plan.writer].commit([
             TwoWorlds.insert(
                 "v\(random.below(8))", ["color": "red", "n": .integer(Int64(random.below(100)))])
         ])
-        try server.perform(0)
+        try server.perform(plan.writer)
         try exchange()
         try server.disconnect(wire)
         return received
@@ -196,13 +236,16 @@ private struct Attacker {
         }
     }
 
-    /// Sends documents under guessed ids, which it may write by what is in them: states, or deltas.
+    /// Sends documents under guessed ids, which it may write by what is in them.
+    ///
+    /// Not where one was deleted: the new document has the versions of all writers.
     private mutating func write() throws {
         guard plan.writes, !hasWritten else { return }
         hasWritten = true
         let time = HybridTime(milliseconds: server.nodes[0].clock.clock.wallMilliseconds())
         session.beginCommit(1, stamp: nil)
-        for address in plan.ids where !String(decoding: address.id, as: UTF8.self).contains("h0") {
+        let deleted = try ["h0", "w0", "w1"].map { try DocumentID.key(of: .string($0)) }
+        for address in plan.ids where !deleted.contains(address.id) {
             let car: Object = ["color": "red", "n": 3]
             let bytes = try Insertion.document(car, at: Stamp(time, Self.site), NameTable())
             address.id.withUnsafeBytes { id in

@@ -13,6 +13,8 @@ final class CommitFeed: Sendable {
         let commit: CommitID
         /// Where the commit came from; none where it was written here.
         let origin: CommitOrigin?
+        /// The number of the connection that brought the commit; nil where it was written here.
+        let connection: UInt64?
         /// Who wrote the commit first, and when; none where that is several.
         let stamp: Stamp?
     }
@@ -51,14 +53,14 @@ final class CommitFeed: Sendable {
                     Change(
                         key: document.key, before: document.original,
                         isTakenAway: document.isEvicted, commit: commit, origin: origin,
-                        stamp: stamp))
+                        connection: transaction.connection, stamp: stamp))
             }
             if changes.isEmpty { changes.reserveCapacity(transaction.fresh.count) }
             for key in transaction.fresh.keys {
                 changes.append(
                     Change(
                         key: key, before: nil, isTakenAway: false, commit: commit, origin: origin,
-                        stamp: stamp))
+                        connection: transaction.connection, stamp: stamp))
             }
         }
     }

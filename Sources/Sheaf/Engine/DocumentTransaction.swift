@@ -26,6 +26,8 @@ package struct DocumentTransaction: Sendable {
     var peerPauses: (site: Site, pauses: [WritePause])?
     /// The time of a write of that site, in one of these periods, which what it sends would cover.
     var forgottenByPeer: HybridTime?
+    /// The number of the connection that has brought the changes; nil where they are made here.
+    var connection: UInt64?
     /// Whether the transaction writes as another site than those before it.
     var hasChangedSite = false
     /// What documents have that are written once in this commit.

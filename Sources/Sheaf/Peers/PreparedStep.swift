@@ -12,6 +12,8 @@ struct PreparedStep: Sendable {
     let stamp: Stamp?
     /// The key of the sender, where its rights are limited: the tokens that it brings are unproven.
     let bringer: [UInt8]?
+    /// The number drawn for the connection over which it came.
+    let connection: UInt64
     /// Whether it is only the beginning of what belongs to that commit.
     let isCut: Bool
     /// How many bytes came for it, for which there is credit when it was applied.

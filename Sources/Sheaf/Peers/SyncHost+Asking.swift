@@ -203,7 +203,7 @@ extension SyncHost {
                 generation: step.generation, documents: link.asking.staged, commit: step.commit,
                 stamp: link.asking.stagedStamp,
                 bringer: link.writable == nil ? nil : link.session.remote?.peerKey,
-                isCut: step.isCut, length: step.length))
+                connection: link.drawn, isCut: step.isCut, length: step.length))
         (link.asking.staged, link.asking.stagedStamp) = (DocumentPile(), nil)
         write(link)
     }

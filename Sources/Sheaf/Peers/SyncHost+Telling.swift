@@ -208,14 +208,15 @@ extension SyncHost {
         return documents
     }
 
-    /// Whether a commit came from the other side: then it is not sent back, unless it may have been taken
+    /// Whether a commit came over this connection: then it is not sent back, unless it may have been taken
     /// away there since.
+    ///
+    /// The site of the commit does not decide: a peer can greet with the site of another store.
     func isTheirs(_ commit: News.Commit, _ link: Link) -> Bool {
-        guard let telling = link.telling, let origin = commit.changes.first?.origin else {
-            return false
-        }
-        guard !link.hasNewSite else { return false }
-        return origin.peer == link.site && origin.commit > telling.theirCommit
+        guard let telling = link.telling, let change = commit.changes.first,
+            let origin = change.origin
+        else { return false }
+        return change.connection == link.drawn && origin.commit > telling.theirCommit
     }
 
     /// A document of a commit that the other side is told of.

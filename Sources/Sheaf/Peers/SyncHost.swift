@@ -1,4 +1,4 @@
-import SheafBytes
+package import SheafBytes
 import SheafDocument
 package import SheafQuery
 import SheafStorage
@@ -72,7 +72,7 @@ package final class SyncHost {
     /// The files that documents name; none where they are nobody's concern.
     let attachments: AttachmentStore?
     /// What tells this opening of the log from all others.
-    let log: XXH3.Hash128
+    package let log: XXH3.Hash128
     private let random: () -> UInt64
     let lengths: Lengths
     var links: [UInt64: Link] = [:]
@@ -118,6 +118,8 @@ package final class SyncHost {
     /// One connection.
     final class Link {
         let number: UInt64
+        /// The number of the hello that this side has sent, drawn for the connection.
+        let drawn: UInt64
         let connectedAt: UInt64
         /// The key that the transport has proven.
         let expectedKey: [UInt8]?
@@ -149,7 +151,7 @@ package final class SyncHost {
         var sendable: SubscriptionMatcher?
         /// The site in the hello of the other side.
         var site = Site.initial
-        /// Whether the other side writes with another site by now; so its writes are not told from those of others.
+        /// Whether the other side writes with another site by now.
         var hasNewSite = false
         /// Periods in which the site of the other side has made no write.
         var pauses: [WritePause] = []
@@ -166,11 +168,12 @@ package final class SyncHost {
         }
 
         init(
-            _ number: UInt64, _ session: SyncSession, _ rights: PeerRights?,
+            _ number: UInt64, drawn: UInt64, _ session: SyncSession, _ rights: PeerRights?,
             own ownRights: PeerRights?, _ kind: PeerConnectionKind, expecting key: [UInt8]?,
             at now: UInt64
         ) {
             (connectedAt, expectedKey) = (now, key)
+            self.drawn = drawn
             self.kind = kind
             self.ownRights = ownRights
             self.number = number
@@ -229,7 +232,8 @@ package final class SyncHost {
             isServer: identity.isServer, name: identity.name)
         let session = SyncSession(hello, expecting: key, at: now)
         let link = Link(
-            number, session, rights, own: ownRights, kind, expecting: key, at: now)
+            number, drawn: hello.nonce, session, rights, own: ownRights, kind, expecting: key,
+            at: now)
         link.knownSite = site
         links[number] = link
         handle(link)

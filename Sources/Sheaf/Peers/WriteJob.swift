@@ -256,6 +256,7 @@ extension DocumentEngine {
                 (transaction) throws(WriteError) in
                 if !pauses.isEmpty { transaction.peerPauses = (peer, pauses) }
                 transaction.unproven.bringer = step.bringer
+                transaction.connection = step.connection
                 try Self.receive(step.documents, rule, watched, in: &transaction, &reception)
                 reception.forgottenByPeer = transaction.forgottenByPeer
                 if transaction.forgottenByPeer != nil { throw Self.takeBack }
