@@ -117,7 +117,7 @@ package final class HiddenDataAttack {
 
     private func guessedIDs() throws -> [DocumentAddress] {
         var ids: [DocumentAddress] = []
-        for name in ["h0", "h1", "h2", "k0", "k3", "v1", "z"]
+        for name in ["h0", "h1", "h2", "k0", "k3", "v1", "w0", "w1", "z"]
         where random.chance(1, in: 2) {
             ids.append(
                 DocumentAddress(

@@ -99,6 +99,12 @@ extension DocumentTransaction {
         return isAll ? .taken(isNew: isNew) : .known(before: working[position].original)
     }
 
+    /// Whether a document exists that was received in this transaction.
+    func exists(_ key: DocumentKey) throws(EngineError) -> Bool {
+        guard let position = positions[key] else { return false }
+        return try working[position].exists()
+    }
+
     /// Joins what somebody has sent who spells all names.
     mutating func join(_ bytes: [UInt8], at position: Int) throws(EngineError) -> Bool {
         let (seen, isPartial, own) = try translating { () throws(EditError) in

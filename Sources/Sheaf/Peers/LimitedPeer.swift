@@ -9,6 +9,8 @@ struct LimitedPeer {
     var stepCount: UInt64 = 0
     /// Documents of which it has sent an older state and has not acknowledged the newer one.
     private(set) var corrections: Set<DocumentAddress> = []
+    /// Documents that the peer has sent, and that were written here.
+    var brought = BroughtDocuments()
     /// Writes of the peer to documents that it may not read.
     var shadows = ShadowTable()
 

@@ -251,6 +251,7 @@ extension SyncHost {
         link.session.holdSteps(false)
         statistics.documentsReceived += UInt64(outcome.documentCount)
         statistics.documentsTaken += UInt64(outcome.takenCount)
+        noteBrought(outcome.brought, by: link)
         refuse(outcome, from: link)
         noteDropped(outcome.dropped, from: link)
         if outcome.lacksOwnWrites { noteLackingOwnWrites(knownBy: link) }

@@ -317,7 +317,7 @@ extension SyncHost {
         }
         guard isShared(address.collection, on: link) else { return false }
         if outgoing.knownDeletions.contains(key) { return true }
-        return try mayKnowDeletion(document, key, address, outgoing.snapshot, link)
+        return try mayKnowDeletion(key, address, outgoing.snapshot, link)
     }
 
     // MARK: What has come

@@ -1,4 +1,3 @@
-import SheafBytes
 import SheafDocument
 import SheafStorage
 import SheafSync
@@ -63,53 +62,32 @@ extension SyncHost {
 
     // MARK: Deleted documents
 
-    /// The newest states of a deleted document that are read to find out who could read it.
-    private static let mostStatesRead = 32
-
-    /// Whether the deletion of a document may be sent to a peer that names the document.
-    ///
-    /// A tombstone has nothing that a rule could read. So the rule has to need the id only, or the peer has written
-    /// to the document, or the log still has a state that the peer could read.
-    func mayKnowDeletion(
-        _ tombstone: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
-        _ snapshot: DocumentSnapshot, _ link: Link
-    ) throws(EngineError) -> Bool {
-        guard let readable = link.readable else { return true }
-        // The peer has deleted what it has written itself.
-        if snapshot.shadows[key] != nil { return true }
-        if try isReadableByID(key, address, snapshot, link) { return true }
-        // A peer can name any site as its own, but not the site of this store.
-        if let site = link.session.remote?.site, site != queries.documents.site {
-            let time = try onDocument(key) { () throws(Malformed) in
-                try tombstone.read { (bytes) throws(Malformed) in
-                    try EncodedDocument(bytes).vector().time(of: site)
-                }
-            }
-            if time > .initial { return true }
+    /// Records documents that a peer has sent and that were written.
+    func noteBrought(_ addresses: [DocumentAddress], by link: Link) {
+        guard link.isLimited, !addresses.isEmpty, let key = link.session.remote?.peerKey else {
+            return
         }
-        var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
-        for _ in 0..<Self.mostStatesRead {
-            guard let logged = try onStorage({ () throws(StorageError) in try history.next() }),
-                logged.commit >= snapshot.log.foldedThrough,
-                let state = try snapshot.document(key, asOf: logged.commit)
-            else { return false }
-            let matches = try readable.matches(
-                state, key: key, in: address.collection, snapshot.names)
-            if matches { return true }
-        }
-        return false
+        for address in addresses { limitedPeers[key, default: LimitedPeer()].brought.add(address) }
     }
 
-    /// Whether the rules of a peer let it read every document that has this id.
-    private func isReadableByID(
+    /// Returns the rule by which a peer with limited rights may know of deletions; nil for another peer.
+    func deletionRule(_ link: Link) -> DeletionRule? {
+        guard let readable = link.readable, let readableByID = link.readableByID,
+            let key = link.session.remote?.peerKey
+        else { return nil }
+        return DeletionRule(
+            readable: readable, readableByID: readableByID,
+            brought: limitedPeers[key]?.brought ?? BroughtDocuments())
+    }
+
+    /// Whether the deletion of a document may be sent to a peer that names the document.
+    func mayKnowDeletion(
         _ key: [UInt8], _ address: DocumentAddress, _ snapshot: DocumentSnapshot, _ link: Link
     ) throws(EngineError) -> Bool {
-        guard let rule = link.readableByID,
-            let empty = try? Insertion.initial(Object(), NameTable())
-        else { return false }
-        let document = StoredDocument(
-            empty, stateLength: empty.count, deltaLength: 0, deltaCount: 0)
-        return try rule.matches(document, key: key, in: address.collection, snapshot.names)
+        guard let rule = deletionRule(link) else { return true }
+        // The peer has deleted what it has written itself.
+        if snapshot.shadows[key] != nil { return true }
+        return try rule.mayKnowDeletion(key, address, snapshot)
     }
 
     // MARK: Evicted documents
@@ -130,7 +108,7 @@ extension SyncHost {
             let (key, address) = (document.key, document.address)
             let isShown =
                 document.before.isTombstone
-                ? try? isReadableByID(key, address, snapshot, link)
+                ? try? deletionRule(link)?.isReadableByID(key, address, snapshot.names)
                 : try? self.isShown(link, document.before, key, address, snapshot, isOwn: true)
             return isShown ?? false
         }

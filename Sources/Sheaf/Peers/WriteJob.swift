@@ -46,6 +46,8 @@ package struct WriteJob: Sendable {
         /// Documents that are hidden from the peer, which may not write them, and what the peer would have made
         /// of them.
         fileprivate(set) var dropped: [Dropped] = []
+        /// Documents that a peer with limited rights has sent and that were written, the first ones.
+        fileprivate(set) var brought: [DocumentAddress] = []
         /// Documents with a time too far ahead of the clock here, which were not written, and that time.
         fileprivate(set) var ahead = AheadDocuments()
         /// Documents that were set aside before, and are here now.
@@ -138,6 +140,7 @@ package struct WriteJob: Sendable {
                     outcome.dropped.append(document)
                     rule?.shadows[document.address] = document.shadow
                 }
+                outcome.brought += reception.brought
                 outcome.ahead.add(reception.ahead)
                 outcome.settled += reception.settled
                 outcome.lastCommit = commit
@@ -201,6 +204,7 @@ extension DocumentEngine {
         var refused: [WriteJob.Refused] = []
         var covered: [DocumentAddress] = []
         var dropped: [WriteJob.Dropped] = []
+        var brought: [DocumentAddress] = []
         var ahead = AheadDocuments()
         var settled: [DocumentAddress] = []
         var takenCount = 0
@@ -218,6 +222,12 @@ extension DocumentEngine {
                 return
             }
             settled.append(document.address)
+        }
+
+        /// Records a document that a peer with limited rights has sent, and that exists.
+        mutating func bring(_ document: PiledDocument) {
+            guard brought.count < BroughtDocuments.most else { return }
+            brought.append(document.address)
         }
 
         /// Records a disputed document of which the peer has sent all that is here.
@@ -321,9 +331,11 @@ extension DocumentEngine {
                     if isNew { reception.takenCount += 1 }
                     reception.settle(document, watched)
                     reception.cover(document, watched)
+                    if rule != nil, try transaction.exists(key) { reception.bring(document) }
                 case .ahead(let time): reception.ahead.add(document.address, time)
                 case .known(let before):
                     reception.settle(document, watched)
+                    if rule != nil, try transaction.exists(key) { reception.bring(document) }
                     reception.known.append(
                         WriteJob.Known(address: document.address, before: before))
                 case .kept(let before, let isSeen):
