@@ -32,6 +32,8 @@ package final class DocumentEngine: Sendable {
         var mark = StoreMark()
         /// When the site has written.
         var ownWrites: OwnWrites
+        /// The site before it, if its writes were moved.
+        var handover: SiteHandover?
         /// Documents of commits that no snapshot shows yet.
         var pending = PendingDocuments()
         /// The tokens of attachments that have no proof of possession.

@@ -58,6 +58,25 @@ struct OwnWrites: Sendable {
     }
 }
 
+/// The site that a store had before it drew another one and moved its writes.
+struct SiteHandover: Sendable {
+    let site: Site
+    let pauses: [WritePause]
+    /// The commit that moves the writes; nil until it is made.
+    var commit: CommitID?
+
+    /// Whether a state may have documents that are not moved.
+    func precedes(_ durable: CommitID) -> Bool { commit.map { durable < $0 } ?? true }
+}
+
+/// The site of a store and its pauses, as they hold for the documents of a durable state.
+struct SiteReport: Sendable {
+    let site: Site
+    let pauses: [WritePause]
+    /// The commit that has moved writes to the site; nil where there is none.
+    let movedBy: CommitID?
+}
+
 extension DocumentEngine {
     /// Goes on as another site, and gives it what was written since the opening: peers know other writes of the
     /// same times.
@@ -74,6 +93,11 @@ extension DocumentEngine {
             let site = state.clock.site
             guard expected ?? site == site else { return nil }
             let start = time ?? state.ownWrites.opened
+            // Of two that are not durable, peers know the first.
+            if state.handover?.precedes(store.snapshot().commit) != true {
+                state.handover = SiteHandover(site: site, pauses: pauses(state))
+            }
+            state.handover?.commit = nil
             drawNewSite(&state)
             return (site, start, state.clock.site)
         }
@@ -86,15 +110,34 @@ extension DocumentEngine {
                 throw .engine(error)
             }
         }
+        state.withLock { state in
+            if state.clock.site == change.new { state.handover?.commit = commit }
+        }
         return commit
     }
 
     /// The periods in which the site has made no write, as far as the log knows.
-    package var pauses: [WritePause] {
+    package var pauses: [WritePause] { state.withLock { pauses($0) } }
+
+    private func pauses(_ state: WriterState) -> [WritePause] {
         let now = HybridTime(
             milliseconds: min(
                 store.options.clock.wallMilliseconds(), HybridTime.maximumMilliseconds))
-        return state.withLock { $0.ownWrites.pauses(until: now) }
+        return state.ownWrites.pauses(until: now)
+    }
+
+    /// Returns what peers must know of the site to receive documents of a durable state.
+    ///
+    /// Documents that a later commit moves to a new site still cover what was forgotten, so the pauses of the
+    /// old one count.
+    func siteReport(through commit: CommitID) -> SiteReport {
+        state.withLock { state in
+            if let handover = state.handover, handover.precedes(commit) {
+                return SiteReport(site: handover.site, pauses: handover.pauses, movedBy: nil)
+            }
+            return SiteReport(
+                site: state.clock.site, pauses: pauses(state), movedBy: state.handover?.commit)
+        }
     }
 
     /// Returns the time up to which writes of the site are unique, where a peer knows a write that the store does

@@ -243,7 +243,10 @@ extension SyncHost {
 
     /// Takes in what became of a job.
     package func noteWritten(_ outcome: WriteJob.Outcome) {
-        if outcome.lacksOwnWrites { reportNewSite() }
+        if outcome.lacksOwnWrites {
+            mayReportSite = true
+            reportNewSite()
+        }
         guard !outcome.isOfProof else { return noteProven(outcome) }
         guard let link = links[outcome.link] else { return }
         (link.asking.isWriting, link.asking.writingLength) = (false, 0)

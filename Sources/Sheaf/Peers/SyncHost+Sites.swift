@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+import SheafStorage
 import SheafSync
 
 /// Stores that were put back to an older state, and copies of stores that run at the same time.
@@ -59,13 +60,31 @@ extension SyncHost {
                     separation: (message.site, time))))
     }
 
-    /// Reports the site of this store to all peers that know another one.
+    /// Reports a site that writes were moved to, to all peers that know another one.
+    ///
+    /// From then on a peer holds nothing against the pauses of the old site: the report follows all documents
+    /// of states before the move.
     func reportNewSite() {
-        let site = queries.documents.site
-        for link in allLinks where link.knownSite != site && link.session.isOpen {
-            link.session.report(site)
-            link.knownSite = site
+        guard mayReportSite else { return }
+        let report = queries.documents.siteReport(through: news.snapshot.log.commit)
+        guard let commit = report.movedBy else { return }
+        mayReportSite = false
+        for link in allLinks where link.knownSite != report.site {
+            guard link.session.isOpen, !isTelling(before: commit, link) else {
+                mayReportSite = true
+                continue
+            }
+            link.session.report(report.site)
+            link.knownSite = report.site
+            handle(link)
         }
+    }
+
+    /// Whether documents of states before a commit are still sent to a peer.
+    private func isTelling(before commit: CommitID, _ link: Link) -> Bool {
+        guard let telling = link.telling else { return false }
+        if let outgoing = telling.outgoing, outgoing.snapshot.log.commit < commit { return true }
+        return telling.isStreaming && telling.sent < commit
     }
 
     /// Notes the site that a peer has drawn, which has no pauses.

@@ -114,6 +114,8 @@ package final class SyncHost {
     var mesh: MeshMap
     /// The openings in which peers were met, by their keys.
     var openings: [[UInt8]: Openings] = [:]
+    /// Whether peers may know the site that this store had before it moved its writes.
+    var mayReportSite = false
 
     /// One connection.
     final class Link {
@@ -223,18 +225,18 @@ package final class SyncHost {
         _ number: UInt64, expecting key: [UInt8]? = nil, rights: PeerRights? = nil,
         own ownRights: PeerRights? = nil, _ kind: PeerConnectionKind = .other, at now: UInt64
     ) {
-        let site = queries.documents.site
+        let site = queries.documents.siteReport(through: news.snapshot.log.commit)
         let hello = Hello(
-            database: identity.database, peerKey: identity.peerKey, site: site,
+            database: identity.database, peerKey: identity.peerKey, site: site.site,
             log: log, nonce: random(),
             wallMilliseconds: queries.options.clock.wallMilliseconds(),
-            pauses: queries.documents.pauses,
+            pauses: site.pauses,
             isServer: identity.isServer, name: identity.name)
         let session = SyncSession(hello, expecting: key, at: now)
         let link = Link(
             number, drawn: hello.nonce, session, rights, own: ownRights, kind, expecting: key,
             at: now)
-        link.knownSite = site
+        link.knownSite = site.site
         links[number] = link
         handle(link)
     }
@@ -269,6 +271,7 @@ package final class SyncHost {
             handle(link)
         }
         continueTelling()
+        reportNewSite()
         checkSetAside()
         tickFiles()
         mesh.tick(at: now)
@@ -303,6 +306,7 @@ package final class SyncHost {
             tellWhatIsNew(link)
             handle(link)
         }
+        reportNewSite()
         news.forget(before: links.values.compactMap { $0.telling?.sent }.min())
         checkFiles()
         settleFiles()

@@ -131,6 +131,48 @@ struct ForgottenWriteTests {
         }
     }
 
+    /// Peers connect, or subscribe, while what the store has moved to its new site could still be lost.
+    @Test(arguments: [false, true])
+    func `the pauses of a site count until what was moved to another one is durable`(
+        _ isConnected: Bool
+    ) throws {
+        let scene = try DocumentScene(3)
+        for number in 1...2 { try scene.subscribe(number, [cars]) }
+        try write(scene, 0, "a", "first")
+        for number in 1...2 { try meet(scene, 0, number) }
+        let backup = scene.nodes[0].volume.processDeath()
+        try write(scene, 0, "a", "lost")
+        try scene.run()
+        let known = [#"{"_id":"a","first":1,"lost":1}"#]
+        for number in 1...2 { #expect(try scene.rows(number, all) == known) }
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        try write(scene, 0, "a", "new")
+        let old = site(scene, 0)
+        if isConnected {
+            try scene.subscribe(2, [])
+            try scene.connect(0, 2)
+            try scene.run()
+        }
+        scene.nodes[0].flushesLate = true
+        for _ in 0..<3 {
+            try scene.connect(0, 1)
+            try scene.run()
+        }
+        #expect(site(scene, 0) != old)
+        try scene.subscribe(2, [cars])
+        if !isConnected { try scene.connect(0, 2) }
+        try scene.run()
+        for number in 1...2 { #expect(try scene.rows(number, all) == known, "peer \(number)") }
+        scene.nodes[0].flushesLate = false
+        try scene.nodes[0].store.flush()
+        try scene.published(0)
+        for number in 1...2 { try meet(scene, 0, number) }
+        for number in 1...2 {
+            let rows = try scene.rows(number, all)
+            #expect(rows == [#"{"_id":"a","first":1,"lost":1,"new":1}"#], "peer \(number)")
+        }
+    }
+
     @Test(arguments: [false, true])
     func `two running copies of one disk go on as two sites`(_ subscribe: Bool) throws {
         let scene = try DocumentScene(3)
