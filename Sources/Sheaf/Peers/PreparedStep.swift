@@ -14,6 +14,8 @@ struct PreparedStep: Sendable {
     let bringer: [UInt8]?
     /// The number drawn for the connection over which it came.
     let connection: UInt64
+    /// Periods in which the site of the peer had made no write, by what the peer had said before the step.
+    let pauses: [WritePause]
     /// Whether it is only the beginning of what belongs to that commit.
     let isCut: Bool
     /// How many bytes came for it, for which there is credit when it was applied.

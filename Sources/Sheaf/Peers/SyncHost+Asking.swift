@@ -203,7 +203,10 @@ extension SyncHost {
                 generation: step.generation, documents: link.asking.staged, commit: step.commit,
                 stamp: link.asking.stagedStamp,
                 bringer: link.writable == nil ? nil : link.session.remote?.peerKey,
-                connection: link.drawn, isCut: step.isCut, length: step.length))
+                connection: link.drawn,
+                // A write found by the pauses would reveal something about documents.
+                pauses: link.readable == nil ? link.pauses : [],
+                isCut: step.isCut, length: step.length))
         (link.asking.staged, link.asking.stagedStamp) = (DocumentPile(), nil)
         write(link)
     }
@@ -234,8 +237,6 @@ extension SyncHost {
                     link: link.number, steps: link.asking.waiting, peer: link.site,
                     writable: link.writable, readable: link.readRule, shadows: shadows(of: link),
                     awaited: setAside.addresses,
-                    // A write found by the pauses would reveal something about documents.
-                    pauses: link.readable == nil ? link.pauses : [],
                     disputed: refusals.addresses(of: link.session.remote?.peerKey ?? [])
                         .union(link.asking.disputed.keys))))
         link.asking.waiting = []

@@ -83,7 +83,11 @@ extension SyncHost {
     /// Whether documents of states before a commit are still sent to a peer.
     private func isTelling(before commit: CommitID, _ link: Link) -> Bool {
         guard let telling = link.telling else { return false }
-        if let outgoing = telling.outgoing, outgoing.snapshot.log.commit < commit { return true }
+        let states = [
+            telling.outgoing?.snapshot, telling.catchingUp?.snapshot,
+            telling.compared, telling.preparation?.snapshot,
+        ]
+        if states.contains(where: { $0.map { $0.log.commit < commit } ?? false }) { return true }
         return telling.isStreaming && telling.sent < commit
     }
 

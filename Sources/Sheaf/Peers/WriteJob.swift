@@ -15,8 +15,6 @@ package struct WriteJob: Sendable {
     var shadows: [DocumentAddress: [UInt8]] = [:]
     /// Documents that were set aside before, and are noted if they are written now.
     var awaited: Set<DocumentAddress> = []
-    /// Periods in which the peer's site has made no write.
-    var pauses: [WritePause] = []
     /// Instead of steps: has the store go on as another site, and gives it the writes after a time.
     var separation: (site: Site, after: HybridTime)?
     /// Documents that the peer may have refused, and are noted if what it sends covers what is here.
@@ -119,7 +117,7 @@ package struct WriteJob: Sendable {
         for step in steps {
             do throws(EngineError) {
                 let (commit, reception) = try queries.documents.receive(
-                    step, from: peer, pauses, rule, watched, append: append)
+                    step, from: peer, step.pauses, rule, watched, append: append)
                 if reception.lacksOwnWrites { outcome.lacksOwnWrites = true }
                 if let time = reception.forgottenByPeer {
                     outcome.forgottenByPeer = time
