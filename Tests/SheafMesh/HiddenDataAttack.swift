@@ -142,6 +142,11 @@ private struct Attacker {
         let commit: UInt64
         /// The store that writes a readable document while it is connected.
         let writer: Int
+
+        /// The sites of the server and of the other store.
+        func authors(of server: TwinWorld) -> [Site] {
+            server.nodes.map(\.queries.documents.site)
+        }
     }
 
     private let plan: Plan
@@ -236,23 +241,48 @@ private struct Attacker {
         }
     }
 
-    /// Sends documents under guessed ids, which it may write by what is in them.
+    /// Sends documents under guessed ids: states that it may write, or not, deltas of what nobody has sent it, and
+    /// deletions.
     ///
-    /// Not where one was deleted: the new document has the versions of all writers.
+    /// None that it may write where one was deleted: the new document has the versions of all writers.
     private mutating func write() throws {
         guard plan.writes, !hasWritten else { return }
         hasWritten = true
-        let time = HybridTime(milliseconds: server.nodes[0].clock.clock.wallMilliseconds())
-        session.beginCommit(1, stamp: nil)
+        let now = HybridTime(milliseconds: server.nodes[0].clock.clock.wallMilliseconds())
+        let stamp = Stamp(now, Self.site)
+        // Other stores may have written something at that time already.
+        let older = Stamp(HybridTime(milliseconds: 1), plan.authors(of: server)[random.below(2)])
         let deleted = try ["h0", "w0", "w1"].map { try DocumentID.key(of: .string($0)) }
-        for address in plan.ids where !deleted.contains(address.id) {
-            let car: Object = ["color": "red", "n": 3]
-            let bytes = try Insertion.document(car, at: Stamp(time, Self.site), NameTable())
+        session.beginCommit(1, stamp: nil)
+        for address in plan.ids {
+            var form = ShippedDocument.Form.state
+            let bytes: [UInt8]?
+            switch random.below(deleted.contains(address.id) ? 3 : 5) {
+            case 0:
+                bytes = try Insertion.document(
+                    ["color": "none", "n": 3], at: stamp, NameTable())
+            case 1:
+                form = .delta
+                bytes = try Self.document(at: older).withUnsafeBytes { base in
+                    try DocumentEditor.delta(
+                        of: [.set(path: ["n"], to: 4)], in: EncodedDocument(base), at: stamp,
+                        NameTable())?.bytes
+                }
+            case 2:
+                bytes = try Self.document(at: stamp).withUnsafeBytes { document in
+                    try Insertion.deletion(of: EncodedDocument(document), at: stamp)
+                }
+            default: bytes = try Self.document(at: stamp)
+            }
             address.id.withUnsafeBytes { id in
-                bytes.withUnsafeBytes { session.add("cars", id: id, .state, $0) }
+                bytes?.withUnsafeBytes { session.add("cars", id: id, form, $0) }
             }
         }
         session.endCommit()
         session.sendSegment()
+    }
+
+    private static func document(at stamp: Stamp) throws -> [UInt8] {
+        try Insertion.document(["color": "red", "n": 3], at: stamp, NameTable())
     }
 }

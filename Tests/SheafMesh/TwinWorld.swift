@@ -97,11 +97,15 @@ final class TwinWorld {
 
     // MARK: Connections
 
-    func connect(_ wire: UInt64, _ left: Int, _ right: Int, rightsOfRight: PeerRights?) throws {
+    /// Connects two nodes; the one on the right may have rights on the left, and be told of them.
+    func connect(
+        _ wire: UInt64, _ left: Int, _ right: Int, rightsOfRight: PeerRights?, isTold: Bool = true
+    ) throws {
         wires[wire] = [left, right]
         nodes[left].host.connect(
             wire, expecting: nodes[right].key, rights: rightsOfRight, at: now)
-        nodes[right].host.connect(wire, expecting: nodes[left].key, own: rightsOfRight, at: now)
+        nodes[right].host.connect(
+            wire, expecting: nodes[left].key, own: isTold ? rightsOfRight : nil, at: now)
         try perform(left)
         try perform(right)
     }

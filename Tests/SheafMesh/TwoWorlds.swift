@@ -7,8 +7,9 @@ import SheafTestSupport
 /// Two worlds that differ only in documents that one peer may not read: every frame that it receives has to be
 /// the same in both.
 ///
-/// Peer 0 serves peer 1, which may read and write red cars; peer 2 has all rights and brings documents to
-/// peer 0. In the second world blue cars, and boats, come and go besides, which never were red.
+/// Peer 0 serves peer 1, which may read and write red cars, and sometimes write green ones that it may not read;
+/// peer 2 has all rights and brings documents to peer 0. In the second world blue and green cars, and boats, come and go
+/// besides, which never were red. Sometimes peer 1 does not know its rights, and sends what it may not write.
 package final class TwoWorlds {
     package struct Difference: Error, CustomStringConvertible {
         package let description: String
@@ -36,6 +37,8 @@ package final class TwoWorlds {
     private var subscriptions: RandomSubscription
     private var wireCount: UInt64 = 0
     private let rights: PeerRights
+    private let knowsItsRights: Bool
+    private let writesGreen: Bool
     private var passing = 0
     private var describers = [FrameDescriber(), FrameDescriber()]
     private var log: [String] = []
@@ -48,6 +51,9 @@ package final class TwoWorlds {
         worlds = [try TwinWorld(3, watching: 1), try TwinWorld(3, watching: 1)]
         var write = ["cars": "color = 'red'"]
         if random.chance(1, in: 4) { write["cars"] = "color = 'red' AND n < 80" }
+        writesGreen = random.chance(1, in: 2)
+        if writesGreen { write["cars"] = "color IN ('red', 'green')" }
+        knowsItsRights = random.chance(1, in: 2)
         var read = ["cars": "color = 'red'"]
         if random.chance(1, in: 4) { read["notes"] = "true" }
         rights = PeerRights(read: read, write: write)
@@ -66,6 +72,16 @@ package final class TwoWorlds {
             (0..<4).map {
                 Self.insert("k\($0)", ["color": "blue", "pin": 4_711, "word": "secret"])
             }
+        }
+        // These may be green, and stay, or were deleted.
+        try hide("green cars", on: 0) { _ in
+            (0..<4).map { Self.insert("g\($0)", ["color": "green", "n": 5, "pin": 4_711]) }
+        }
+        try hide("cars to delete", on: 0) { _ in
+            (0..<4).map { Self.insert("t\($0)", ["color": "blue", "n": 5, "word": "secret"]) }
+        }
+        try hide("deletions", on: 0) { _ in
+            (0..<4).map { DocumentChange("cars", .string("t\($0)"), .delete) }
         }
         try connect(0, 2, rights: nil)
         try connect(0, 1, rights: rights)
@@ -133,7 +149,10 @@ package final class TwoWorlds {
 
     private func connect(_ left: Int, _ right: Int, rights: PeerRights?) throws {
         wireCount += 1
-        try each { try $0.connect(wireCount, left, right, rightsOfRight: rights) }
+        try each {
+            try $0.connect(
+                wireCount, left, right, rightsOfRight: rights, isTold: knowsItsRights)
+        }
         try settle()
     }
 
@@ -239,6 +258,11 @@ package final class TwoWorlds {
                         Self.insert(
                             "b\(number)", ["extra\(random.below(6))": 1, "word": "boat"],
                             in: random.chance(1, in: 2) ? "boats" : "ferries"))
+                case 5 where number < 4:
+                    let edit: DocumentChange.Action =
+                        random.chance(1, in: 4)
+                        ? .delete : .edit([.set(path: ["pin"], to: .integer(7))])
+                    changes.append(DocumentChange("cars", .string("g\(number)"), edit))
                 case 4 where number < 4:
                     changes.append(
                         DocumentChange(
@@ -282,6 +306,9 @@ package final class TwoWorlds {
             change = DocumentChange(
                 "cars", .string(name),
                 .edit([.set(path: ["n"], to: .integer(Int64(random.below(100))))]))
+        case 2 where writesGreen && name.hasPrefix("p"):
+            change = DocumentChange(
+                "cars", .string(name), .edit([.set(path: ["color"], to: "green")]))
         default: change = Self.insert(name, car(random.chance(1, in: 12) ? "green" : "red"))
         }
         try commit("peer", on: 1, [change])
@@ -290,7 +317,9 @@ package final class TwoWorlds {
     /// Writes as the peer under ids whose documents are hidden from it.
     private func tryHidden() throws {
         report.attempts += 1
-        let name = "k\(random.below(4))"
+        // What it makes red under these ids it could read, with what others have written.
+        let isRed = random.chance(1, in: 3)
+        let name = (isRed ? "k" : random.chance(1, in: 2) ? "g" : "t") + "\(random.below(4))"
         let change: DocumentChange
         switch random.below(5) {
         case 0: change = DocumentChange("cars", .string(name), .delete)
@@ -298,7 +327,9 @@ package final class TwoWorlds {
             change = DocumentChange(
                 "cars", .string(name),
                 .edit([.set(path: ["n"], to: .integer(Int64(random.below(100))))]))
-        default: change = Self.insert(name, car("red"))
+        default:
+            let color: Value = isRed ? "red" : random.chance(1, in: 4) ? "none" : "green"
+            change = Self.insert(name, car(color))
         }
         try commit("attempt", on: 1, [change])
     }

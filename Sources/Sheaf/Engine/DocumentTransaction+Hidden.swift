@@ -6,52 +6,147 @@ import SheafSync
 struct WriteRule {
     let writable: SubscriptionMatcher
     let readable: SubscriptionMatcher
-    /// Earlier writes of the peer to documents that are hidden from it, by their addresses.
-    var shadows: [DocumentAddress: [UInt8]]
+    /// Which deletions the peer may know of.
+    var deletions: DeletionRule
+    /// Earlier writes of the peer to documents that are hidden from it.
+    var shadows: ShadowTable
+}
+
+/// What a peer has made of a document that it may not read.
+struct HiddenWrite: Sendable {
+    /// What the peer goes on with: what it has sent, joined with what it had sent before; nil where that is too
+    /// long to be kept.
+    let shadow: [UInt8]?
+    /// The same before the write.
+    let before: StoredDocument?
+    /// Whether there is something in it that the peer has not sent this time.
+    let isKnown: Bool
+    /// Whether the document here was written; otherwise the write was dropped.
+    var isWritten = false
+    /// Whether the document here has changed.
+    var isNew = false
 }
 
 /// Writes to documents that are hidden from their writer.
 extension DocumentTransaction {
-    /// Whether a peer may neither read nor write a document here, so that no answer may depend on it.
-    func isHidden(_ position: Int, _ rule: WriteRule) throws(EngineError) -> Bool {
-        let key = working[position].key
-        guard let original = working[position].original, !original.isTombstone,
-            !original.isRemnant,
-            let number = key.bytes.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }),
-            let collection = directory.collectionName(number)
-        else { return false }
-        for matcher in [rule.readable, rule.writable] {
-            let matches = try matcher.matches(
-                original, key: key.bytes, in: collection, directory.names, of: self)
-            if matches { return false }
+    /// Whether a peer may not read the document at a position, or not know that it was deleted: then no answer
+    /// may depend on it.
+    func isHidden(
+        _ document: PiledDocument, at position: Int, _ rule: WriteRule
+    ) throws(EngineError) -> Bool {
+        let key = working[position].key.bytes
+        guard let original = working[position].original, !original.isRemnant else { return false }
+        guard original.isTombstone else {
+            return try !rule.readable.matches(
+                original, key: key, in: document.collection, directory.names, of: self)
         }
-        return true
+        if rule.shadows.documents[document.address] != nil { return true }
+        return try !rule.deletions.mayKnowDeletion(
+            key, document.address, DocumentSnapshot(snapshot, directory))
     }
 
-    /// Receives a document as if there were none here but what the peer has written itself; then drops it.
+    /// Receives a document of which the peer may not know what is here.
+    ///
+    /// What the peer has sent is judged as if there were nothing here but what it has sent before: so it learns
+    /// of no more than that. If it may write the document here, too, the document is written; otherwise the write is
+    /// dropped.
     mutating func receiveHidden(
         _ document: PiledDocument, _ key: DocumentKey, _ rule: WriteRule, at position: Int,
         _ seen: TimeSeen
     ) throws(EngineError) -> Reception {
-        let (hidden, tokens) = (working[position], tokens)
-        let shadow = rule.shadows[document.address].map {
+        let (alone, write) = try receiveAlone(document, key, rule, at: position, seen)
+        guard var write else { return alone }
+        guard try isPermitted(working[position].original, at: key, rule.writable) else {
+            return .hidden(write)
+        }
+        let untouched = working[position]
+        let reception = try receive(
+            document, key, rule.writable, at: position, seen, isHidden: true)
+        switch reception {
+        case .taken(let isNew): write.isNew = isNew
+        case .known: break
+        default:
+            working[position] = untouched
+            return .hidden(write)
+        }
+        guard try isHiddenResult(at: position, document, rule) else {
+            // The peer has made it readable, and lacks what others have written.
+            if case .known = reception { return .known(before: nil) }
+            return reception
+        }
+        write.isWritten = true
+        return .hidden(write)
+    }
+
+    /// Returns how a document of a peer is received where there is nothing but what the peer has sent before, and
+    /// what it makes of that; the document here stays as it is.
+    private mutating func receiveAlone(
+        _ document: PiledDocument, _ key: DocumentKey, _ rule: WriteRule, at position: Int,
+        _ seen: TimeSeen
+    ) throws(EngineError) -> (Reception, HiddenWrite?) {
+        let (hidden, tokens, length) = (working[position], tokens, changedLength)
+        let before = rule.shadows.documents[document.address].map {
             StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0)
         }
-        working[position] = try WorkingDocument(key, shadow)
-        defer { (working[position], self.tokens) = (hidden, tokens) }
-        let reception = try receive(document, key, rule.writable, at: position, seen)
+        working[position] = try WorkingDocument(key, before)
+        defer { (working[position], self.tokens, changedLength) = (hidden, tokens, length) }
+        let reception = try receive(
+            document, key, rule.writable, at: position, seen, isHidden: true)
         switch reception {
-        case .taken:
-            return .dropped(shadow: try spelledState(position), isKnown: false, before: shadow)
-        case .known:
-            return .dropped(shadow: try spelledState(position), isKnown: true, before: shadow)
+        case .taken: return (reception, try hiddenWrite(at: position, before, isKnown: false))
+        case .known: return (reception, try hiddenWrite(at: position, before, isKnown: true))
+        default: return (reception, nil)
+        }
+    }
+
+    /// Returns how a document was received that the peer could read, or that did not exist: as a hidden one, where
+    /// the peer may not read what it has become.
+    func hidden(
+        _ reception: Reception, _ document: PiledDocument, at position: Int, _ rule: WriteRule
+    ) throws(EngineError) -> Reception {
+        var (isKnown, isNew) = (false, false)
+        switch reception {
+        case .taken(let changed): isNew = changed
+        case .known: isKnown = true
         default: return reception
         }
+        guard try isHiddenResult(at: position, document, rule) else { return reception }
+        var write = try hiddenWrite(
+            at: position, working[position].original, isKnown: isKnown)
+        (write.isWritten, write.isNew) = (true, isNew)
+        return .hidden(write)
+    }
+
+    /// Whether a peer may not read what a document has become, or not know that it was deleted.
+    private func isHiddenResult(
+        at position: Int, _ document: PiledDocument, _ rule: WriteRule
+    ) throws(EngineError) -> Bool {
+        guard let state = working[position].state else { return false }
+        let key = working[position].key.bytes
+        let result = StoredDocument(
+            state, stateLength: state.count, deltaLength: 0, deltaCount: 0)
+        guard result.isTombstone else {
+            return try !rule.readable.matches(
+                result, key: key, in: document.collection, directory.names, of: self)
+        }
+        // The deletion of what the peer could read is no secret.
+        if let original = working[position].original, !original.isRemnant {
+            return try isHidden(document, at: position, rule)
+        }
+        return try !rule.deletions.isReadableByID(key, document.address, directory.names)
+    }
+
+    private func hiddenWrite(
+        at position: Int, _ before: StoredDocument?, isKnown: Bool
+    ) throws(EngineError) -> HiddenWrite {
+        HiddenWrite(shadow: try spelledState(position), before: before, isKnown: isKnown)
     }
 
     /// Returns a state with all names spelled: names that have got their numbers lately are in no snapshot yet.
     private func spelledState(_ position: Int) throws(EngineError) -> [UInt8]? {
-        guard let state = working[position].state else { return nil }
+        guard let state = working[position].state, state.count <= ShadowTable.mostBytes else {
+            return nil
+        }
         return try onDocument(working[position].key.bytes) { () throws(Malformed) in
             try state.span.withUnsafeBytes { (bytes) throws(Malformed) in
                 try EncodedDocument(bytes).renamed(from: directory.names, to: NameTable())

@@ -15,12 +15,12 @@ extension DocumentTransaction {
         case refused(before: StoredDocument?, RefusedNotice.Reason)
         /// The peer may not delete the document, which stays as it is; `isSeen` if the deletion was
         /// seen here before.
-        case kept(StoredDocument, isSeen: Bool)
+        case kept(isSeen: Bool)
         /// A dot of it has this time, which is too far ahead of the clock; nothing of it was written.
         case ahead(HybridTime)
-        /// The document here is hidden from the peer, which may not write it: nothing was written, and the peer
-        /// goes on as if the document had become what it has sent, joined with what it had sent before.
-        case dropped(shadow: [UInt8]?, isKnown: Bool, before: StoredDocument?)
+        /// The document here is hidden from the peer, which goes on as if the document were what it has sent,
+        /// joined with what it had sent before.
+        case hidden(HiddenWrite)
     }
 
     /// Joins what a peer has sent of a document, who may write what a rule says.
@@ -37,25 +37,27 @@ extension DocumentTransaction {
         let seen = try timeSeen(in: document, key)
         if case .ahead(let time) = seen { return .ahead(time) }
         let position = try open(key)
-        if let rule, try isHidden(position, rule) {
+        guard let rule else { return try receive(document, key, nil, at: position, seen) }
+        if try isHidden(document, at: position, rule) {
             return try receiveHidden(document, key, rule, at: position, seen)
         }
-        return try receive(document, key, rule?.writable, at: position, seen)
+        let reception = try receive(document, key, rule.writable, at: position, seen)
+        return try hidden(reception, document, at: position, rule)
     }
 
-    /// Receives a document at its position in the transaction.
+    /// Receives a document at its position in the transaction, where it may be hidden from the peer.
     mutating func receive(
         _ document: PiledDocument, _ key: DocumentKey, _ rule: SubscriptionMatcher?,
-        at position: Int, _ seen: TimeSeen
+        at position: Int, _ seen: TimeSeen, isHidden: Bool = false
     ) throws(EngineError) -> Reception {
         let before = working[position].state == nil ? nil : try vector(at: position)
         let isPartial = document.marks.contains(.isPartial)
         guard before != nil || !isPartial else { return .gap }
-        if let rule, let original = try forbiddenDeletion(document, of: position, rule) {
+        if let rule, try isForbiddenDeletion(document, of: position, rule) {
             let isSeen = try onDocument(key.bytes) { () throws(Malformed) in
                 try before?.covers(EncodedDocument(document.bytes).vector()) ?? false
             }
-            return .kept(original, isSeen: isSeen)
+            return .kept(isSeen: isSeen)
         }
         let (own, isAll) = try onDocument(key.bytes) { () throws(Malformed) in
             let document = try EncodedDocument(document.bytes)
@@ -64,7 +66,8 @@ extension DocumentTransaction {
             }
             return (try document.header().time(of: clock.site), isAll ?? true)
         }
-        noteOwnWrites(own, of: position, seen: before?.time(of: clock.site))
+        // That the store goes on as another site shows.
+        noteOwnWrites(own, of: position, seen: isHidden ? nil : before?.time(of: clock.site))
         if let before { try notePauses(of: document, before: before) }
         if case .upTo(let latest) = seen { try observe(latest) }
         let length = working[position].changedLength
@@ -155,23 +158,22 @@ extension DocumentTransaction {
         }
     }
 
-    /// Returns the document that a peer reports as deleted and may not write; nil where it is none.
+    /// Whether a peer reports a document as deleted that it may not write.
     ///
     /// The peer also reports it where this side names the document, and cannot know its state here. So the
     /// document stays as it is, and nothing is sent in answer.
-    private func forbiddenDeletion(
+    private func isForbiddenDeletion(
         _ document: PiledDocument, of position: Int, _ rule: SubscriptionMatcher
-    ) throws(EngineError) -> StoredDocument? {
+    ) throws(EngineError) -> Bool {
         guard !document.marks.contains(.isPartial), let original = working[position].original,
             !original.isTombstone, !original.isRemnant
-        else { return nil }
+        else { return false }
         let state = StoredDocument(
             Array(document.bytes), stateLength: document.bytes.count, deltaLength: 0, deltaCount: 0)
-        guard state.isTombstone else { return nil }
-        let isPermitted = try rule.matches(
+        guard state.isTombstone else { return false }
+        return try !rule.matches(
             original, key: working[position].key.bytes, in: document.collection, directory.names,
             of: self)
-        return isPermitted ? nil : original
     }
 
     /// Returns which state of a changed document the rule does not permit; nil where it permits the write.
@@ -187,7 +189,7 @@ extension DocumentTransaction {
     }
 
     /// Whether somebody may write a document in this state; what is left of it says nothing of that.
-    private func isPermitted(
+    func isPermitted(
         _ image: StoredDocument?, at key: DocumentKey, _ rule: SubscriptionMatcher
     ) throws(EngineError) -> Bool {
         guard let image, !image.isTombstone, !image.isRemnant else { return true }

@@ -3,7 +3,7 @@ import SheafSync
 /// The last documents that a peer has sent and that were written here: it may know of their deletion.
 ///
 /// They are kept in memory, by the key of the peer: what a peer says of itself is no evidence.
-struct BroughtDocuments {
+struct BroughtDocuments: Sendable {
     private var addresses: Set<DocumentAddress> = []
     /// The same, oldest first from `first` on.
     private var order: [DocumentAddress] = []

@@ -11,7 +11,7 @@ struct DeletionRule {
     let readable: SubscriptionMatcher
     /// The part of the read rule that `_id` alone decides.
     let readableByID: SubscriptionMatcher
-    let brought: BroughtDocuments
+    var brought: BroughtDocuments
 
     /// The newest states of a deleted document that are read to find out who could read it.
     private static let mostStatesRead = 32

@@ -124,12 +124,12 @@ struct LimitedTelling {
     static let mostChanged = 1 << 16
 }
 
-/// Documents that a peer has written under ids whose documents are hidden from it: the peer is answered as if
-/// these were the documents.
+/// What a peer has made of documents that are hidden from it: the peer is answered as if these were the
+/// documents.
 ///
 /// They are in memory only. A peer that has more of them than are kept, or that comes after an opening, sees
 /// when it compares that they were not taken.
-struct ShadowTable {
+struct ShadowTable: Sendable {
     private(set) var documents: [DocumentAddress: [UInt8]] = [:]
     private var order: [DocumentAddress] = []
     private var length = 0
@@ -138,9 +138,10 @@ struct ShadowTable {
     static let most = 256
     static let mostBytes = 1 << 20
 
-    /// Sets what a peer has made of a document; the oldest ones go where there are too many.
-    mutating func set(_ address: DocumentAddress, _ bytes: [UInt8]) {
+    /// Sets what a peer has made of a document, or nil; the oldest ones go where there are too many.
+    mutating func set(_ address: DocumentAddress, _ bytes: [UInt8]?) {
         remove(address)
+        guard let bytes else { return }
         documents[address] = bytes
         order.append(address)
         length += address.memoryLength + bytes.count

@@ -236,6 +236,8 @@ extension SyncHost {
                 WriteJob(
                     link: link.number, steps: link.asking.waiting, peer: link.site,
                     writable: link.writable, readable: link.readRule, shadows: shadows(of: link),
+                    brought: limitedPeers[link.session.remote?.peerKey ?? []]?.brought
+                        ?? BroughtDocuments(),
                     awaited: setAside.addresses,
                     disputed: refusals.addresses(of: link.session.remote?.peerKey ?? [])
                         .union(link.asking.disputed.keys))))
@@ -257,7 +259,7 @@ extension SyncHost {
         statistics.documentsTaken += UInt64(outcome.takenCount)
         noteBrought(outcome.brought, by: link)
         refuse(outcome, from: link)
-        noteDropped(outcome.dropped, from: link)
+        noteHidden(outcome, from: link)
         if outcome.lacksOwnWrites { noteLackingOwnWrites(knownBy: link) }
         if let time = outcome.forgottenByPeer { return reportForgotten(time, to: link) }
         correct(outcome.known, behind: outcome.lastCommit, on: link)

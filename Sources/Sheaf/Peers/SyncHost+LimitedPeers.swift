@@ -102,9 +102,10 @@ extension SyncHost {
         else { return }
         let snapshot = shown(news.snapshot, to: link)
         for change in changes {
+            let isShadowed = snapshot.shadows[change.key] != nil
             guard let address = snapshot.address(of: change.key),
                 telling.matcher.asks(for: address.collection),
-                (snapshot.shadows[change.key] != nil) == (change.shadowCommit != nil)
+                isShadowed || change.shadowCommit == nil
             else { continue }
             let isTheirs =
                 change.commit.map { self.isTheirs($0, link) }
@@ -114,6 +115,8 @@ extension SyncHost {
             if let document = before, try !isReadable(document, change.key, address) {
                 before = nil
             }
+            // Where a hidden document has a shadow, only the peer changes what it sees.
+            if before == nil, isShadowed, change.shadowCommit == nil { continue }
             if before == nil {
                 guard let document = try snapshot.document(change.key),
                     try isReadable(document, change.key, address)

@@ -2,18 +2,16 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// Documents that other peers may not write here: these are skipped, and reported to the peers as
-/// far as their rights permit.
+/// Documents that other peers may not write here: these are skipped, and reported to the peers.
+///
+/// A write that is refused for a document that its writer may not read is no refusal (`receiveHidden`).
 extension SyncHost {
     /// Logs documents of the other side that were passed over, and reports them to it.
     func refuse(_ outcome: WriteJob.Outcome, from link: Link) {
         guard let first = outcome.refused.first, let key = link.session.remote?.peerKey else {
             return
         }
-        let snapshot = queries.documents.snapshot()
-        let reported = outcome.refused.filter {
-            mayLearnOfRefusal(of: $0.address, $0.before, snapshot, on: link)
-        }
+        let reported = outcome.refused.filter { isShared($0.address.collection, on: link) }
         queries.log?.write(
             .warning, "a peer has sent documents that it may not write, and they were passed over",
             [
@@ -25,22 +23,6 @@ extension SyncHost {
         // Of an older subscription all is sent again.
         guard outcome.generation == link.asking.generation else { return }
         report(reported, on: link)
-    }
-
-    /// Whether the other side may learn that a document was refused.
-    ///
-    /// That depends on the document as it was here, so the other side must be able to read that. What is left of a deleted
-    /// document matches no rule.
-    func mayLearnOfRefusal(
-        of address: DocumentAddress, _ before: StoredDocument?, _ snapshot: DocumentSnapshot,
-        on link: Link
-    ) -> Bool {
-        guard isShared(address.collection, on: link) else { return false }
-        guard let readable = link.readable, let before, !before.isRemnant else { return true }
-        guard !before.isTombstone, let key = snapshot.key(of: address) else { return false }
-        let isReadable = try? readable.matches(
-            before, key: key, in: address.collection, snapshot.names)
-        return isReadable ?? false
     }
 
     /// Has the two sides compare when they meet again, since the last notices may not have come.

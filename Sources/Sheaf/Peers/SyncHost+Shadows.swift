@@ -8,7 +8,7 @@ extension SyncHost {
 
     /// Returns a state with the documents of a peer in the place of those that are hidden from it.
     func shown(_ snapshot: DocumentSnapshot, to link: Link) -> DocumentSnapshot {
-        let documents = shadows(of: link)
+        let documents = shadows(of: link).documents
         guard !documents.isEmpty, let readable = link.readable else { return snapshot }
         var shown = snapshot
         for (address, bytes) in documents {
@@ -25,38 +25,39 @@ extension SyncHost {
     }
 
     /// Writes of a peer to documents that are hidden from it.
-    func shadows(of link: Link) -> [DocumentAddress: [UInt8]] {
-        guard link.isLimited, let key = link.session.remote?.peerKey else { return [:] }
-        return limitedPeers[key]?.shadows.documents ?? [:]
+    func shadows(of link: Link) -> ShadowTable {
+        guard link.isLimited, let key = link.session.remote?.peerKey else { return ShadowTable() }
+        return limitedPeers[key]?.shadows ?? ShadowTable()
     }
 
-    /// Keeps the writes of a peer to hidden documents, and logs that they were dropped.
-    func noteDropped(_ documents: [WriteJob.Dropped], from link: Link) {
-        guard let first = documents.first, let key = link.session.remote?.peerKey else { return }
+    /// Keeps the writes of a peer to hidden documents, and logs those that were dropped.
+    func noteHidden(_ outcome: WriteJob.Outcome, from link: Link) {
+        let documents = outcome.hidden
+        guard let key = link.session.remote?.peerKey else { return }
+        for address in outcome.revealed { limitedPeers[key]?.shadows.remove(address) }
+        guard !documents.isEmpty else { return }
         for document in documents {
-            if let shadow = document.shadow {
-                limitedPeers[key, default: LimitedPeer()].shadows.set(document.address, shadow)
-            } else {
-                limitedPeers[key]?.shadows.remove(document.address)
-            }
+            limitedPeers[key, default: LimitedPeer()].shadows.set(
+                document.address, document.write.shadow)
         }
         // What changes for the peer by that is what would change if they had been written.
         let changes = documents.compactMap { document in
             news.snapshot.key(of: document.address).map {
-                FreshChange(key: $0, before: document.before, shadowCommit: document.commit)
+                FreshChange(key: $0, before: document.write.before, shadowCommit: document.commit)
             }
         }
         do throws(EngineError) { try collect(changes, for: link) } catch {
             return failTelling(link, error)
         }
-        let id = try? DocumentID.id(of: first.address.id)
+        guard let (count, last) = outcome.dropped else { return }
+        let id = try? DocumentID.id(of: last.id)
         queries.log?.write(
             .warning,
-            "a peer has written documents under ids of documents that it may neither read nor write, and they "
+            "a peer has written documents that it may not read, and may not write as they are here, and they "
                 + "were dropped",
             [
-                "peer": PeerKey(unchecked: key).description, "documents": "\(documents.count)",
-                "collection": first.address.collection, "id": id?.json ?? "",
+                "peer": PeerKey(unchecked: key).description, "documents": "\(count)",
+                "collection": last.collection, "id": id?.json ?? "",
             ])
     }
 

@@ -12,7 +12,9 @@ package struct WriteJob: Sendable {
     /// What the peer may read; none where that is everything.
     var readable: [SubscriptionQuery]?
     /// Earlier writes of the peer to documents that are hidden from it.
-    var shadows: [DocumentAddress: [UInt8]] = [:]
+    var shadows = ShadowTable()
+    /// Documents that the peer has sent before, and that were written.
+    var brought = BroughtDocuments()
     /// Documents that were set aside before, and are noted if they are written now.
     var awaited: Set<DocumentAddress> = []
     /// Instead of steps: has the store go on as another site, and gives it the writes after a time.
@@ -41,11 +43,14 @@ package struct WriteJob: Sendable {
         fileprivate(set) var refused: [Refused] = []
         /// Disputed documents of which the peer has sent all that is here.
         fileprivate(set) var covered: Set<DocumentAddress> = []
-        /// Documents that are hidden from the peer, which may not write them, and what the peer would have made
-        /// of them.
-        fileprivate(set) var dropped: [Dropped] = []
+        /// Documents that are hidden from the peer, and what it goes on with: the last ones.
+        var hidden: [Hidden] = []
+        /// Number of those that the peer may not write either, and the last of them.
+        var dropped: (count: Int, last: DocumentAddress)?
+        /// Documents with a shadow that the peer may read by now, or know to be deleted.
+        var revealed: Set<DocumentAddress> = []
         /// Documents that a peer with limited rights has sent and that were written, the first ones.
-        fileprivate(set) var brought: [DocumentAddress] = []
+        var brought: [DocumentAddress] = []
         /// Documents with a time too far ahead of the clock here, which were not written, and that time.
         fileprivate(set) var ahead = AheadDocuments()
         /// Documents that were set aside before, and are here now.
@@ -76,10 +81,9 @@ package struct WriteJob: Sendable {
     }
 
     /// A document that is hidden from the peer that has written it.
-    struct Dropped: Sendable {
+    struct Hidden: Sendable {
         let address: DocumentAddress
-        let before: StoredDocument?
-        let shadow: [UInt8]?
+        let write: HiddenWrite
         /// The commit of the peer that has written it.
         var commit: UInt64 = 0
     }
@@ -93,7 +97,6 @@ package struct WriteJob: Sendable {
     /// A document that the peer may not write.
     struct Refused: Sendable {
         let address: DocumentAddress
-        let before: StoredDocument?
         let reason: RefusedNotice.Reason
         /// The commit of its step in the log of the peer.
         var commit: UInt64 = 0
@@ -108,11 +111,7 @@ package struct WriteJob: Sendable {
             length: steps.reduce(0) { $0 + $1.length })
         if let separation { return separate(separation, queries, append, outcome) }
         guard proven.isEmpty else { return prove(queries, append) }
-        var rule = writable.map {
-            WriteRule(
-                writable: SubscriptionMatcher($0, queries),
-                readable: SubscriptionMatcher(readable ?? [], queries), shadows: shadows)
-        }
+        var rule = writeRule(queries)
         let watched = WatchedDocuments(awaited: awaited, disputed: disputed)
         for step in steps {
             do throws(EngineError) {
@@ -133,12 +132,7 @@ package struct WriteJob: Sendable {
                     outcome.refused.append(refused)
                 }
                 outcome.covered.formUnion(reception.covered)
-                for var document in reception.dropped {
-                    document.commit = step.commit
-                    outcome.dropped.append(document)
-                    rule?.shadows[document.address] = document.shadow
-                }
-                outcome.brought += reception.brought
+                outcome.take(reception, of: step.commit, &rule)
                 outcome.ahead.add(reception.ahead)
                 outcome.settled += reception.settled
                 outcome.lastCommit = commit
@@ -148,7 +142,7 @@ package struct WriteJob: Sendable {
                 outcome.takenCount += reception.takenCount
                 outcome.isNew = outcome.isNew || reception.isNew
                 if !reception.isNew, !step.documents.isEmpty, reception.refused.isEmpty,
-                    reception.ahead.isEmpty, reception.dropped.isEmpty
+                    reception.ahead.isEmpty, reception.hidden.isEmpty
                 {
                     outcome.hasRepetition = true
                 }
@@ -158,6 +152,20 @@ package struct WriteJob: Sendable {
             }
         }
         return outcome
+    }
+
+    private func writeRule(_ queries: QueryEngine) -> WriteRule? {
+        guard let writable else { return nil }
+        let readRule = readable ?? []
+        let readable = SubscriptionMatcher(readRule, queries)
+        return WriteRule(
+            writable: SubscriptionMatcher(writable, queries), readable: readable,
+            deletions: DeletionRule(
+                readable: readable,
+                readableByID: SubscriptionMatcher(
+                    readRule.filter(\.isDecidedByID), queries),
+                brought: brought),
+            shadows: shadows)
     }
 
     private func separate(
@@ -201,8 +209,10 @@ extension DocumentEngine {
         var known: [WriteJob.Known] = []
         var refused: [WriteJob.Refused] = []
         var covered: [DocumentAddress] = []
-        var dropped: [WriteJob.Dropped] = []
+        var hidden: [WriteJob.Hidden] = []
+        var dropped: (count: Int, last: DocumentAddress)?
         var brought: [DocumentAddress] = []
+        var revealed: [DocumentAddress] = []
         var ahead = AheadDocuments()
         var settled: [DocumentAddress] = []
         var takenCount = 0
@@ -213,36 +223,6 @@ extension DocumentEngine {
         var uniqueThrough: HybridTime?
         /// A write that the peer has made and does not have any more.
         var forgottenByPeer: HybridTime?
-
-        /// Notes a document that was set aside before, and is here now.
-        mutating func settle(_ document: PiledDocument, _ watched: WatchedDocuments) {
-            guard !watched.awaited.isEmpty, watched.awaited.contains(document.address) else {
-                return
-            }
-            settled.append(document.address)
-        }
-
-        /// Records a document that a peer with limited rights has sent, and that exists.
-        mutating func bring(_ document: PiledDocument) {
-            guard brought.count < BroughtDocuments.most else { return }
-            brought.append(document.address)
-        }
-
-        /// Records a disputed document of which the peer has sent all that is here.
-        mutating func cover(_ document: PiledDocument, _ watched: WatchedDocuments) {
-            guard !watched.disputed.isEmpty, watched.disputed.contains(document.address) else {
-                return
-            }
-            covered.append(document.address)
-        }
-
-        /// Notes a document that the peer may not write, and is not corrected.
-        mutating func refuse(
-            _ document: PiledDocument, _ before: StoredDocument?, _ reason: RefusedNotice.Reason
-        ) {
-            refused.append(
-                WriteJob.Refused(address: document.address, before: before, reason: reason))
-        }
     }
 
     /// Thrown to take back what was done of a step that cannot be applied.
@@ -329,62 +309,25 @@ extension DocumentEngine {
                     if isNew { reception.takenCount += 1 }
                     reception.settle(document, watched)
                     reception.cover(document, watched)
-                    if rule != nil, try transaction.exists(key) { reception.bring(document) }
+                    if let rule { reception.bring(document, try transaction.exists(key), rule) }
                 case .ahead(let time): reception.ahead.add(document.address, time)
                 case .known(let before):
                     reception.settle(document, watched)
-                    if rule != nil, try transaction.exists(key) { reception.bring(document) }
+                    if let rule { reception.bring(document, try transaction.exists(key), rule) }
                     reception.known.append(
                         WriteJob.Known(address: document.address, before: before))
-                case .kept(let before, let isSeen):
-                    if !isSeen { reception.refuse(document, before, .original) }
+                case .kept(let isSeen):
+                    if !isSeen { reception.refuse(document, .original) }
                 case .refused(let before, let reason):
-                    reception.refuse(document, before, reason)
+                    reception.refuse(document, reason)
                     // The peer is told how it is here, as far as it may see that.
                     reception.known.append(
                         WriteJob.Known(address: document.address, before: before))
-                case .dropped(let shadow, let isKnown, let before):
-                    reception.dropped.append(
-                        WriteJob.Dropped(
-                            address: document.address, before: before, shadow: shadow))
-                    guard isKnown else { break }
-                    reception.known.append(
-                        WriteJob.Known(address: document.address, before: before))
+                case .hidden(let write): reception.hide(document, write, watched)
                 }
             }
         } catch {
             throw .engine(error)
         }
-    }
-}
-
-/// Documents of which a write job notes whether they come.
-struct WatchedDocuments: Sendable {
-    /// Documents that were set aside before.
-    var awaited: Set<DocumentAddress> = []
-    /// Documents that the peer may have refused.
-    var disputed: Set<DocumentAddress> = []
-}
-
-/// Documents that are stamped too far ahead of the clock: some of them, and how many more there are.
-package struct AheadDocuments: Sendable {
-    private(set) var documents: [(address: DocumentAddress, time: HybridTime)] = []
-    /// Number of the others, and the earliest time of them.
-    private(set) var omitted: (count: Int, earliest: HybridTime)?
-
-    var isEmpty: Bool { documents.isEmpty && omitted == nil }
-
-    mutating func add(_ address: DocumentAddress, _ time: HybridTime) {
-        guard documents.count < SetAsideTable.most else { return omit(1, time) }
-        documents.append((address, time))
-    }
-
-    mutating func add(_ others: AheadDocuments) {
-        for (address, time) in others.documents { add(address, time) }
-        if let (count, earliest) = others.omitted { omit(count, earliest) }
-    }
-
-    private mutating func omit(_ count: Int, _ time: HybridTime) {
-        omitted = ((omitted?.count ?? 0) + count, min(omitted?.earliest ?? time, time))
     }
 }

@@ -1,0 +1,86 @@
+import Sheaf
+import SheafSync
+import Testing
+
+/// Writes of a peer to documents that it may not read.
+struct HiddenWriteTests {
+    /// A server (0) and a device (1) that may write all cars, and read those of ann.
+    private func scene() throws -> DocumentScene {
+        let scene = try DocumentScene(2)
+        for number in 0...1 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
+        try scene.execute(
+            0,
+            """
+            INSERT INTO cars DOCUMENTS
+                ({'_id': 'a', 'owner': 'ann', 'n': 1}), ({'_id': 'b', 'owner': 'bob', 'n': 1})
+            """)
+        let rights = PeerRights(read: ["cars": "owner = 'ann'"], write: ["cars": "true"])
+        try scene.connect(0, 1, rightsOfRight: rights)
+        try scene.advance(milliseconds: 1_000)
+        return scene
+    }
+
+    private let cars: Query = "SELECT _id, m, n FROM cars ORDER BY _id"
+
+    /// Others write to it meanwhile.
+    @Test func `a peer goes on writing to a document that it may not read`() throws {
+        let scene = try scene()
+        try scene.execute(
+            1, "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'carl', 'n': 1})")
+        try scene.advance(milliseconds: 1_000)
+        let asked = scene.nodes[0].sent.count { $0 == .subscribe }
+        for number in 2...4 {
+            try scene.execute(
+                1, "UPDATE cars SET n = :n WHERE _id = 'c'",
+                ["n": Value.integer(Int64(number))])
+            try scene.execute(0, "UPDATE cars SET m = 7 WHERE _id = 'c'")
+            try scene.advance(milliseconds: 1_000)
+        }
+        let askedAgain = scene.nodes[0].sent.count { $0 == .subscribe }
+        #expect(askedAgain == asked)
+        #expect(
+            try scene.rows(0, cars) == [
+                #"{"_id":"a","n":1}"#, #"{"_id":"b","n":1}"#, #"{"_id":"c","m":7,"n":4}"#,
+            ])
+        #expect(try scene.rows(1, cars) == [#"{"_id":"a","n":1}"#, #"{"_id":"c","n":4}"#])
+        #expect(scene.nodes[0].farewells.isEmpty && scene.nodes[1].farewells.isEmpty)
+    }
+
+    /// The device does not know that there is one.
+    @Test func `a document under a hidden id is joined with what may be written there`() throws {
+        let scene = try scene()
+        try scene.execute(
+            1, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'carl', 'm': 3})")
+        try scene.advance(milliseconds: 1_000)
+        try scene.execute(1, "UPDATE cars SET m = 4 WHERE _id = 'b'")
+        try scene.advance(milliseconds: 1_000)
+        #expect(
+            try scene.rows(0, cars) == [#"{"_id":"a","n":1}"#, #"{"_id":"b","m":4,"n":1}"#])
+        #expect(try scene.rows(1, cars) == [#"{"_id":"a","n":1}"#, #"{"_id":"b","m":4}"#])
+        // It may read it from now on.
+        try scene.execute(1, "UPDATE cars SET owner = 'ann' WHERE _id = 'b'")
+        try scene.advance(milliseconds: 1_000)
+        let rows = try scene.rows(0, cars)
+        #expect(try scene.rows(1, cars) == rows)
+    }
+
+    /// The writer could never read it.
+    @Test func `a document is written under the id of a deleted one`() throws {
+        let scene = try scene()
+        try scene.execute(0, "DELETE FROM cars WHERE _id = 'b'")
+        try scene.execute(
+            1, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'ann', 'm': 3})")
+        for number in 5...6 {
+            try scene.advance(milliseconds: 1_000)
+            try scene.execute(
+                1, "UPDATE cars SET n = :n WHERE _id = 'b'",
+                ["n": Value.integer(Int64(number))])
+        }
+        try scene.advance(milliseconds: 1_000)
+        #expect(
+            try scene.rows(0, cars) == [
+                #"{"_id":"a","n":1}"#, #"{"_id":"b","m":3,"n":6}"#,
+            ])
+        #expect(try scene.checksums() == 1)
+    }
+}
