@@ -99,8 +99,8 @@ let package = Package(
         .executableTarget(
             name: "sheaf-crash",
             dependencies: [
-                "DittoNames", "Sheaf", "SheafBytes", "SheafNetwork", "SheafStorage",
-                "SheafTestSupport",
+                "DittoNames", "Sheaf", "SheafBytes", "SheafDocument", "SheafNetwork",
+                "SheafStorage", "SheafTestSupport",
             ],
             path: "Tests/sheaf-crash", swiftSettings: settings),
         .testTarget(

@@ -13,6 +13,7 @@ let usage = """
            sheaf-crash attachments [ROUNDS [SEED]]
            sheaf-crash power [ROUNDS [SEED]]
            sheaf-crash memory [ROUNDS [SEED]]
+           sheaf-crash backups [ROUNDS]
            sheaf-crash lock
            sheaf-crash leaks [ROUNDS]
            sheaf-crash stores [ROUNDS]
@@ -33,10 +34,16 @@ do {
     case "attachments":
         Child.print(try await AttachmentKill.run(rounds: rounds ?? 100, seed: seed), to: 1)
     case "power":
-        if let obstacle = PowerCut.obstacle {
+        if let obstacle = LoopDisk.obstacle {
             Child.print("skipped: \(obstacle)", to: 1)
         } else {
             Child.print("\(try PowerCut.run(rounds: rounds ?? 20, seed: seed))", to: 1)
+        }
+    case "backups":
+        if let obstacle = LoopDisk.obstacle {
+            Child.print("skipped: \(obstacle)", to: 1)
+        } else {
+            Child.print(try await RestoredBackups.run(rounds: rounds ?? 1), to: 1)
         }
     case "memory":
         if let obstacle = Starvation.obstacle {

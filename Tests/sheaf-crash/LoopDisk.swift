@@ -1,0 +1,70 @@
+import SheafTestSupport
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A file system of its own, in a file of a temporary directory.
+final class LoopDisk {
+    let image: String
+    let mountPoint: String
+    /// Kept until the file system is unmounted, since it goes with its last reference.
+    private let directory: TemporaryDirectory
+
+    /// Why there can be no such file system here; nil where there can.
+    static var obstacle: String? {
+        #if os(Linux)
+            guard geteuid() == 0 else { return "only root may mount a file system" }
+            guard access("/dev/loop-control", R_OK | W_OK) == 0 else {
+                return "there are no loop devices"
+            }
+            return ["mkfs.ext4", "mount", "umount"].first { !isInstalled($0) }
+                .map { "\($0) is missing" }
+        #else
+            return "only Linux has loop devices"
+        #endif
+    }
+
+    static func isInstalled(_ program: String) -> Bool {
+        (try? ChildProcess.run("which", [program]))?.code == 0
+    }
+
+    /// Makes an empty file system, and mounts it.
+    init(
+        in directory: TemporaryDirectory, name: String = "disk", fileSystem: String = "ext4",
+        megabytes: Int = 128
+    ) throws {
+        self.directory = directory
+        image = directory.path(name)
+        mountPoint = directory.path(name + "-mounted")
+        let file = open(image, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0, ftruncate(file, off_t(megabytes) << 20) == 0 else {
+            throw CrashFailure("cannot make \(image)")
+        }
+        _ = close(file)
+        let force = fileSystem == "ext4" ? "-F" : "-f"
+        try Self.call("mkfs.\(fileSystem)", ["-q", force, image])
+        guard mkdir(mountPoint, 0o700) == 0 else {
+            throw CrashFailure("cannot make \(mountPoint)")
+        }
+        try mount()
+    }
+
+    /// Without this a failure would leave the file system mounted for good.
+    deinit { _ = try? ChildProcess.run("umount", [mountPoint]) }
+
+    func mount() throws { try Self.call("mount", ["-o", "loop", image, mountPoint]) }
+
+    func unmount() throws { try Self.call("umount", [mountPoint]) }
+
+    static func call(_ program: String, _ arguments: [String]) throws {
+        let (code, _) = try ChildProcess.run(program, arguments)
+        guard code == 0 else {
+            throw CrashFailure("\(program) \(arguments) ended with \(code)")
+        }
+    }
+}
