@@ -5,7 +5,7 @@ import SheafStorage
 import SheafSync
 import SheafTestSupport
 
-/// A peer that may read and write red cars, and asks for hidden data in many ways.
+/// A peer that may read red cars, and write red and green ones, and asks for hidden data in many ways.
 ///
 /// Each question goes to two servers that differ in the hidden data alone; the answers have to be the same. Each
 /// server is connected with another store, as whose site the attacker sometimes greets.
@@ -18,7 +18,7 @@ package final class HiddenDataAttack {
     /// Number of frames with which both servers have answered.
     package private(set) var frameCount = 0
     private let rights = PeerRights(
-        read: ["cars": "color = 'red'"], write: ["cars": "color = 'red'"])
+        read: ["cars": "color = 'red'"], write: ["cars": "color IN ('red', 'green')"])
 
     package init(seed: UInt64) throws {
         random = SeededRandom(seed: seed, "attack")
@@ -51,6 +51,7 @@ package final class HiddenDataAttack {
                 ])
         }
         hidden += (0..<4).map { TwoWorlds.insert("k\($0)", ["color": "blue", "pin": 4_711]) }
+        hidden += (0..<2).map { TwoWorlds.insert("g\($0)", ["color": "green", "n": 1]) }
         try node.commit(hidden)
         try node.commit([DocumentChange("cars", .string("h0"), .delete)])
         // Another store has written and deleted some of it.
@@ -117,7 +118,7 @@ package final class HiddenDataAttack {
 
     private func guessedIDs() throws -> [DocumentAddress] {
         var ids: [DocumentAddress] = []
-        for name in ["h0", "h1", "h2", "k0", "k3", "v1", "w0", "w1", "z"]
+        for name in ["h0", "h1", "h2", "k0", "k3", "v1", "w0", "w1", "g0", "g1", "z"]
         where random.chance(1, in: 2) {
             ids.append(
                 DocumentAddress(
@@ -244,7 +245,8 @@ private struct Attacker {
     /// Sends documents under guessed ids: states that it may write, or not, deltas of what nobody has sent it, and
     /// deletions.
     ///
-    /// None that it may write where one was deleted: the new document has the versions of all writers.
+    /// None that it may write where one was deleted, which has the versions of all writers then, or where it may write
+    /// and not read one, which it could read then.
     private mutating func write() throws {
         guard plan.writes, !hasWritten else { return }
         hasWritten = true
@@ -252,12 +254,12 @@ private struct Attacker {
         let stamp = Stamp(now, Self.site)
         // Other stores may have written something at that time already.
         let older = Stamp(HybridTime(milliseconds: 1), plan.authors(of: server)[random.below(2)])
-        let deleted = try ["h0", "w0", "w1"].map { try DocumentID.key(of: .string($0)) }
+        let unread = try ["h0", "w0", "w1", "g0", "g1"].map { try DocumentID.key(of: .string($0)) }
         session.beginCommit(1, stamp: nil)
         for address in plan.ids {
             var form = ShippedDocument.Form.state
             let bytes: [UInt8]?
-            switch random.below(deleted.contains(address.id) ? 3 : 5) {
+            switch random.below(unread.contains(address.id) ? 3 : 5) {
             case 0:
                 bytes = try Insertion.document(
                     ["color": "none", "n": 3], at: stamp, NameTable())
