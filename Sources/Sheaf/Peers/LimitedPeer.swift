@@ -32,29 +32,12 @@ struct LimitedPeer {
 
 /// The sending state of a connection whose peer has limited rights.
 struct LimitedTelling {
-    /// A document that has changed since the last step.
-    struct Change {
-        /// Whether the peer may have it as it was.
-        var hasMatched = false
-        /// Whether only the peer itself has changed it.
-        var isOnlyTheirs = true
-    }
-
     /// A step that was not acknowledged.
     struct Step {
         let number: UInt64
         /// The commit whose state the peer has once it acknowledges the step.
         let commit: CommitID
         let corrections: Set<DocumentAddress>
-    }
-
-    /// A readable document that has changed, and on which the queries are not evaluated yet.
-    struct Incoming {
-        let key: [UInt8]
-        let address: DocumentAddress
-        /// How it was, if that was readable.
-        let before: StoredDocument?
-        let isTheirs: Bool
     }
 
     /// A document of which the peer has sent an older state.
@@ -67,7 +50,9 @@ struct LimitedTelling {
 
     /// A step whose documents are being chosen.
     struct Draft {
-        let changed: [[UInt8]: Change]
+        let changed: [[UInt8]: LimitedChanges.Change]
+        /// Number of bytes that count for `changed`.
+        let length: Int
         let named: [DocumentAddress]
         var advance: RankingAdvance?
         var hasAdvanced = false
@@ -79,9 +64,10 @@ struct LimitedTelling {
         var outgoing: SyncHost.Outgoing
     }
 
-    var incoming: [Incoming] = []
-    /// Documents that have changed since the last step, by their keys.
-    var changed: [[UInt8]: Change] = [:]
+    /// Documents that have changed since the last step.
+    var changes = LimitedChanges()
+    /// Whether changes or corrections are left on which the queries are evaluated in the next turn.
+    var isJudging = false
     /// Documents that are sent whether they match or not.
     var named: Set<DocumentAddress> = []
     /// Corrections to send when a commit here is durable, unless the document matched before.
@@ -97,16 +83,15 @@ struct LimitedTelling {
 
     /// Whether nothing waits to be sent.
     var isIdle: Bool {
-        incoming.isEmpty && changed.isEmpty && named.isEmpty && corrections.isEmpty
-            && draft == nil
+        changes.isEmpty && named.isEmpty && corrections.isEmpty && draft == nil
     }
 
-    /// Number of changed documents that wait.
-    var changeCount: Int { incoming.count + changed.count }
+    /// Number of bytes that count for the changed documents that wait.
+    var changeLength: Int { changes.length + (draft?.length ?? 0) }
 
     /// Discards the changes: the two sides compare instead.
     mutating func forgetChanges() {
-        (incoming, changed, draft) = ([], [:], nil)
+        (changes, draft) = (LimitedChanges(), nil)
         _ = takePart()
     }
 
@@ -119,9 +104,6 @@ struct LimitedTelling {
         defer { (part, partLength) = ([], 0) }
         return part
     }
-
-    /// Maximum number of changed documents that wait for a peer; beyond it the peer compares.
-    static let mostChanged = 1 << 16
 }
 
 /// What a peer has made of documents that are hidden from it: the peer is answered as if these were the

@@ -44,138 +44,6 @@ extension SyncHost {
         link.session.remote.flatMap { limitedPeers[$0.peerKey]?.stepCount } ?? 0
     }
 
-    // MARK: What has changed
-
-    /// A document that has changed with the last publication, or what the peer has made of a hidden one.
-    struct FreshChange {
-        let key: [UInt8]
-        let before: StoredDocument?
-        var commit: News.Commit?
-        /// The commit of the peer that has changed its shadow of a hidden document.
-        var shadowCommit: UInt64?
-    }
-
-    /// Notes, for each connection to a peer with limited rights, which documents have changed that it may read.
-    func collectChangesForLimitedPeers() {
-        let limited = allLinks.filter { $0.isLimited && $0.telling != nil }
-        guard !limited.isEmpty else { return }
-        let changes: [FreshChange]
-        do throws(EngineError) { changes = try freshChanges() } catch {
-            for link in limited { failTelling(link, error) }
-            return
-        }
-        for link in limited {
-            link.telling?.sent = news.snapshot.log.commit
-            do throws(EngineError) { try collect(changes, for: link) } catch {
-                failTelling(link, error)
-            }
-        }
-    }
-
-    private func freshChanges() throws(EngineError) -> [FreshChange] {
-        var found: [FreshChange] = []
-        for commit in news.fresh {
-            for change in commit.changes {
-                found.append(
-                    FreshChange(key: change.key.bytes, before: change.before, commit: commit))
-            }
-        }
-        guard let before = news.stateBefore else { return found }
-        let known = Set(found.map(\.key))
-        let end = news.end(of: before.log.commit)
-        var others: [[UInt8]] = []
-        news.snapshot.log.tree.forEach(in: StoreKey.documents) { key, value in
-            if let place = Place(value), place.position >= end { others.append(Array(key)) }
-            return true
-        }
-        for key in others where !known.contains(key) {
-            found.append(FreshChange(key: key, before: try before.document(key)))
-        }
-        return found
-    }
-
-    /// Records which readable documents have changed for a connection; its queries are evaluated on
-    /// them later.
-    func collect(_ changes: [FreshChange], for link: Link) throws(EngineError) {
-        guard let telling = link.telling, let isReadable = readFilter(link),
-            telling.isStreaming || telling.compared != nil || telling.preparation != nil
-        else { return }
-        let snapshot = shown(news.snapshot, to: link)
-        for change in changes {
-            let isShadowed = snapshot.shadows[change.key] != nil
-            guard let address = snapshot.address(of: change.key),
-                telling.matcher.asks(for: address.collection),
-                isShadowed || change.shadowCommit == nil
-            else { continue }
-            let isTheirs =
-                change.commit.map { self.isTheirs($0, link) }
-                ?? change.shadowCommit.map { $0 > telling.theirCommit } ?? false
-            guard !isTheirs || telling.matcher.isRanked else { continue }
-            var before = change.before
-            if let document = before, try !isReadable(document, change.key, address) {
-                before = nil
-            }
-            // Where a hidden document has a shadow, only the peer changes what it sees.
-            if before == nil, isShadowed, change.shadowCommit == nil { continue }
-            if before == nil {
-                guard let document = try snapshot.document(change.key),
-                    try isReadable(document, change.key, address)
-                else { continue }
-            }
-            link.telling?.limited.incoming.append(
-                LimitedTelling.Incoming(
-                    key: change.key, address: address, before: before, isTheirs: isTheirs))
-        }
-        guard link.telling?.limited.changeCount ?? 0 > LimitedTelling.mostChanged else { return }
-        link.telling?.limited.forgetChanges()
-        if telling.isStreaming { restart(link) } else { link.telling?.isListOutdated = true }
-    }
-
-    /// Evaluates the queries on what has changed, as far as this turn of the loop goes.
-    private func judgeIncoming(
-        _ matcher: SubscriptionMatcher, _ link: Link
-    ) throws(EngineError) {
-        guard let incoming = link.telling?.limited.incoming, !incoming.isEmpty else { return }
-        link.telling?.limited.incoming = []
-        let snapshot = shown(news.snapshot, to: link)
-        for (index, change) in incoming.enumerated() {
-            do throws(EngineError) {
-                try matcher.visit()
-                try judge(change, matcher, snapshot, link)
-            } catch {
-                if error == .paused {
-                    link.telling?.limited.incoming = Array(incoming[index...])
-                }
-                throw error
-            }
-        }
-    }
-
-    private func judge(
-        _ change: LimitedTelling.Incoming, _ matcher: SubscriptionMatcher,
-        _ snapshot: DocumentSnapshot, _ link: Link
-    ) throws(EngineError) {
-        let collection = change.address.collection
-        let known = link.telling?.limited.changed[change.key]
-        var entry = known ?? LimitedTelling.Change()
-        let hasLimit = matcher.hasLimit(in: collection)
-        if try matcher.matches(
-            change.before, key: change.key, in: collection, snapshot.names)
-        {
-            entry.hasMatched = true
-        }
-        // Any document between two steps may have been among the first.
-        if hasLimit, known != nil, change.before != nil { entry.hasMatched = true }
-        if !entry.hasMatched, !hasLimit {
-            let matches = try matcher.matches(
-                try snapshot.document(change.key), key: change.key, in: collection,
-                snapshot.names)
-            guard matches else { return }
-        }
-        if !change.isTheirs { entry.isOnlyTheirs = false }
-        link.telling?.limited.changed[change.key] = entry
-    }
-
     // MARK: Steps
 
     /// Sends what is new, or has it sent with the next tick where the peer has limited rights: when something is written or
@@ -221,16 +89,16 @@ extension SyncHost {
     /// Begins to choose the documents of a step; false where nothing has changed.
     private func beginDraft(_ link: Link) -> Bool {
         guard let telling = link.telling,
-            !telling.limited.changed.isEmpty
+            !telling.limited.changes.changed.isEmpty
                 || !telling.limited.named.isEmpty
         else { return false }
-        let (changed, named) = (telling.limited.changed, telling.limited.named)
-        link.telling?.limited.changed = [:]
+        let (changed, named) = (telling.limited.changes.changed, telling.limited.named)
+        let length = link.telling?.limited.changes.takeChanged() ?? 0
         link.telling?.limited.named = []
         let snapshot = shown(news.snapshot, to: link)
         let keys = inOrder(Array(changed.keys), snapshot)
         link.telling?.limited.draft = LimitedTelling.Draft(
-            changed: changed, named: named.sorted(by: <),
+            changed: changed, length: length, named: named.sorted(by: <),
             advance: telling.rankings.map {
                 RankingAdvance($0, to: snapshot, changed: keys)
             },

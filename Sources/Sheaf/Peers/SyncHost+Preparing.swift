@@ -46,6 +46,7 @@ extension SyncHost {
             let wasOver = slice.isOver
             begin(link)
             prepare(link)
+            judgeChanges(link)
             if link.telling?.goesOn == true { tell(link) }
             settleDisputed(on: link)
             handle(link)

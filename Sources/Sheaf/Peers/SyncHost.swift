@@ -44,6 +44,11 @@ package final class SyncHost {
         /// How many documents that differ are asked for at once.
         package var wanted = SyncLimits.wantedDocuments
 
+        /// Maximum number of changed documents that wait for a peer with limited rights, and of bytes
+        /// of their keys and former states; beyond either the peer compares.
+        package var limitedChanges = 1 << 16
+        package var limitedChangeBytes = 16 << 20
+
         package init() {}
     }
 
@@ -167,6 +172,7 @@ package final class SyncHost {
         /// Whether something is left to be done for the other side in the next turn.
         var isUnfinished: Bool {
             telling?.goesOn == true || telling?.preparation != nil || !asking.unsettled.isEmpty
+                || telling?.limited.isJudging == true
         }
 
         init(

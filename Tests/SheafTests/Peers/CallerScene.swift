@@ -12,6 +12,11 @@ final class CallerScene {
         fileprivate var session: SyncSession
         /// Number of documents received.
         fileprivate(set) var documents = 0
+        /// Number of times that the host had it compare.
+        fileprivate(set) var comparisons = 0
+        /// Whether it gives no credit for what it receives.
+        var withholdsCredit = false
+        fileprivate var withheld = 0
         /// Why the host closed the connection.
         fileprivate(set) var farewell: Farewell?
 
@@ -52,6 +57,14 @@ final class CallerScene {
             Subscribe(
                 generation: caller.session.askedGeneration + 1,
                 queries.map { SubscribedQuery(text: $0, arguments: arguments) }, at: 0))
+        deliver(at: now)
+    }
+
+    /// Has a remote peer give the credit that it has withheld.
+    func grant(_ caller: Caller, at now: UInt64) {
+        caller.withholdsCredit = false
+        caller.session.grant(caller.withheld)
+        caller.withheld = 0
         deliver(at: now)
     }
 
@@ -106,10 +119,16 @@ final class CallerScene {
     ) {
         switch effect {
         case .send(let bytes): bytes.withUnsafeBytes { host.receive($0, on: wire, at: now) }
-        case .listOwn: caller.session.compare(with: VersionList())
+        case .listOwn:
+            caller.comparisons += 1
+            caller.session.compare(with: VersionList())
         case .apply(let step):
             caller.documents += step.commits.reduce(0) { $0 + $1.documents.count }
-            caller.session.grant(step.length)
+            if caller.withholdsCredit {
+                caller.withheld += step.length
+            } else {
+                caller.session.grant(step.length)
+            }
         default: break
         }
     }

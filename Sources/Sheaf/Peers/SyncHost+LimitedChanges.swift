@@ -1,0 +1,173 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafSync
+
+/// What has changed for peers with limited rights since their last steps.
+extension SyncHost {
+    /// A document that has changed with the last publication, or what the peer has made of a hidden one.
+    struct FreshChange {
+        let key: [UInt8]
+        let before: StoredDocument?
+        var commit: News.Commit?
+        /// The commit of the peer that has changed its shadow of a hidden document.
+        var shadowCommit: UInt64?
+    }
+
+    /// Notes, for each connection to a peer with limited rights, which documents have changed that it may read.
+    func collectChangesForLimitedPeers() {
+        let limited = allLinks.filter { $0.isLimited && $0.telling != nil }
+        guard !limited.isEmpty else { return }
+        let changes: [FreshChange]
+        do throws(EngineError) { changes = try freshChanges() } catch {
+            for link in limited { failTelling(link, error) }
+            return
+        }
+        for link in limited {
+            link.telling?.sent = news.snapshot.log.commit
+            do throws(EngineError) { try collect(changes, for: link) } catch {
+                failTelling(link, error)
+            }
+        }
+    }
+
+    private func freshChanges() throws(EngineError) -> [FreshChange] {
+        var found: [FreshChange] = []
+        for commit in news.fresh {
+            for change in commit.changes {
+                found.append(
+                    FreshChange(key: change.key.bytes, before: change.before, commit: commit))
+            }
+        }
+        guard let before = news.stateBefore else { return found }
+        let known = Set(found.map(\.key))
+        let end = news.end(of: before.log.commit)
+        var others: [[UInt8]] = []
+        news.snapshot.log.tree.forEach(in: StoreKey.documents) { key, value in
+            if let place = Place(value), place.position >= end { others.append(Array(key)) }
+            return true
+        }
+        for key in others where !known.contains(key) {
+            found.append(FreshChange(key: key, before: try before.document(key)))
+        }
+        return found
+    }
+
+    /// Records which readable documents have changed for a connection; its queries are evaluated on
+    /// them later.
+    func collect(_ changes: [FreshChange], for link: Link) throws(EngineError) {
+        guard let telling = link.telling, let isReadable = readFilter(link),
+            telling.isStreaming || telling.compared != nil || telling.preparation != nil
+        else { return }
+        let snapshot = shown(news.snapshot, to: link)
+        for change in changes {
+            let isShadowed = snapshot.shadows[change.key] != nil
+            guard let address = snapshot.address(of: change.key),
+                telling.matcher.asks(for: address.collection),
+                isShadowed || change.shadowCommit == nil
+            else { continue }
+            let isTheirs =
+                change.commit.map { self.isTheirs($0, link) }
+                ?? change.shadowCommit.map { $0 > telling.theirCommit } ?? false
+            guard !isTheirs || telling.matcher.isRanked else { continue }
+            var before = change.before
+            if let document = before, try !isReadable(document, change.key, address) {
+                before = nil
+            }
+            // Where a hidden document has a shadow, only the peer changes what it sees.
+            if before == nil, isShadowed, change.shadowCommit == nil { continue }
+            if before == nil {
+                guard let document = try snapshot.document(change.key),
+                    try isReadable(document, change.key, address)
+                else { continue }
+            }
+            link.telling?.limited.changes.add(
+                LimitedChanges.Incoming(
+                    key: change.key, address: address, before: before, isTheirs: isTheirs,
+                    beforeLength: try before?.spelledLength(change.key, snapshot.names) ?? 0))
+            guard let limited = link.telling?.limited,
+                limited.changes.count <= lengths.limitedChanges,
+                limited.changeLength <= lengths.limitedChangeBytes
+            else { return forgetChanges(of: link) }
+        }
+        let isLeft = link.telling?.limited.changes.first != nil
+        link.telling?.limited.isJudging = isLeft
+    }
+
+    /// Has a peer compare, for which too many changes wait.
+    private func forgetChanges(of link: Link) {
+        link.telling?.limited.forgetChanges()
+        if link.telling?.isStreaming == true {
+            restart(link)
+        } else {
+            link.telling?.isListOutdated = true
+        }
+    }
+
+    /// Evaluates the queries of a peer on what has changed, as far as this turn of the loop goes.
+    ///
+    /// This does not wait for credit: until then the former states of the documents are kept.
+    func judgeChanges(_ link: Link) {
+        guard let telling = link.telling, telling.limited.isJudging, link.session.isOpen else {
+            return
+        }
+        link.telling?.limited.isJudging = false
+        fillBudget(of: link)
+        do throws(EngineError) {
+            try judgeIncoming(telling.matcher, link)
+            if telling.isStreaming { try judgeCorrections(telling.matcher, link) }
+        } catch {
+            guard error == .paused else { return failTelling(link, error) }
+            link.telling?.limited.isJudging = true
+        }
+    }
+
+    /// Evaluates the queries on what has changed; throws `EngineError.paused` where the turn is over before the end.
+    func judgeIncoming(
+        _ matcher: SubscriptionMatcher, _ link: Link
+    ) throws(EngineError) {
+        guard link.telling?.limited.changes.first != nil else { return }
+        let snapshot = shown(news.snapshot, to: link)
+        while let change = link.telling?.limited.changes.first {
+            try matcher.visit()
+            try judge(change, matcher, snapshot, link)
+            link.telling?.limited.changes.removeFirst()
+        }
+    }
+
+    private func judge(
+        _ change: LimitedChanges.Incoming, _ matcher: SubscriptionMatcher,
+        _ snapshot: DocumentSnapshot, _ link: Link
+    ) throws(EngineError) {
+        let collection = change.address.collection
+        let known = link.telling?.limited.changes.changed[change.key]
+        var entry = known ?? LimitedChanges.Change()
+        let hasLimit = matcher.hasLimit(in: collection)
+        if try matcher.matches(
+            change.before, key: change.key, in: collection, snapshot.names)
+        {
+            entry.hasMatched = true
+        }
+        // Any document between two steps may have been among the first.
+        if hasLimit, known != nil, change.before != nil { entry.hasMatched = true }
+        if !entry.hasMatched, !hasLimit {
+            let matches = try matcher.matches(
+                try snapshot.document(change.key), key: change.key, in: collection,
+                snapshot.names)
+            guard matches else { return }
+        }
+        if !change.isTheirs { entry.isOnlyTheirs = false }
+        link.telling?.limited.changes.set(entry, for: change.key)
+    }
+}
+
+extension StoredDocument {
+    /// Returns the number of bytes of the state with all names spelled.
+    func spelledLength(_ key: [UInt8], _ names: NameTable) throws(EngineError) -> Int {
+        try onDocument(key) { () throws(Malformed) in
+            try read { bytes throws(Malformed) in
+                try EncodedDocument(bytes).renamed(from: names, to: NameTable()).count
+            }
+        }
+    }
+}

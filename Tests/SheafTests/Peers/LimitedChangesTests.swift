@@ -1,0 +1,89 @@
+import Sheaf
+import SheafDocument
+import SheafTestSupport
+import Testing
+
+/// Changed documents that wait for a peer with limited rights which gives no credit.
+struct LimitedChangesTests {
+    private let rights = PeerRights(read: ["cars": "true"], write: [:])
+
+    /// A host, and a peer that has used up its credit and gives none.
+    private func scene(
+        changes: Int = 1 << 16, bytes: Int = 16 << 20
+    ) throws -> (CallerScene, CallerScene.Caller) {
+        var lengths = SyncHost.Lengths()
+        (lengths.limitedChanges, lengths.limitedChangeBytes) = (changes, bytes)
+        let scene = try CallerScene(lengths)
+        let peer = scene.connect(1, rights: rights, at: 1)
+        peer.withholdsCredit = true
+        try scene.subscribe(peer, ["SELECT * FROM cars WHERE n >= 0"], at: 1)
+        scene.settle(at: 1)
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("documents that use up the credit, seed \(seed)")
+        var random = SeededRandom(seed: seed)
+        for number in 0..<14 {
+            var text = ""
+            for _ in 0..<50_000 { text += String(random.below(1 << 40), radix: 36) }
+            try insert("large \(number)", text, in: scene)
+        }
+        #expect(peer.documents < 14)
+        #expect(peer.comparisons == 1)
+        return (scene, peer)
+    }
+
+    private func insert(_ id: String, n: Int64 = 1, _ text: String, in scene: CallerScene) throws {
+        let car: Object = ["_id": .string(id), "n": .integer(n), "text": .string(text)]
+        try scene.execute(
+            "INSERT INTO cars DOCUMENTS (:car) ON ID CONFLICT DO UPDATE",
+            ["car": Value.object(car)], at: 1)
+        scene.settle(at: 1)
+    }
+
+    @Test func `a document that changes often waits once`() throws {
+        let (scene, peer) = try scene(changes: 20)
+        let documents = peer.documents
+        for n in Int64(0)..<100 { try insert("a", n: n, "x", in: scene) }
+        #expect(peer.comparisons == 1)
+        scene.grant(peer, at: 1)
+        scene.settle(at: 1)
+        // The large ones that were left, and this one.
+        #expect(peer.documents == 15)
+        #expect(peer.documents > documents)
+        #expect(peer.comparisons == 1)
+    }
+
+    @Test func `documents that do not match do not wait`() throws {
+        let (scene, peer) = try scene(changes: 20)
+        for n in Int64(0)..<100 { try insert("\(n)", n: -1, "x", in: scene) }
+        #expect(peer.comparisons == 1)
+    }
+
+    @Test func `former states of documents are not kept until there is credit`() throws {
+        let (scene, peer) = try scene(bytes: 100_000)
+        for id in ["a", "b", "c"] {
+            for letter in ["x", "y"] {
+                try insert(id, String(repeating: letter, count: 60_000), in: scene)
+            }
+        }
+        #expect(peer.comparisons == 1)
+        scene.grant(peer, at: 1)
+        scene.settle(at: 1)
+        #expect(peer.documents == 17)
+    }
+
+    @Test func `more bytes of changes than may wait have the peer compare and lose nothing`()
+        throws
+    {
+        let (scene, peer) = try scene(bytes: 20_000)
+        for number in 0..<30 {
+            try insert("\(number)" + String(repeating: "i", count: 1_000), "x", in: scene)
+        }
+        #expect(peer.comparisons == 2)
+        let documents = peer.documents
+        scene.grant(peer, at: 1)
+        scene.settle(at: 1)
+        // All of them, since this peer has kept none.
+        #expect(peer.documents >= documents + 30)
+        #expect(peer.farewell == nil)
+    }
+}
