@@ -11,6 +11,9 @@ struct LimitedPeer {
     private(set) var corrections: Set<DocumentAddress> = []
     /// Documents that the peer has sent, and that were written here.
     var brought = BroughtDocuments()
+    /// Documents of which it has sent an older state while it waited for its turn to subscribe: the read rule is
+    /// evaluated on them later.
+    private(set) var unjudged: Set<DocumentAddress> = []
     /// Writes of the peer to documents that it may not read.
     var shadows = ShadowTable()
 
@@ -23,6 +26,19 @@ struct LimitedPeer {
         guard corrections.count > Self.mostCorrections else { return true }
         corrections = []
         return false
+    }
+
+    /// Adds a document of which the peer has sent an older state; beyond the maximum, removes all of them: it
+    /// compares when it subscribes.
+    mutating func judgeLater(_ address: DocumentAddress) {
+        unjudged.insert(address)
+        if unjudged.count > Self.mostCorrections { unjudged = [] }
+    }
+
+    /// Returns the documents on which the read rule was not evaluated yet, and removes them.
+    mutating func takeUnjudged() -> Set<DocumentAddress> {
+        defer { unjudged = [] }
+        return unjudged
     }
 
     mutating func noteCorrected(_ addresses: Set<DocumentAddress>) {
@@ -113,6 +129,8 @@ struct LimitedTelling {
 /// when it compares that they were not taken.
 struct ShadowTable: Sendable {
     private(set) var documents: [DocumentAddress: [UInt8]] = [:]
+    /// Whether the documents here are hidden, by the positions of their newest operations.
+    private var hidden: [DocumentAddress: (position: LogPosition, isHidden: Bool)] = [:]
     private var order: [DocumentAddress] = []
     private var length = 0
 
@@ -132,7 +150,21 @@ struct ShadowTable: Sendable {
         }
     }
 
+    /// Whether a document is hidden whose newest operation is at a position; nil where the read rule was not
+    /// evaluated on it.
+    func isHidden(_ address: DocumentAddress, at position: LogPosition) -> Bool? {
+        guard let known = hidden[address], known.position == position else { return nil }
+        return known.isHidden
+    }
+
+    /// Notes whether a document is hidden.
+    mutating func note(_ address: DocumentAddress, isHidden: Bool, at position: LogPosition) {
+        guard documents[address] != nil else { return }
+        hidden[address] = (position, isHidden)
+    }
+
     mutating func remove(_ address: DocumentAddress) {
+        hidden[address] = nil
         guard let bytes = documents.removeValue(forKey: address) else { return }
         length -= address.memoryLength + bytes.count
         order.removeAll { $0 == address }

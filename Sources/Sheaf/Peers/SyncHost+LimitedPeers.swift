@@ -18,6 +18,11 @@ extension SyncHost {
         if let key = link.session.remote?.peerKey, let matcher = link.telling?.matcher {
             link.telling?.limited.named =
                 limitedPeers[key]?.corrections.filter { matcher.asks(for: $0.collection) } ?? []
+            let unjudged = limitedPeers[key]?.takeUnjudged() ?? []
+            for address in unjudged.sorted(by: <) where matcher.asks(for: address.collection) {
+                link.telling?.limited.corrections.append(
+                    LimitedTelling.Correction(here: 0, address: address, before: nil))
+            }
         }
         if request.cursor != nil { link.session.restart() }
     }
@@ -53,6 +58,7 @@ extension SyncHost {
         guard let telling = link.telling, telling.isStreaming else { return }
         if telling.outgoing != nil || !telling.limited.isIdle {
             link.telling?.goesOn = true
+            if !telling.limited.corrections.isEmpty { link.telling?.limited.isJudging = true }
         } else {
             noteSyncedIfIdle(link)
         }

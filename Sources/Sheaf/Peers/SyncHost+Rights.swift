@@ -73,7 +73,8 @@ extension SyncHost {
             if let rights = link.rights {
                 let readRule = try queries(rights.read)
                 link.readRule = readRule
-                link.readable = SubscriptionMatcher(readRule, queries)
+                link.readable = SubscriptionMatcher(
+                    readRule, queries, meter: link.readMeter, where: nil)
                 link.readableByID = SubscriptionMatcher(
                     readRule.filter(\.isDecidedByID), queries)
                 link.writable = try queries(rights.write)

@@ -1,4 +1,5 @@
 import SheafDocument
+import SheafQuery
 import SheafStorage
 import SheafSync
 
@@ -9,19 +10,40 @@ extension SyncHost {
     /// Returns a state with the documents of a peer in the place of those that are hidden from it.
     func shown(_ snapshot: DocumentSnapshot, to link: Link) -> DocumentSnapshot {
         let documents = shadows(of: link).documents
-        guard !documents.isEmpty, let readable = link.readable else { return snapshot }
+        guard !documents.isEmpty, let peer = link.session.remote?.peerKey else { return snapshot }
         var shown = snapshot
         for (address, bytes) in documents {
-            guard let key = snapshot.key(of: address), let document = try? snapshot.document(key),
-                !document.isRemnant
+            guard let key = snapshot.key(of: address),
+                isHidden(address, key, in: snapshot, from: link, peer)
             else { continue }
-            let isReadable = try? readable.matches(
-                document, key: key, in: address.collection, snapshot.names)
-            guard isReadable == false else { continue }
             shown.shadows[key] = StoredDocument(
                 bytes, stateLength: bytes.count, deltaLength: 0, deltaCount: 0)
         }
         return shown
+    }
+
+    /// Whether a document of which a peer has a shadow is hidden from it; the read rule is evaluated once on
+    /// each version of the document.
+    private func isHidden(
+        _ address: DocumentAddress, _ key: [UInt8], in snapshot: DocumentSnapshot,
+        from link: Link, _ peer: [UInt8]
+    ) -> Bool {
+        guard let readable = link.readable,
+            let place = key.span.withUnsafeBytes({ snapshot.log.place(of: $0) })
+        else { return false }
+        let known = limitedPeers[peer]?.shadows.isHidden(address, at: place.position)
+        if let known { return known }
+        guard let document = try? snapshot.document(key) else { return false }
+        let counted = link.readMeter.counted
+        defer { slice.charge(EvaluationSlice.visitUnits + link.readMeter.counted - counted) }
+        let isReadable =
+            document.isRemnant
+            ? true
+            : try? readable.matches(document, key: key, in: address.collection, snapshot.names)
+        // An error is not evaluated again either, or a turn would end where it began.
+        let isHidden = isReadable == false
+        limitedPeers[peer]?.shadows.note(address, isHidden: isHidden, at: place.position)
+        return isHidden
     }
 
     /// Writes of a peer to documents that are hidden from it.
@@ -127,8 +149,8 @@ extension SyncHost {
         guard let matcher = link.telling?.matcher else {
             // Where it has to wait for its turn, it is not known what it wants.
             guard paces.hasSubscribed(key) else { return }
-            for document in known where versionToCorrect(document.address, on: link) != nil {
-                _ = limitedPeers[key, default: LimitedPeer()].correct(document.address)
+            for document in known {
+                limitedPeers[key, default: LimitedPeer()].judgeLater(document.address)
             }
             return
         }
@@ -159,10 +181,12 @@ extension SyncHost {
         let snapshot = news.snapshot
         let due = all.filter { $0.here <= snapshot.log.commit }
         link.telling?.limited.corrections.removeAll { $0.here <= snapshot.log.commit }
+        let shown = shown(snapshot, to: link)
         for (index, correction) in due.enumerated() {
             let address = correction.address
             guard let key = snapshot.key(of: address) else { continue }
             do throws(EngineError) {
+                try matcher.visit()
                 // A document that matched was sent, or will be.
                 if try matcher.matches(
                     correction.before, key: key, in: address.collection, snapshot.names)
@@ -173,7 +197,7 @@ extension SyncHost {
                 if error == .paused { link.telling?.limited.corrections += due[index...] }
                 throw error
             }
-            guard let version = versionToCorrect(address, on: link),
+            guard let version = versionToCorrect(address, in: shown, on: link),
                 link.telling?.limited.corrected[address] != version
             else { continue }
             if link.telling?.limited.corrected.count ?? 0 >= LimitedPeer.mostCorrections {
@@ -189,8 +213,11 @@ extension SyncHost {
     }
 
     /// Returns a hash of the version of a document that a peer may be sent; nil where it may not.
-    private func versionToCorrect(_ address: DocumentAddress, on link: Link) -> UInt64? {
-        let snapshot = shown(news.snapshot, to: link)
+    private func versionToCorrect(
+        _ address: DocumentAddress, in snapshot: DocumentSnapshot, on link: Link
+    ) -> UInt64? {
+        let counted = link.readMeter.counted
+        defer { slice.charge(link.readMeter.counted - counted) }
         guard let key = snapshot.key(of: address), let document = try? snapshot.document(key),
             !document.isRemnant
         else { return nil }

@@ -149,6 +149,8 @@ package final class SyncHost {
         var heard = NameTranslation()
         /// What the other side may see; none where that is everything.
         var readable: SubscriptionMatcher?
+        /// What counts the evaluation of `readable`.
+        let readMeter = EvaluationMeter.unlimited()
         /// The same as queries, and the part of it that `_id` alone decides.
         var readRule: [SubscriptionQuery]?
         var readableByID: SubscriptionMatcher?

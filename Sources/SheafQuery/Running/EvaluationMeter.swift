@@ -11,11 +11,26 @@ package final class EvaluationMeter: Sendable {
     private let allowance = Atomic<Int>(.max)
     private let slice: EvaluationSlice?
     private let stop: EvaluationStop?
+    /// Whether units are counted only, and end no evaluation.
+    private let isUnlimited: Bool
 
     package init(_ units: Int, slice: EvaluationSlice? = nil, stop: EvaluationStop? = nil) {
         rest = Atomic(units)
+        isUnlimited = false
         (self.slice, self.stop) = (slice, stop)
     }
+
+    private init() {
+        rest = Atomic(.max)
+        isUnlimited = true
+        (slice, stop) = (nil, nil)
+    }
+
+    /// Creates a meter that counts units, and ends no evaluation.
+    package static func unlimited() -> EvaluationMeter { EvaluationMeter() }
+
+    /// The units that were counted by an unlimited meter.
+    package var counted: Int { .max - units }
 
     /// Whether more was evaluated than there were units for.
     package var isExhausted: Bool { rest.load(ordering: .relaxed) < 0 }
@@ -34,6 +49,7 @@ package final class EvaluationMeter: Sendable {
 
     /// Begins an evaluation that cannot be interrupted, and may use up to `limit` units.
     package func begin(limit: Int) {
+        guard !isUnlimited else { return }
         allowance.store(limit, ordering: .relaxed)
     }
 
@@ -43,6 +59,7 @@ package final class EvaluationMeter: Sendable {
     /// Uses up units; throws where there are none left, or the evaluation has to stop.
     package func charge(_ units: Int) throws(QueryError) {
         let left = Self.lower(rest, by: units)
+        guard !isUnlimited else { return }
         let allowed = Self.lower(allowance, by: units)
         slice?.charge(units)
         guard left >= 0 else {
@@ -94,6 +111,7 @@ package final class EvaluationSlice: Sendable {
     private let units: Int
     private let rest: Atomic<Int>
     private let most = Atomic<Int>(0)
+    private let usedBefore = Atomic<Int>(0)
 
     package init(_ units: Int) {
         precondition(units > Self.visitUnits, "Each turn visits a document and evaluates a query.")
@@ -109,13 +127,20 @@ package final class EvaluationSlice: Sendable {
         max(most.load(ordering: .relaxed), units - rest.load(ordering: .relaxed))
     }
 
+    /// The units that all turns so far have used.
+    package var used: Int {
+        usedBefore.load(ordering: .relaxed) + units - rest.load(ordering: .relaxed)
+    }
+
     /// Begins a turn.
     package func refill() {
         most.store(longestTurn, ordering: .relaxed)
+        usedBefore.store(used, ordering: .relaxed)
         rest.store(units, ordering: .relaxed)
     }
 
-    fileprivate func charge(_ units: Int) {
+    /// Uses up units of the turn.
+    package func charge(_ units: Int) {
         let left = rest.load(ordering: .relaxed)
         rest.store(left - min(units, 1 << 40), ordering: .relaxed)
     }

@@ -1,0 +1,51 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafSync
+import Testing
+
+/// What the rules for a peer with limited rights may cost where they are evaluated on what the peer sends.
+struct RuleCostTests {
+    private func documents(
+        _ count: Int, prefix: String = "", owner: String = "ann", length: Int
+    ) -> Query {
+        let text = String(repeating: "t", count: length)
+        let level = owner == "ann" ? 1 : 0
+        let documents = (0..<count).map {
+            "({'_id': '\(prefix)\($0)', 'owner': '\(owner)', 'level': \(level), 'a': 0, 'b': 0, "
+                + "'text': '\(text)'})"
+        }
+        return Query(verbatim: "INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", "))
+    }
+
+    // MARK: The read rule
+
+    @Test func `the read rule is evaluated on corrections in slices and once on hidden documents`()
+        throws
+    {
+        let scene = try DocumentScene(2)
+        let rights = PeerRights(
+            read: ["cars": "char_length(repeat(text, 50)) * level > 0"],
+            write: ["cars": "level = 1"])
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        try scene.subscribe(1, ["SELECT * FROM cars WHERE b > 0 AND a = 2"])
+        try scene.execute(1, documents(100, length: 1_000))
+        try scene.execute(0, documents(10, prefix: "hidden ", owner: "bob", length: 1_000))
+        try scene.execute(1, documents(10, prefix: "hidden ", length: 10))
+        let wire = try scene.connect(0, 1, rightsOfRight: rights)
+        try scene.run()
+        scene.hold(wire, to: 0)
+        scene.hold(wire, to: 1)
+        try scene.execute(0, "UPDATE cars SET b = 1 WHERE owner = 'ann'")
+        try scene.execute(1, "UPDATE cars SET a = 1 WHERE a = 0")
+        try scene.letGo(wire, to: 0)
+        try scene.letGo(wire, to: 1)
+        #expect(scene.isConnected(wire))
+        #expect(try scene.rows(1, "SELECT _id FROM cars WHERE b = 1").count == 100)
+        // One evaluation of the rule takes about 100,000 units, and one more is not interrupted.
+        let slice = scene.nodes[0].host.slice
+        #expect(slice.longestTurn < 3 * SyncLimits.evaluationUnitsPerTurn)
+        #expect(slice.used >= 10_000_000)
+        #expect(slice.used < 60_000_000)
+    }
+}
