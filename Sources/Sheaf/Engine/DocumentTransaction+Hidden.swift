@@ -4,7 +4,11 @@ import SheafSync
 
 /// What a peer with limited rights may write, and what it may read of what is here.
 struct WriteRule {
+    /// The rule with the budget of the peer.
     let writable: SubscriptionMatcher
+    /// The rule without a budget, for documents here that the peer may not read: it must not learn what it
+    /// costs to evaluate the rule on them.
+    let freelyWritable: SubscriptionMatcher
     let readable: SubscriptionMatcher
     /// Which deletions the peer may know of.
     var deletions: DeletionRule
@@ -56,12 +60,12 @@ extension DocumentTransaction {
     ) throws(EngineError) -> Reception {
         let (alone, write) = try receiveAlone(document, key, rule, at: position, seen)
         guard var write else { return alone }
-        guard try isPermitted(working[position].original, at: key, rule.writable) else {
+        guard try isPermitted(working[position].original, at: key, rule.freelyWritable) else {
             return .hidden(write)
         }
         let untouched = working[position]
         let reception = try receive(
-            document, key, rule.writable, at: position, seen, isHidden: true)
+            document, key, rule.freelyWritable, at: position, seen, isHidden: true)
         switch reception {
         case .taken(let isNew): write.isNew = isNew
         case .known: break

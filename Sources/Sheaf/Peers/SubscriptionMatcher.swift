@@ -28,6 +28,8 @@ package final class SubscriptionMatcher {
     private let queries: QueryEngine
     /// What counts the cost of evaluation; none where it may cost anything.
     let meter: EvaluationMeter?
+    /// Whether the lengths of documents and queries count, besides what functions read and make.
+    private let chargesLength: Bool
     /// What decides, before a query is evaluated on a document, whether the other side may read it.
     ///
     /// Otherwise the cost of a query would depend on documents that the other side may not read.
@@ -50,9 +52,10 @@ package final class SubscriptionMatcher {
 
     init(
         _ queries: [SubscriptionQuery], _ engine: QueryEngine, meter: EvaluationMeter?,
-        where filter: SubscriptionRankings.Filter?
+        where filter: SubscriptionRankings.Filter?, chargesLength: Bool = true
     ) {
         (self.meter, self.filter) = (meter, filter)
+        self.chargesLength = chargesLength
         let subscribed = SubscriptionQuery.effective(queries)
         self.subscribed = subscribed
         self.queries = engine
@@ -135,6 +138,7 @@ package final class SubscriptionMatcher {
     private func charge(_ term: Term, _ document: EncodedDocument) throws(QueryError) {
         guard let meter else { return }
         meter.begin(limit: SyncLimits.evaluationUnitsOnDocument)
+        guard chargesLength else { return }
         try meter.charge(term.weight * (1 + document.bytes.count / 64))
     }
 

@@ -231,6 +231,7 @@ extension SyncHost {
             $0 + $1.documents.lengthInMemory
         }
         link.session.holdSteps(true)
+        fillBudget(of: link)
         emit(
             .write(
                 WriteJob(
@@ -240,12 +241,14 @@ extension SyncHost {
                         ?? BroughtDocuments(),
                     awaited: setAside.addresses,
                     disputed: refusals.addresses(of: link.session.remote?.peerKey ?? [])
-                        .union(link.asking.disputed.keys))))
+                        .union(link.asking.disputed.keys),
+                    budget: link.writable == nil ? nil : meter(of: link))))
         link.asking.waiting = []
     }
 
     /// Takes in what became of a job.
     package func noteWritten(_ outcome: WriteJob.Outcome) {
+        outcome.chargeBudget()
         if outcome.lacksOwnWrites {
             mayReportSite = true
             reportNewSite()
@@ -313,6 +316,10 @@ extension SyncHost {
         case .received, .id, .invalidCollection: fail(link, .protocolBroken, "\(error)")
         case .clock: fail(link, .refused, "\(error)")
         case .limit: fail(link, .limit, "\(error)")
+        case .evaluation(let error) where error.reason == .limit:
+            fail(
+                link, .limit,
+                "the rule for what this peer may write cannot be evaluated: \(error.message)")
         default: fail(link, .failed, "the store cannot write")
         }
     }

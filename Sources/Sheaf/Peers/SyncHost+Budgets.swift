@@ -46,6 +46,9 @@ extension SyncHost {
         return meter
     }
 
+    /// The units that a peer has left; nil where its budget is full.
+    package func evaluationUnits(of key: [UInt8]) -> Int? { budgets[key]?.meter.units }
+
     /// Adds what a peer may use up since the last time.
     func fillBudget(of link: Link) {
         guard let key = link.session.remote?.peerKey, let budget = budgets[key] else { return }

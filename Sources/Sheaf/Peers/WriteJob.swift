@@ -1,4 +1,5 @@
 import SheafDocument
+import SheafQuery
 package import SheafStorage
 import SheafSync
 
@@ -21,6 +22,8 @@ package struct WriteJob: Sendable {
     var separation: (site: Site, after: HybridTime)?
     /// Documents that the peer may have refused, and are noted if what it sends covers what is here.
     var disputed: Set<DocumentAddress> = []
+    /// The evaluation budget of a peer that may not write everything: its write rule uses it up.
+    var budget: EvaluationMeter?
     /// Tokens for which a proof was given; a job that has some has no steps.
     var proven: [UnprovenToken] = []
 
@@ -69,6 +72,12 @@ package struct WriteJob: Sendable {
         fileprivate(set) var hasRepetition = false
         /// Whether the job marked tokens as proven, and wrote nothing of a peer.
         fileprivate(set) var isOfProof = false
+        /// Units by which the write rule lowers the budget of the peer.
+        fileprivate(set) var ruleUnits = 0
+        fileprivate(set) var budget: EvaluationMeter?
+
+        /// Lowers the budget of the peer, on the thread that evaluates its queries.
+        func chargeBudget() { budget?.use(ruleUnits) }
 
         /// A step without documents was written: everything is here when a commit here is durable.
         static func nothing(
@@ -111,20 +120,35 @@ package struct WriteJob: Sendable {
             length: steps.reduce(0) { $0 + $1.length })
         if let separation { return separate(separation, queries, append, outcome) }
         guard proven.isEmpty else { return prove(queries, append) }
-        var rule = writeRule(queries)
+        // Another thread may lower the budget meanwhile.
+        let units = budget?.units ?? 0
+        let meter = EvaluationMeter(units)
+        outcome.budget = budget
+        write(queries, meter, append, &outcome)
+        outcome.ruleUnits = max(0, units - meter.units)
+        return outcome
+    }
+
+    private func write(
+        _ queries: QueryEngine, _ meter: EvaluationMeter,
+        _ append: (WriteBatch) throws(StorageError) -> CommitID, _ outcome: inout Outcome
+    ) {
+        var rule = writeRule(queries, meter)
         let watched = WatchedDocuments(awaited: awaited, disputed: disputed)
         for step in steps {
+            let free = SyncLimits.ruleUnitsOnDocument * step.documents.count
+            meter.add(free, maximum: .max)
             do throws(EngineError) {
                 let (commit, reception) = try queries.documents.receive(
                     step, from: peer, step.pauses, rule, watched, append: append)
                 if reception.lacksOwnWrites { outcome.lacksOwnWrites = true }
                 if let time = reception.forgottenByPeer {
                     outcome.forgottenByPeer = time
-                    return outcome
+                    return
                 }
                 guard reception.gaps.isEmpty else {
                     outcome.gaps = reception.gaps
-                    return outcome
+                    return
                 }
                 outcome.known += reception.known
                 for var refused in reception.refused {
@@ -148,18 +172,19 @@ package struct WriteJob: Sendable {
                 }
             } catch {
                 outcome.error = error
-                return outcome
+                return
             }
         }
-        return outcome
     }
 
-    private func writeRule(_ queries: QueryEngine) -> WriteRule? {
+    private func writeRule(_ queries: QueryEngine, _ meter: EvaluationMeter) -> WriteRule? {
         guard let writable else { return nil }
         let readRule = readable ?? []
         let readable = SubscriptionMatcher(readRule, queries)
         return WriteRule(
-            writable: SubscriptionMatcher(writable, queries), readable: readable,
+            writable: SubscriptionMatcher(
+                writable, queries, meter: meter, where: nil, chargesLength: false),
+            freelyWritable: SubscriptionMatcher(writable, queries), readable: readable,
             deletions: DeletionRule(
                 readable: readable,
                 readableByID: SubscriptionMatcher(

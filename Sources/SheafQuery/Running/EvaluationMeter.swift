@@ -47,6 +47,9 @@ package final class EvaluationMeter: Sendable {
         rest.store(isTooMuch ? maximum : min(sum, maximum), ordering: .relaxed)
     }
 
+    /// Uses up units that were counted elsewhere.
+    package func use(_ units: Int) { _ = Self.lower(rest, by: units) }
+
     /// Begins an evaluation that cannot be interrupted, and may use up to `limit` units.
     package func begin(limit: Int) {
         guard !isUnlimited else { return }

@@ -48,4 +48,56 @@ struct RuleCostTests {
         #expect(slice.used >= 10_000_000)
         #expect(slice.used < 60_000_000)
     }
+
+    // MARK: The write rule
+
+    /// One evaluation takes about 12,000,000 units.
+    private let costly = PeerRights(
+        read: ["cars": "owner = 'ann'"], write: ["cars": "char_length(repeat(text, 300)) > 0"])
+
+    @Test func `a peer whose documents make the write rule cost too much is disconnected`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        try scene.execute(1, documents(40, length: 20_000))
+        var wire = try scene.connect(0, 1, rightsOfRight: costly)
+        try scene.run()
+        #expect(!scene.isConnected(wire))
+        #expect(scene.nodes[0].farewells.last?.code == .limit)
+        #expect(try scene.rows(0, "SELECT _id FROM cars").isEmpty)
+        // A new connection has no new budget, and time fills it up.
+        try scene.execute(1, "EVICT FROM cars WHERE _id <> '0'")
+        wire = try scene.connect(0, 1, rightsOfRight: costly)
+        try scene.run()
+        #expect(!scene.isConnected(wire))
+        try scene.advance(milliseconds: 20_000)
+        wire = try scene.connect(0, 1, rightsOfRight: costly)
+        try scene.run()
+        #expect(scene.isConnected(wire))
+        #expect(try scene.rows(0, "SELECT _id FROM cars").count == 1)
+    }
+
+    @Test func `cheap evaluations of the write rule do not use up the budget`() throws {
+        let scene = try DocumentScene(2)
+        let rights = PeerRights(
+            read: ["cars": "true"], write: ["cars": "owner = 'ann' AND char_length(text) < 100"])
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        try scene.execute(1, documents(500, length: 50))
+        let wire = try scene.connect(0, 1, rightsOfRight: rights)
+        try scene.run()
+        #expect(scene.isConnected(wire))
+        #expect(try scene.rows(0, "SELECT _id FROM cars").count == 500)
+        #expect(scene.nodes[0].host.evaluationUnits(of: scene.nodes[1].key) ?? .max >= 199_990_000)
+    }
+
+    @Test func `documents that a peer may not read cost it nothing when it writes to them`()
+        throws
+    {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        try scene.execute(0, documents(30, owner: "bob", length: 20_000))
+        try scene.execute(1, documents(30, owner: "bob", length: 1))
+        let wire = try scene.connect(0, 1, rightsOfRight: costly)
+        try scene.run()
+        #expect(scene.isConnected(wire))
+    }
 }
