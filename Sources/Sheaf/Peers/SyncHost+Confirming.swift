@@ -1,4 +1,6 @@
 import SheafDocument
+import SheafQuery
+import SheafStorage
 import SheafSync
 
 /// Tokens that another peer has called unproven: it confirms them once they are proven there.
@@ -16,39 +18,75 @@ extension SyncHost {
         }
     }
 
+    /// A token of which the other side has asked, and which was not confirmed yet.
+    struct OwedProof {
+        /// What the answer depends on.
+        struct State: Equatable {
+            let position: LogPosition
+            let isProven: Bool
+        }
+
+        /// What was checked last.
+        var checked: State?
+        /// Whether others were asked.
+        var isPassedOn = false
+    }
+
     /// Handles the question of another peer whether a token is proven here.
     func proofAsked(_ token: TokenAddress, on link: Link) {
-        link.files.proofsOwed.insert(token)
+        link.files.proofsOwed[token] = OwedProof()
         answerProofs(on: link)
-        guard link.files.proofsOwed.contains(token), mayKnow(token.document, on: link),
-            let id = AttachmentID(bytes: token.attachment)
-        else { return }
-        checkTokensSoon()
-        askForProof(of: id, in: token.document, but: link)
     }
 
-    /// Whether the other side may know of a document that is here.
-    private func mayKnow(_ address: DocumentAddress, on link: Link) -> Bool {
-        let snapshot = news.snapshot
-        guard let key = snapshot.key(of: address), let document = try? snapshot.document(key)
-        else { return false }
-        return (try? maySend(link, document, before: nil, key, address, snapshot)) ?? false
-    }
-
-    /// Confirms the tokens that are proven by now.
+    /// Confirms the tokens that are proven by now, as far as this turn of the loop goes.
     func answerProofs(on link: Link) {
+        link.files.isCheckingProofs = false
         guard !link.files.proofsOwed.isEmpty, link.session.isOpen else { return }
         let snapshot = news.snapshot
-        for token in link.files.proofsOwed.sorted(by: { $0.document < $1.document }) {
-            guard let id = AttachmentID(bytes: token.attachment),
-                let key = snapshot.key(of: token.document),
-                let named = try? snapshot.attachments(namedBy: key),
-                snapshot.proven(named, inDocument: key).contains(id),
-                mayKnow(token.document, on: link)
-            else { continue }
-            link.files.proofsOwed.remove(token)
+        fillBudget(of: link)
+        for token in link.files.proofsOwed.keys.sorted(by: { $0.document < $1.document }) {
+            guard !slice.isOver else {
+                link.files.isCheckingProofs = true
+                return
+            }
+            answerProof(of: token, in: snapshot, on: link)
+            guard link.session.isOpen else { return }
+        }
+    }
+
+    /// Reads the document of a token only where it has changed since, or the token was proven.
+    private func answerProof(
+        of token: TokenAddress, in snapshot: DocumentSnapshot, on link: Link
+    ) {
+        guard let owed = link.files.proofsOwed[token],
+            let id = AttachmentID(bytes: token.attachment),
+            let key = snapshot.key(of: token.document),
+            let place = key.span.withUnsafeBytes({ snapshot.log.place(of: $0) })
+        else { return }
+        let isProven = snapshot.proven([id], inDocument: key).contains(id)
+        let state = OwedProof.State(position: place.position, isProven: isProven)
+        guard owed.checked != state else { return }
+        link.files.proofsOwed[token]?.checked = state
+        guard let document = try? snapshot.document(key) else { return }
+        let units = EvaluationSlice.visitUnits + document.read { $0.count }
+        slice.charge(units)
+        let mayKnow = try? maySend(
+            link, document, before: nil, key, token.document, snapshot)
+        guard mayKnow == true else { return }
+        // What a document costs that the other side may not know of must not show.
+        meter(of: link).use(units)
+        guard !meter(of: link).isExhausted else {
+            return fail(
+                link, .limit, "the questions for proofs cost more than a peer may use up")
+        }
+        if isProven, let named = try? snapshot.attachments(namedBy: key), named.contains(id) {
+            link.files.proofsOwed[token] = nil
             link.session.confirm(token)
             files.isStirred = true
+        } else if !owed.isPassedOn {
+            link.files.proofsOwed[token]?.isPassedOn = true
+            checkTokensSoon()
+            askForProof(of: id, in: token.document, but: link)
         }
     }
 

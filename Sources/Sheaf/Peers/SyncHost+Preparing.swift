@@ -49,6 +49,7 @@ extension SyncHost {
             judgeChanges(link)
             if link.telling?.goesOn == true { tell(link) }
             settleDisputed(on: link)
+            if link.files.isCheckingProofs { answerProofs(on: link) }
             handle(link)
             if slice.isOver, !wasOver { slicedLink = link.number }
         }

@@ -82,6 +82,9 @@ extension SyncHost {
             for id in link.files.sought.keys { link.files.sought[id]?.mayRead = !isRestricted }
             link.files.granted = []
             link.files.reading = nil
+            for token in link.files.proofsOwed.keys {
+                link.files.proofsOwed[token]?.checked = nil
+            }
         }
         checkFiles()
         for id in files.order { review(id) }

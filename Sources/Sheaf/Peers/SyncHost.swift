@@ -174,7 +174,7 @@ package final class SyncHost {
         /// Whether something is left to be done for the other side in the next turn.
         var isUnfinished: Bool {
             telling?.goesOn == true || telling?.preparation != nil || !asking.unsettled.isEmpty
-                || telling?.limited.isJudging == true
+                || telling?.limited.isJudging == true || files.isCheckingProofs
         }
 
         init(

@@ -12,6 +12,8 @@ final class CallerScene {
         fileprivate var session: SyncSession
         /// Number of documents received.
         fileprivate(set) var documents = 0
+        /// Number of its questions for proofs that were answered.
+        fileprivate(set) var proofs = 0
         /// Number of times that the host had it compare.
         fileprivate(set) var comparisons = 0
         /// Whether it gives no credit for what it receives.
@@ -57,6 +59,12 @@ final class CallerScene {
             Subscribe(
                 generation: caller.session.askedGeneration + 1,
                 queries.map { SubscribedQuery(text: $0, arguments: arguments) }, at: 0))
+        deliver(at: now)
+    }
+
+    /// Has a remote peer ask whether a token is proven.
+    func ask(_ caller: Caller, _ token: TokenAddress, at now: UInt64) {
+        caller.session.askForProof(of: token)
         deliver(at: now)
     }
 
@@ -119,6 +127,7 @@ final class CallerScene {
     ) {
         switch effect {
         case .send(let bytes): bytes.withUnsafeBytes { host.receive($0, on: wire, at: now) }
+        case .proven: caller.proofs += 1
         case .listOwn:
             caller.comparisons += 1
             caller.session.compare(with: VersionList())
