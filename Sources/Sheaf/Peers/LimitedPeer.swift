@@ -14,6 +14,8 @@ struct LimitedPeer {
     /// Documents of which it has sent an older state while it waited for its turn to subscribe: the read rule is
     /// evaluated on them later.
     private(set) var unjudged: Set<DocumentAddress> = []
+    /// Attachments of it that are kept for others.
+    var attachments = BroughtAttachments()
     /// Writes of the peer to documents that it may not read.
     var shadows = ShadowTable()
 

@@ -32,7 +32,9 @@ public final class Peer: Sendable {
             peerKey: configuration.key.bytes, isServer: configuration.isServer,
             name: configuration.deviceName)
         let presences = PresenceBoard(identity)
-        loop = PeerLoop(store, board, fetches, presences)
+        var lengths = SyncHost.Lengths()
+        lengths.broughtAttachments = max(0, configuration.attachmentQuota)
+        loop = PeerLoop(store, board, fetches, presences, lengths)
         fetches.connect { [weak loop] event in loop?.post(event) }
         let unreachable = UnreachableAddresses(store.queries)
         presence = Presence(configuration, board, presences, loop, unreachable)

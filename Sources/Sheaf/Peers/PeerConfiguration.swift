@@ -16,11 +16,15 @@ public struct PeerConfiguration: Sendable {
     public var transports: [any PeerTransport]
     /// How the store is opened.
     public var store: StoreOptions
+    /// Maximum number of bytes of attachments that each peer with limited rights may have this one keep for others.
+    ///
+    /// Attachments that this peer fetches for itself do not count.
+    public var attachmentQuota: Int
 
     public init(
         databaseID: String, key: PeerKey = .random(), deviceName: String = "",
         isServer: Bool = false, transports: [any PeerTransport] = [],
-        store: StoreOptions = StoreOptions()
+        store: StoreOptions = StoreOptions(), attachmentQuota: Int = 1 << 30
     ) {
         self.databaseID = databaseID
         self.key = key
@@ -28,6 +32,7 @@ public struct PeerConfiguration: Sendable {
         self.isServer = isServer
         self.transports = transports
         self.store = store
+        self.attachmentQuota = attachmentQuota
     }
 
     /// The database id as transports have it: 16 bytes, which are a hash of the text.

@@ -53,14 +53,17 @@ final class PeerLoop: Sendable {
     private let fetches: FetchBoard
     private let presence: PresenceBoard
     private let thread = Mutex<Thread?>(nil)
+    private let lengths: SyncHost.Lengths
     private let evaluationStop = EvaluationStop()
     private let jobs = Atomic<UInt64>(0)
     /// Jobs with more documents are not done on the thread of whoever wrote before.
     private static let mostServed = 64
 
     init(
-        _ store: Store, _ board: SyncBoard, _ fetches: FetchBoard, _ presence: PresenceBoard
+        _ store: Store, _ board: SyncBoard, _ fetches: FetchBoard, _ presence: PresenceBoard,
+        _ lengths: SyncHost.Lengths
     ) {
+        self.lengths = lengths
         self.presence = presence
         self.store = store
         self.fetches = fetches
@@ -125,7 +128,7 @@ final class PeerLoop: Sendable {
 
     private func run(_ identity: SyncHost.Identity) {
         let host = SyncHost(
-            store.queries, identity, attachments: store.attachments,
+            store.queries, identity, attachments: store.attachments, lengths: lengths,
             evaluationStop: evaluationStop, random: { OperatingSystem.randomInteger() })
         var connections: [UInt64: any PeerConnection] = [:]
         while true {

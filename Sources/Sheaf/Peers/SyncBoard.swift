@@ -135,6 +135,9 @@ package final class SyncBoard: Sendable {
                     "_id": .string(PeerKey(unchecked: key).description),
                     "is_ditto_server": .bool(row.status.isServer),
                     "clock": row.status.clock.object,
+                    "attachments": .object([
+                        "quota_reason": row.status.attachmentQuotaReason.map(Value.string) ?? .null
+                    ]),
                     "documents": .object([
                         "sync_session_status": .string(status),
                         "last_close_reason": row.status.lastCloseReason.map(Value.string) ?? .null,

@@ -108,6 +108,7 @@ extension SyncHost {
         _ id: AttachmentID, length: Int, hashes: [UInt8], from link: Link
     ) {
         guard let attachments else { return }
+        guard mayKeep(length, of: id, from: link) else { return decline(id, from: link) }
         do throws(AttachmentError) {
             try begin(id, with: try attachments.beginFetch(id, length: length, hashes: hashes))
         } catch .wrongList {
@@ -121,10 +122,17 @@ extension SyncHost {
         _ bytes: [UInt8], _ part: AttachmentPart, _ incoming: IncomingAttachment,
         _ id: AttachmentID, from link: Link
     ) {
+        let isNew = !incoming.contains(part.number)
+        guard !isNew || mayKeep(bytes.count, of: id, from: link) else {
+            decline(id, from: link)
+            files.wanted[id]?.again.append(part.number)
+            return
+        }
         do throws(AttachmentError) {
             let outcome = try bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in
                 try incoming.put(bytes, at: part.number)
             }
+            if isNew { noteKept(bytes.count, of: id, from: link) }
             attachments?.touch(id)
             if case .whole = outcome { try completeFile(id) } else { report(id) }
         } catch .wrongChunk {

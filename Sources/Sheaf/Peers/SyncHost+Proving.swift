@@ -31,7 +31,7 @@ extension SyncHost {
         for link in links.values {
             wanted.formUnion(link.files.sought.keys)
             wanted.formUnion(
-                link.files.proofsOwed.compactMap { AttachmentID(bytes: $0.attachment) })
+                link.files.proofsOwed.keys.compactMap { AttachmentID(bytes: $0.attachment) })
         }
         for id in wanted.sorted(by: { $0.description < $1.description }) {
             do throws(EngineError) {
@@ -101,10 +101,11 @@ extension SyncHost {
     /// Keeps a chunk that came as a proof, where the attachment is not here.
     private func keep(_ bytes: [UInt8], _ chunk: Int, of id: AttachmentID, from link: Link) {
         // A wanted attachment receives the chunk like any other.
-        guard files.wanted[id] == nil, let incoming = (try? attachments?.incoming(id)) ?? nil else {
-            return
-        }
+        guard files.wanted[id] == nil, let incoming = (try? attachments?.incoming(id)) ?? nil,
+            !incoming.contains(chunk), mayKeep(bytes.count, of: id, from: link)
+        else { return }
         let outcome = bytes.span.withUnsafeBytes { try? incoming.put($0, at: chunk) }
+        if outcome != nil { noteKept(bytes.count, of: id, from: link) }
         // Without room for it, it is a proof all the same.
         if outcome == .whole { try? completeFile(id) }
     }
@@ -115,7 +116,7 @@ extension SyncHost {
         case .listed(let list):
             if case .seeking? = files.wanted[id]?.phase {
                 beginFile(id, length: list.length, hashes: list.hashes, from: link)
-            } else if files.wanted[id] == nil {
+            } else if files.wanted[id] == nil, mayKeep(list.length, of: id, from: link) {
                 // A peer that wants the attachment receives it after the proof: it need not come
                 // twice.
                 _ = try? attachments?.beginFetch(id, length: list.length, hashes: list.hashes)

@@ -49,6 +49,9 @@ package final class SyncHost {
         package var limitedChanges = 1 << 16
         package var limitedChangeBytes = 16 << 20
 
+        /// Maximum number of bytes of attachments that are kept for others, of those that a peer with limited rights brings.
+        package var broughtAttachments = 1 << 30
+
         package init() {}
     }
 

@@ -1,0 +1,59 @@
+import SheafSync
+
+/// How many bytes of attachments this peer keeps for others that a peer with limited rights brings.
+///
+/// Attachments that this peer fetches for itself do not count.
+extension SyncHost {
+    /// Whether more of an attachment may be kept that the other side of a connection brings; logs when a quota
+    /// is reached.
+    func mayKeep(_ length: Int, of id: AttachmentID, from link: Link) -> Bool {
+        guard isCounted(id, from: link), let key = link.session.remote?.peerKey else { return true }
+        let quota = lengths.broughtAttachments
+        var brought = limitedPeers[key]?.attachments ?? BroughtAttachments()
+        let isReviewDue = brought.reviewedAt.map { $0 + Files.checkNanoseconds <= now } ?? true
+        if brought.length(adding: length, of: id) > quota, isReviewDue,
+            let ids = try? attachments?.ids
+        {
+            brought.keepOnly(Set(ids))
+            brought.reviewedAt = now
+            limitedPeers[key, default: LimitedPeer()].attachments = brought
+        }
+        guard brought.length(adding: length, of: id) > quota else {
+            change(link) { $0.attachmentQuotaReason = nil }
+            return true
+        }
+        if statuses[key]?.attachmentQuotaReason == nil {
+            queries.log?.write(
+                .warning,
+                "a peer with limited rights has brought as many bytes of attachments as are kept for it, and more "
+                    + "are not fetched for others",
+                [
+                    "peer": PeerKey(unchecked: key).description, "kept": "\(brought.length)",
+                    "quota": "\(quota)",
+                ])
+        }
+        change(link) {
+            $0.attachmentQuotaReason =
+                "attachments that it has brought are not fetched for others: it may bring \(quota) bytes"
+        }
+        return false
+    }
+
+    /// Counts bytes of an attachment that the other side of a connection has brought.
+    func noteKept(_ length: Int, of id: AttachmentID, from link: Link) {
+        guard isCounted(id, from: link), let key = link.session.remote?.peerKey else { return }
+        limitedPeers[key, default: LimitedPeer()].attachments.add(length, of: id)
+    }
+
+    private func isCounted(_ id: AttachmentID, from link: Link) -> Bool {
+        isLimited(link) && files.wanted[id]?.isOwn != true
+    }
+
+    /// Asks a peer for nothing more of an attachment for which there is no room.
+    func decline(_ id: AttachmentID, from link: Link) {
+        link.files.offered[id] = nil
+        if case .listing(link.number, _, _, _)? = files.wanted[id]?.phase {
+            files.wanted[id]?.phase = .seeking
+        }
+    }
+}
