@@ -30,6 +30,8 @@ enum DocumentLines {
             return ["collection \(number)  \(text(.string(name)))"]
         case .site(let site):
             return ["site  \(DocumentReading.text(site))"]
+        case .formerSites(let sites):
+            return ["former sites  " + sites.map(DocumentReading.text).joined(separator: "  ")]
         case .index(let collection, let number, let definition):
             let title = "\(text(.string(collection))) \(number)"
             guard let definition else { return ["drop index  \(title)"] }
@@ -70,6 +72,8 @@ enum DocumentLines {
             line.add("number", number)
         case .site(let site):
             line.add("site", DocumentReading.text(site))
+        case .formerSites(let sites):
+            line.add("formerSites", sites.map(DocumentReading.text))
         case .index(let collection, let number, let definition):
             line.add("collection", collection)
             line.add("number", number)

@@ -13,6 +13,8 @@ final class DocumentReading {
         case name(number: Int, String)
         case collection(number: Int, String)
         case site(Site)
+        /// The sites of the store before the current one.
+        case formerSites([Site])
         /// What an index is of; nothing where it is taken away.
         case index(collection: String, number: Int, IndexDefinition?)
         /// A token of an attachment without a proof of possession.
@@ -60,6 +62,8 @@ final class DocumentReading {
             return .collection(number: Int(number), String(decoding: payload, as: UTF8.self))
         case .site:
             return (try? SiteRecord(decoding: payload)).map { .site($0.site) }
+        case .formerSites:
+            return (try? FormerSites(decoding: payload)).map { .formerSites($0.sites) }
         case .index(let collection, let number):
             guard let directory, directory.collections.indices.contains(Int(collection)) else {
                 return nil

@@ -12,7 +12,8 @@ import sys
 import vector_text
 from document_joins import both
 from document_writes import Peer
-from sheaf_commits import DELTA, STATE, BOTH, WHOLE, read_document, read_id, read_index, read_origin
+from sheaf_commits import (
+    DELTA, STATE, BOTH, WHOLE, is_former_sites, read_document, read_id, read_index, read_origin)
 from sheaf_dots import Document, MAP, normalized
 from sheaf_encoder import encode
 from sheaf_values import Refused, json_of, sort_key, value_of, varint
@@ -159,6 +160,25 @@ def site_record(clock, pauses):
     return data + b"".join(struct.pack("<QQ", *pause) for pause in pauses)
 
 
+def write_former_sites(output):
+    sites = [struct.pack("<Q", number) for number in range(1, 66)]
+    for case, comment, count in (("former-one", "one site before the current one", 1),
+                                 ("former-all", "as many former sites as are kept", 64)):
+        data = b"".join(sites[:count])
+        assert is_former_sites(data)
+        output.begin(case, comment)
+        output.bytes(f"{case}.formerSites", data)
+    for case, comment, data in (
+            ("former-none", "no former sites", b""),
+            ("former-zero", "a former site that is zero", sites[0] + bytes(8)),
+            ("former-end", "a former site that is cut off", sites[0] + sites[1][:7]),
+            ("former-again", "a former site twice", sites[0] + sites[1] + sites[0]),
+            ("former-many", "more former sites than are kept", b"".join(sites))):
+        assert not is_former_sites(data)
+        output.begin(case, comment)
+        output.bytes(f"{case}.refusedFormerSites", data)
+
+
 def write_all(output):
     for case, plain in IDS:
         value = value_of(plain)
@@ -168,7 +188,8 @@ def write_all(output):
         output.text(f"{case}.id", json_of(value).encode())
         output.bytes(f"{case}.key", key)
     for case, key in (("key-origin", b"\x01"), ("key-name", b"\x02\x00\x07"),
-                      ("key-collection", b"\x03\x01\x02"), ("key-site", b"\x04")):
+                      ("key-collection", b"\x03\x01\x02"), ("key-site", b"\x04"),
+                      ("key-former-sites", b"\x07")):
         output.begin(case, "the key of something else")
         output.bytes(f"{case}.key", key)
         if len(key) == 3:
@@ -199,6 +220,7 @@ def write_all(output):
             ("site-pauses", "more pauses than are kept", site_record(5, [(1, 3)] * 17))):
         output.begin(case, comment)
         output.bytes(f"{case}.refusedSiteRecord", data)
+    write_former_sites(output)
     write_indexes(output)
     for chain in CHAINS:
         write_chain(output, *chain)

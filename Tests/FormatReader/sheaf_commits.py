@@ -7,9 +7,10 @@ from sheaf_dots import can_join, joined
 from sheaf_values import (
     KeyReader, NULL, Refused, check, check_utf8, json_of, json_string, read_varint)
 
-ORIGIN, NAME, COLLECTION, SITE, INDEX, UNPROVEN, DOCUMENT = 1, 2, 3, 4, 5, 6, 0x10
+ORIGIN, NAME, COLLECTION, SITE, INDEX, UNPROVEN, FORMER_SITES, DOCUMENT = 1, 2, 3, 4, 5, 6, 7, 0x10
 STATE, DELTA, BOTH, WHOLE = 1, 2, 3, 4
-KEY_LENGTHS = {ORIGIN: 1, NAME: 3, COLLECTION: 3, SITE: 1, INDEX: 5, UNPROVEN: 65}
+KEY_LENGTHS = {ORIGIN: 1, NAME: 3, COLLECTION: 3, SITE: 1, INDEX: 5, UNPROVEN: 65,
+               FORMER_SITES: 1}
 Origin = namedtuple("Origin", "site time peer commit")
 Index = namedtuple("Index", "name fields")
 IndexField = namedtuple("IndexField", "path is_descending")
@@ -38,11 +39,18 @@ class Explaining:
 
 def check_key(key):
     """Table 1."""
-    check(key[0] in (ORIGIN, NAME, COLLECTION, SITE, INDEX, UNPROVEN, DOCUMENT), 0,
+    check(key[0] in (ORIGIN, NAME, COLLECTION, SITE, INDEX, UNPROVEN, FORMER_SITES, DOCUMENT), 0,
           "no such key")
     length = KEY_LENGTHS.get(key[0])
     check(len(key) == length if length else len(key) > 3, 0, "the key has another length")
     check(key[0] != INDEX or key[3:] != b"\xff\xff", 3, "no index has this number")
+
+
+def is_former_sites(payload):
+    """Table 1: up to 64 sites, none zero and none twice."""
+    sites = [payload[start:start + 8] for start in range(0, len(payload), 8)]
+    return (0 < len(sites) <= 64 and len(sites[-1]) == 8 and len(set(sites)) == len(sites)
+            and bytes(8) not in sites)
 
 
 def read_origin(payload):
@@ -189,6 +197,7 @@ class Commits:
             with Explaining(key):
                 check_key(key)
                 check(key[0] != SITE or len(contents[key][-1]) in (16, 24, *range(40, 281, 16)), 0, "no site")
+                check(key[0] != FORMER_SITES or is_former_sites(bytes(contents[key][-1])), 0, "no former sites")
                 check(key[0] != UNPROVEN or [len(payload) for payload in contents[key]] in ([0], [32]), 0,
                       "no unproven token")
         names, collections = (self.names(contents, kind) for kind in (NAME, COLLECTION))

@@ -19,7 +19,7 @@ extension MeshSimulation {
         case 26: try evict(peer)
         case 27..<29: try resubscribe(peer)
         case 29: try crash(peer)
-        case 30: try peer.compact()
+        case 30: try compact(peer)
         case 31: backups[peer.number] = peer.volume.processDeath()
         case 32: try restore(peer)
         case 33..<35: partition()
@@ -118,6 +118,13 @@ extension MeshSimulation {
         try peer.reopen(on: peer.volume.powerCut(seed: random.next()))
         try checkAcknowledged(by: peer)
         try perform(peer)
+    }
+
+    /// Where the log does not know commits one by one any more, a store does not know that it has stamped writes of others
+    /// anew.
+    private func compact(_ peer: MeshPeer) throws {
+        guard peer.rights == nil || !repaired.contains(peer.number) else { return }
+        try peer.compact()
     }
 
     /// Somebody puts an old state of the disk in the place of the newest.
@@ -236,6 +243,16 @@ extension MeshPeer {
             }
             return "\(value.map { Value.object($0).json } ?? "deleted") seen \(seen)"
         }
+    }
+
+    /// The peers that refuse a document as it is here, for people.
+    func refusals(of watched: String) -> String {
+        let id = watched.split(separator: "/", maxSplits: 1).last.map(String.init) ?? ""
+        let keys = host.surveys().filter { survey in
+            survey.refused.contains { $0.documentID == .string(id) }
+        }
+        .map { "\($0.key.description.suffix(4))" }
+        return keys.isEmpty ? "" : ", refused by \(keys)"
     }
 
     /// The numbers that documents of each group have.

@@ -16,8 +16,30 @@ extension MeshSimulation {
     }
 
     private func repair(_ peer: MeshPeer) throws {
+        repaired.insert(peer.number)
         try peer.repairClock()
         try perform(peer)
+    }
+
+    /// Reverts what a peer has stamped anew at its repair and may not write at others; false where there is none.
+    ///
+    /// A repair writes documents of others, too. The peer has to know which of them others refuse.
+    func revertRepairs() throws -> Bool {
+        var hasReverted = false
+        for peer in honest where peer.rights != nil && repaired.contains(peer.number) {
+            let refused = Set(
+                peer.host.surveys().flatMap(\.refused).map {
+                    RefusedName($0.collection, $0.documentID)
+                })
+            let names = refused.filter {
+                ["cars", "groups", "papers", "secrets"].contains($0.collection)
+            }
+            guard !names.isEmpty else { continue }
+            hasReverted = true
+            try commit(
+                names.sorted(by: <).map { DocumentChange($0.collection, $0.id, .evict) }, on: peer)
+        }
+        return hasReverted
     }
 
     /// All clocks are set right; and the latest time that was written has come, or all stores are repaired.
@@ -48,5 +70,17 @@ extension MeshSimulation {
                         + "a time \(time.milliseconds - peer.wall) ms ahead")
             }
         }
+    }
+}
+
+/// The name of a document that others refuse.
+private struct RefusedName: Hashable, Comparable {
+    let collection: String
+    let id: Value
+
+    init(_ collection: String, _ id: Value) { (self.collection, self.id) = (collection, id) }
+
+    static func < (left: Self, right: Self) -> Bool {
+        (left.collection, left.id.json) < (right.collection, right.id.json)
     }
 }

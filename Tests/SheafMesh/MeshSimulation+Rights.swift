@@ -178,12 +178,12 @@ extension MeshSimulation {
         for (address, bytes) in here where there[address] != bytes {
             // A title that was deleted there is hidden: nothing of it can be read.
             guard address.collection == "drafts" || there[address] != nil else { continue }
-            // What a store wrote as another site, before its clock was repaired, it does not know as its own.
-            let site = peer.documents.site
-            let time = try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
-                try EncodedDocument(bytes).vector().time(of: site)
+            // The writes of others, that came from them, it may not pass on.
+            let vector = try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
+                try EncodedDocument(bytes).vector()
             }
-            guard time > .initial else { continue }
+            let sites = peer.documents.ownSites
+            guard sites.contains(where: { vector.time(of: $0) > .initial }) else { continue }
             let name = "\(address.collection) \(try DocumentID.id(of: address.id).json)"
             guard !refused.contains(name) else { continue }
             throw Violation(

@@ -61,6 +61,8 @@ package final class MeshSimulation {
     var transactions: [Int: Int64] = [:]
     /// Those whose disk was put back to an older state.
     var restored: Set<Int> = []
+    /// Those whose clock was repaired.
+    var repaired: Set<Int> = []
     /// How many documents were written that soon go again.
     var passing = 0
     /// Documents of `cars` that somebody has taken away for himself.
@@ -125,6 +127,7 @@ package final class MeshSimulation {
             try perform(peer)
         }
         try run(until: now + 60 * Self.second)
+        if try revertRepairs() { try run(until: now + 60 * Self.second) }
         try checkAgreement()
         try dismissStrangers()
         // What one of them takes away comes back, for it is wanted.
@@ -190,10 +193,12 @@ package final class MeshSimulation {
         default: tell("\(now / 1_000_000) ms: \(kind)".prefix(160).description)
         }
         for peer in peers {
-            let seen = try peer.description(of: watched)
+            let seen = try peer.description(of: watched) + peer.refusals(of: watched)
             guard seen != lastSeen[peer.number] else { continue }
             lastSeen[peer.number] = seen
-            tell("\(now / 1_000_000) ms, peer \(peer.number): \(seen), wants \(peer.subscriptions)")
+            tell(
+                "\(now / 1_000_000) ms, peer \(peer.number): \(seen), wants \(peer.subscriptions), "
+                    + "may \(peer.rights.map { "\($0)" } ?? "do everything")")
         }
     }
 

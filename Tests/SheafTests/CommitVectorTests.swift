@@ -32,12 +32,15 @@ import Testing
         for (name, key) in [
             ("key-origin", StoreKey.origin), ("key-name", .name(7)),
             ("key-collection", .collection(258)), ("key-site", .site),
+            ("key-former-sites", .formerSites),
         ] {
             let bytes = try vectors.bytes("\(name).key")
             #expect(key.bytes == bytes, "\(name)")
             #expect(bytes.withUnsafeBytes { StoreKey($0) } == key, "\(name)")
         }
-        for wrong: [UInt8] in [[], [0], [5], [1, 0], [2, 0], [3, 0, 0, 0], [0x10, 0, 0]] {
+        for wrong: [UInt8] in [
+            [], [0], [5], [7, 0], [1, 0], [2, 0], [3, 0, 0, 0], [0x10, 0, 0],
+        ] {
             #expect(wrong.withUnsafeBytes { StoreKey($0) } == nil, "\(wrong)")
         }
     }
@@ -90,6 +93,27 @@ import Testing
         #expect(pauseCount == 3)
         try vectors.forEach("refusedSiteRecord") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try record(bytes) }
+        }
+    }
+
+    @Test func `former sites are those of the specification, and others are refused`() throws {
+        func sites(_ bytes: [UInt8]) throws -> FormerSites {
+            try bytes.withUnsafeBytes { try FormerSites(decoding: $0) }
+        }
+        var count = 0
+        try vectors.forEach("formerSites") { name, bytes in
+            var said = try sites(bytes)
+            #expect(said.bytes == bytes, "\(name)")
+            #expect(
+                said.sites.map(\.rawValue) == (1...said.sites.count).map(UInt64.init), "\(name)")
+            said.add(Site(rawValue: 99))
+            #expect(said.sites.last == Site(rawValue: 99), "\(name)")
+            #expect(try sites(said.bytes) == said, "\(name)")
+            count += 1
+        }
+        #expect(count == 2)
+        try vectors.forEach("refusedFormerSites") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") { try sites(bytes) }
         }
     }
 

@@ -44,7 +44,7 @@ import Testing
 
     static let breaches = [
         Breach("a key of no kind", "a key that means nothing at offset 0") {
-            try $0.put([7], [])
+            try $0.put([8], [])
         },
         Breach("a key that is too short", "a key that means nothing at offset 0") {
             try $0.put([0x10, 0], [])
@@ -65,6 +65,12 @@ import Testing
         },
         Breach("a site of zeros", "a site that is zero at offset 0") {
             try $0.put(StoreKey.site.bytes, [UInt8](repeating: 0, count: 16))
+        },
+        Breach("no former sites", "no former sites at offset 0") {
+            try $0.put(StoreKey.formerSites.bytes, [])
+        },
+        Breach("a former site that is there twice", "a site that is there twice at offset 8") {
+            try $0.put(StoreKey.formerSites.bytes, [UInt8](repeating: 1, count: 16))
         },
         Breach("an origin that is too short", "the bytes end inside the value at offset 8") {
             try $0.put(StoreKey.origin.bytes, [UInt8](repeating: 1, count: 8))

@@ -49,6 +49,7 @@ struct ChainRules {
         switch key {
         case .origin: try checkOrigin(logged)
         case .site: _ = try SiteRecord(decoding: logged.operation.payload)
+        case .formerSites: _ = try FormerSites(decoding: logged.operation.payload)
         case .name, .collection: try checkName(logged.operation)
         case .index(let collection, let number):
             try Self.checkIndex(logged.operation, collection, number)

@@ -74,10 +74,10 @@ extension DocumentEngine {
             var batch = WriteBatch()
             batch.keepsLinks = true
             let commit = try onStorage { () throws(StorageError) in
-                try batch.put(StoreKey.site.bytes, state.siteRecord.bytes)
+                try state.siteWriting?.put(into: &batch)
                 return try append(batch)
             }
-            state.isSiteWritten = true
+            state.noteSiteWritten()
             state.mark.noteWritten(by: commit, in: store)
             return (latest - wall, commit)
         }

@@ -28,6 +28,9 @@ package final class DocumentEngine: Sendable {
         var clock: HybridClock
         /// Whether the log has the site.
         var isSiteWritten: Bool
+        /// The site that the log has, and those before it.
+        var loggedSite: Site?
+        var formerSites = FormerSites()
         /// What tells the files of the store from a copy of them.
         var mark = StoreMark()
         /// When the site has written.
@@ -80,7 +83,8 @@ package final class DocumentEngine: Sendable {
         state = Mutex(
             WriterState(
                 directory: directory, registry: NameRegistry(directory), clock: clock,
-                isSiteWritten: site != nil && !mark.isDue, mark: mark,
+                isSiteWritten: site != nil && !mark.isDue, loggedSite: known?.site,
+                formerSites: try Self.formerSites(of: snapshot), mark: mark,
                 ownWrites: site == nil
                     ? .ofNewSite : OwnWrites(opened: latest, earlier: known?.pauses ?? []),
                 unproven: UnprovenTokens(
@@ -117,7 +121,7 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    private static func payload(
+    static func payload(
         of key: StoreKey, in snapshot: LogSnapshot
     ) throws(EngineError) -> [UInt8]? {
         try onStorage { () throws(StorageError) in
@@ -241,6 +245,7 @@ package final class DocumentEngine: Sendable {
             now: store.options.clock.wallMilliseconds(), state.pending.taken(),
             maximumChangedLength: store.options.transactionLength)
         transaction.ownWrites = state.ownWrites
+        transaction.formerSites = state.formerSites.sites
         transaction.unproven = state.unproven.begun(after: snapshot.commit)
         return transaction
     }
@@ -336,9 +341,9 @@ package final class DocumentEngine: Sendable {
         try state.mark.make(in: store)
         state.ownWrites.noteCommit(transaction.stamp?.time ?? transaction.clock.latest)
         let batch = try transaction.batch(
-            from: origin, writing: state.isSiteWritten ? nil : state.siteRecord, state.registry)
+            from: origin, writing: state.siteWriting, state.registry)
         let commit = try onStorage { () throws(StorageError) in try append(batch) }
-        state.isSiteWritten = true
+        state.noteSiteWritten()
         state.mark.noteWritten(by: commit, in: store)
         state.registry.noteWritten(state.directory)
         transaction.noteWritten(by: commit)

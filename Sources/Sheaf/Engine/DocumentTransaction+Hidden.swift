@@ -75,7 +75,7 @@ extension DocumentTransaction {
         }
         guard try isHiddenResult(at: position, document, rule) else {
             // The peer has made it readable, and lacks what others have written.
-            if case .known = reception { return .known(before: nil) }
+            if case .known = reception { return .known(before: nil, lacksOwn: false) }
             return reception
         }
         write.isWritten = true

@@ -7,8 +7,9 @@ extension DocumentTransaction {
     enum Reception {
         /// It is here now; whether it said something new.
         case taken(isNew: Bool)
-        /// The same, and there is something in it that the peer has not seen; how it was before.
-        case known(before: StoredDocument?)
+        /// The same, and there is something in it that the peer has not seen; how it was before, and whether this store has
+        /// written some of that.
+        case known(before: StoredDocument?, lacksOwn: Bool)
         /// It stands on what is not here: the whole document is needed.
         case gap
         /// The peer may not write it, or not as it is here; how it was before, and which state is not permitted.
@@ -59,12 +60,17 @@ extension DocumentTransaction {
             }
             return .kept(isSeen: isSeen)
         }
+        var lacksOwn = false
         let (own, isAll) = try onDocument(key.bytes) { () throws(Malformed) in
             let document = try EncodedDocument(document.bytes)
-            let isAll = try before.map { (before) throws(Malformed) in
-                try document.vector().covers(before)
+            let own = try document.header().time(of: clock.site)
+            guard let before else { return (own, true) }
+            let vector = try document.vector()
+            guard !vector.covers(before) else { return (own, true) }
+            lacksOwn = (formerSites + [clock.site]).contains {
+                before.time(of: $0) > vector.time(of: $0)
             }
-            return (try document.header().time(of: clock.site), isAll ?? true)
+            return (own, false)
         }
         // That the store goes on as another site shows.
         noteOwnWrites(own, of: position, seen: isHidden ? nil : before?.time(of: clock.site))
@@ -99,7 +105,9 @@ extension DocumentTransaction {
         try noteSource(of: document, at: position)
         noteTexts(document.bytes)
         try countLength(working[position].changedLength - length)
-        return isAll ? .taken(isNew: isNew) : .known(before: working[position].original)
+        return isAll
+            ? .taken(isNew: isNew)
+            : .known(before: working[position].original, lacksOwn: lacksOwn)
     }
 
     /// Whether a document exists that was received in this transaction.

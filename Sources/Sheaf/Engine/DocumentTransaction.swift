@@ -19,6 +19,8 @@ package struct DocumentTransaction: Sendable {
     var metOwnFuture = false
     /// When the site has written before, and whether a peer knows a write of it that it never made.
     var ownWrites = OwnWrites.ofNewSite
+    /// The sites that the store has written as before.
+    var formerSites: [Site] = []
     var lacksOwnWrites = false
     /// With `lacksOwnWrites`: the time up to which the writes of this store are unique.
     var uniqueThrough: HybridTime?
@@ -288,7 +290,7 @@ package struct DocumentTransaction: Sendable {
 
     /// The operations of the commit.
     mutating func batch(
-        from origin: CommitOrigin?, writing site: SiteRecord?, _ registry: NameRegistry
+        from origin: CommitOrigin?, writing site: SiteWriting?, _ registry: NameRegistry
     ) throws(EngineError) -> WriteBatch {
         var batch = WriteBatch()
         // An opening goes on behind the time of the last record.
@@ -296,7 +298,7 @@ package struct DocumentTransaction: Sendable {
         try onStorage { () throws(StorageError) in
             if let origin { try batch.put(StoreKey.origin.bytes, origin.bytes) }
             try registry.write(directory, into: &batch)
-            if let site { try batch.put(StoreKey.site.bytes, site.bytes) }
+            try site?.put(into: &batch)
         }
         batch.keepsLinks = true
         var links = DocumentLinks(directory.indexes, directory.names)

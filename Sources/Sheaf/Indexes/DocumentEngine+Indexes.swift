@@ -94,7 +94,7 @@ extension DocumentEngine.WriterState {
         batch.earliestTime = clock.latest.milliseconds
         try onStorage { () throws(StorageError) in
             try registry.write(directory, into: &batch)
-            if !isSiteWritten { try batch.put(StoreKey.site.bytes, siteRecord.bytes) }
+            try siteWriting?.put(into: &batch)
             if let payload {
                 try batch.put(definition.key, payload)
             } else {
@@ -109,7 +109,7 @@ extension DocumentEngine.WriterState {
         _ directory: Directory, by commit: CommitID, in store: StoreEngine
     ) {
         self.directory = directory
-        isSiteWritten = true
+        noteSiteWritten()
         mark.noteWritten(by: commit, in: store)
         registry.noteWritten(directory)
         pending.note([], of: commit)

@@ -6,7 +6,9 @@ struct LimitedPeer {
     /// Number of the last step that was sent to it.
     ///
     /// Steps have numbers of their own: those of commits count documents that the peer may not read.
-    var stepCount: UInt64 = 0
+    private(set) var stepCount: UInt64 = 0
+    /// The fingerprint of the list that was compared with it last, and the number of the step after that.
+    private var lastList: (fingerprint: UInt64, step: UInt64)?
     /// Documents of which it has sent an older state and has not acknowledged the newer one.
     private(set) var corrections: Set<DocumentAddress> = []
     /// Documents that the peer has sent, and that were written here.
@@ -21,6 +23,16 @@ struct LimitedPeer {
 
     /// Maximum number of corrections of one peer; beyond it the peer compares.
     static let mostCorrections = 4_096
+
+    /// Counts a step.
+    ///
+    /// One that follows a comparison with the same list as the step before has the number of that one. So the peer can
+    /// tell that it knows all of the list.
+    mutating func countStep(after list: UInt64?) {
+        if let list, let lastList, lastList == (list, stepCount) { return }
+        stepCount += 1
+        lastList = list.map { ($0, stepCount) }
+    }
 
     /// Adds a correction; beyond the maximum, removes all of them and returns false.
     mutating func correct(_ address: DocumentAddress) -> Bool {
@@ -82,6 +94,8 @@ struct LimitedTelling {
         var outgoing: SyncHost.Outgoing
     }
 
+    /// The fingerprint of the list that was told, while the state of it is kept.
+    var comparedList: UInt64?
     /// Documents that have changed since the last step.
     var changes = LimitedChanges()
     /// Whether changes or corrections are left on which the queries are evaluated in the next turn.

@@ -66,6 +66,9 @@ extension SyncHost {
         var disputed: [DocumentAddress: [CommitID]] = [:]
         /// Those of them that the other side has not sent, the first one last, until its queries are evaluated on them.
         var unsettled: [(key: DocumentAddress, value: [CommitID])] = []
+        /// Documents of which the other side has sent a state without a write of this store, by the commit here that must
+        /// be durable before they are looked at.
+        var lacking: [(here: CommitID, address: DocumentAddress)] = []
     }
 
     /// Subscribes to something else from now on.
@@ -287,6 +290,7 @@ extension SyncHost {
         let isComplete = isCurrent && rounds == nil && outcome.applied != nil
         noteSetAside(outcome, isComplete: isComplete, on: link)
         settleDisputed(outcome, isComplete: isComplete, on: link)
+        noteLacking(outcome, on: link)
         if let error = outcome.error { return fail(link, error) }
         if isCurrent, !outcome.gaps.isEmpty {
             // What was sent whole before would be a delta again, and not fit.

@@ -37,10 +37,11 @@ extension SyncHost {
         if let (documents, _) = delayed.wanted { wanted(link, documents, in: news.snapshot) }
     }
 
-    /// Returns the number of the next step; nil where steps have the numbers of commits.
-    func nextStepNumber(_ link: Link) -> UInt64? {
+    /// Returns the number of the next step, perhaps after a comparison with a list; nil where steps have the numbers of
+    /// commits.
+    func nextStepNumber(_ link: Link, after list: UInt64? = nil) -> UInt64? {
         guard link.isLimited, let key = link.session.remote?.peerKey else { return nil }
-        limitedPeers[key, default: LimitedPeer()].stepCount += 1
+        limitedPeers[key, default: LimitedPeer()].countStep(after: list)
         return stepCount(of: link)
     }
 

@@ -155,6 +155,7 @@ extension SyncHost {
         let snapshot = compared ?? shown(newest, to: link)
         if compared == nil { link.telling?.limited.forgetChanges() }
         link.telling?.compared = nil
+        if compared == nil { link.telling?.limited.comparedList = nil }
         if compared == nil { link.telling?.newest = NewestDocument() }
         link.telling?.preparation = Preparation(
             snapshot: snapshot, purpose: .want(documents, keys: []),
@@ -181,6 +182,7 @@ extension SyncHost {
         }
         switch work.purpose {
         case .list(let listing):
+            link.telling?.limited.comparedList = listing.list.fingerprint
             do throws(WireError) { try link.session.tell(listing.list) } catch {
                 fail(link, .protocolBroken, "\(error)")
             }
@@ -248,7 +250,8 @@ extension SyncHost {
             return restart(link)
         }
         link.telling?.outgoing = Outgoing(
-            snapshot: snapshot, documents: wanted, since: nil, number: nextStepNumber(link),
+            snapshot: snapshot, documents: wanted, since: nil,
+            number: nextStepNumber(link, after: telling.limited.comparedList),
             newest: telling.newest)
         tell(link)
         reviewUnsendable(on: link)

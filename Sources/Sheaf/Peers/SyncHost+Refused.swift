@@ -192,18 +192,62 @@ extension SyncHost {
     /// Keeps those of the documents that differ that the own grant does not let this side send, until what the other side
     /// has of them is here.
     func noteDiffering(_ addresses: [DocumentAddress], on link: Link) {
-        guard let sendable = link.sendable else { return }
-        let snapshot = news.snapshot
-        for address in addresses where isShared(address.collection, on: link) {
-            guard let key = snapshot.key(of: address),
-                let document = try? snapshot.document(key), !document.isTombstone,
-                (try? sendable.matches(
-                    document, key: key, in: address.collection, snapshot.names)) == false,
-                let commits = try? ownCommits(of: key, after: 0, in: snapshot),
-                let newest = try? snapshot.newestCommit(of: key), isWrittenHere(document)
-            else { continue }
-            link.asking.disputed[address] = commits.isEmpty ? [newest] : commits
+        guard link.sendable != nil else { return }
+        for address in addresses {
+            if let commits = unsendableCommits(of: address, on: link) {
+                link.asking.disputed[address] = commits
+            }
         }
+    }
+
+    /// Keeps documents of which the other side has sent a state without a write of this store, until what came of them here
+    /// is durable.
+    func noteLacking(_ outcome: WriteJob.Outcome, on link: Link) {
+        guard link.sendable != nil else { return }
+        for document in outcome.known where document.lacksOwn {
+            link.asking.lacking.append((outcome.lastCommit ?? 0, document.address))
+        }
+    }
+
+    /// Decides on documents of which the other side lacks writes, once these are durable.
+    func reviewLacking(_ link: Link) {
+        guard !link.asking.lacking.isEmpty else { return }
+        let durable = news.snapshot.log.commit
+        for (here, address) in link.asking.lacking where here <= durable {
+            guard let commits = unsendableCommits(of: address, on: link) else { continue }
+            link.asking.unsettled.append((address, commits))
+        }
+        link.asking.lacking.removeAll { $0.here <= durable }
+    }
+
+    /// Returns the commits in which this store has written a document that its own grant does not let it send; nil where
+    /// there are none.
+    private func unsendableCommits(of address: DocumentAddress, on link: Link) -> [CommitID]? {
+        let snapshot = news.snapshot
+        guard isShared(address.collection, on: link), let sendable = link.sendable,
+            let key = snapshot.key(of: address),
+            let document = try? snapshot.document(key),
+            let own = try? ownCommits(of: key, after: 0, in: snapshot),
+            let newest = try? snapshot.newestCommit(of: key),
+            !own.isEmpty || isWrittenHere(document)
+        else { return nil }
+        let commits = own.isEmpty ? [newest] : own
+        guard let shown = try? shown(document, key, in: commits, snapshot),
+            (try? sendable.matches(
+                shown, key: key, in: address.collection, snapshot.names)) == false
+        else { return nil }
+        return commits
+    }
+
+    /// Returns a document, or how it was before the last of some commits deleted it; nil where that is not known.
+    private func shown(
+        _ document: StoredDocument, _ key: [UInt8], in commits: [CommitID],
+        _ snapshot: DocumentSnapshot
+    ) throws(EngineError) -> StoredDocument? {
+        guard document.isTombstone else { return document }
+        guard let last = commits.last, let before = try snapshot.document(key, asOf: last - 1)
+        else { return nil }
+        return before.flatMap { $0.isTombstone ? nil : $0 }
     }
 
     /// Notes documents that differ as refused where the other side has not sent all that is in them.
@@ -223,13 +267,17 @@ extension SyncHost {
     }
 
     /// Goes on with documents that differ and that the other side has not sent, as far as the turn of the loop goes.
+    ///
+    /// They wait while the subscription of the other side is read, which says whether it wants them.
     func settleDisputed(on link: Link) {
-        guard link.session.isOpen, !link.asking.unsettled.isEmpty else { return }
+        guard link.session.isOpen, link.hasUnsettled else { return }
         let snapshot = queries.documents.snapshot()
         while let (address, commits) = link.asking.unsettled.last {
             if let key = snapshot.key(of: address), let document = try? snapshot.document(key) {
                 do throws(EngineError) {
-                    if try isWantedAndUnsendable(document, key, address, snapshot, on: link) {
+                    if let shown = try shown(document, key, in: commits, snapshot),
+                        try isWantedAndUnsendable(shown, key, address, snapshot, on: link)
+                    {
                         noteUnsendable(address, commits, on: link)
                     }
                 } catch {
@@ -280,11 +328,9 @@ extension SyncHost {
 
     /// Whether this store has written a document, as far as the document shows.
     private func isWrittenHere(_ document: StoredDocument) -> Bool {
-        let site = queries.documents.site
-        let time = document.read { bytes in
-            try? EncodedDocument(bytes).vector().time(of: site)
-        }
-        return (time ?? .initial) > .initial
+        let sites = queries.documents.ownSites
+        let vector = document.read { bytes in try? EncodedDocument(bytes).vector() }
+        return vector.map { vector in sites.contains { vector.time(of: $0) > .initial } } ?? false
     }
 
     /// Returns the commits after one in which this store has written a document, ascending, as far as its history is
@@ -292,24 +338,30 @@ extension SyncHost {
     private func ownCommits(
         of key: [UInt8], after commit: CommitID, in snapshot: DocumentSnapshot
     ) throws(EngineError) -> [CommitID] {
-        let site = queries.documents.site
+        let sites = queries.documents.ownSites
         var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
         var found: [CommitID] = []
-        var newer: (commit: CommitID, time: HybridTime)?
+        var newer: (operation: LoggedOperation, times: [HybridTime])?
         for _ in 0..<Self.mostOperations {
             let logged = try onStorage { () throws(StorageError) in try history.next() }
-            var time = HybridTime.initial
+            var times = sites.map { _ in HybridTime.initial }
             if let logged, logged.operation.kind != .remove {
-                time = try onDocument(key) { () throws(Malformed) in
-                    try DocumentPayload(logged.operation.payload).vector().time(of: site)
+                times = try onDocument(key) { () throws(Malformed) in
+                    let vector = try DocumentPayload(logged.operation.payload).vector()
+                    return sites.map { vector.time(of: $0) }
                 }
             }
             let isKnown = logged != nil || !history.isFoldedAway
-            if let newer, isKnown, newer.time > time { found.append(newer.commit) }
+            if let newer {
+                // A long commit, and one that was folded, shows only in the stamps of this store's sites.
+                let isStamped = isKnown && zip(newer.times, times).contains { $0 > $1 }
+                let isOwn = try snapshot.isLocal(newer.operation) ?? isStamped
+                if isOwn { found.append(newer.operation.commit) }
+            }
             guard let logged, logged.operation.kind != .remove, logged.commit > commit else {
                 break
             }
-            newer = (logged.commit, time)
+            newer = (logged, times)
         }
         return found.reversed()
     }
@@ -321,4 +373,17 @@ extension DocumentSnapshot {
         var history = key.span.withUnsafeBytes { log.history(of: $0) }
         return try onStorage { () throws(StorageError) in try history.next()?.commit }
     }
+
+    /// Whether this store wrote an operation itself, as whatever site, and no peer sent it; nil where the log does not know.
+    fileprivate func isLocal(_ logged: LoggedOperation) throws(EngineError) -> Bool? {
+        let first = try onStorage { () throws(StorageError) in
+            try log.firstOperation(ofCommitOf: logged)
+        }
+        return first.map { !$0.key.elementsEqual(StoreKey.origin.bytes) }
+    }
+}
+
+extension SyncHost.Link {
+    /// Whether there are documents that differ of which it can be told whether the other side refuses them.
+    var hasUnsettled: Bool { telling != nil && !asking.unsettled.isEmpty }
 }

@@ -176,7 +176,7 @@ package final class SyncHost {
         var isLimited: Bool { readable != nil }
         /// Whether something is left to be done for the other side in the next turn.
         var isUnfinished: Bool {
-            telling?.goesOn == true || telling?.preparation != nil || !asking.unsettled.isEmpty
+            telling?.goesOn == true || telling?.preparation != nil || hasUnsettled
                 || telling?.limited.isJudging == true || files.isCheckingProofs
         }
 
@@ -314,6 +314,7 @@ package final class SyncHost {
             acknowledge(link)
             checkAnnounced(link)
             correctDurable(link)
+            reviewLacking(link)
             tellWhatIsNew(link)
             handle(link)
         }

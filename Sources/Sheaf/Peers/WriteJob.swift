@@ -101,6 +101,8 @@ package struct WriteJob: Sendable {
     struct Known: Sendable {
         let address: DocumentAddress
         let before: StoredDocument?
+        /// Whether this store has written some of that.
+        var lacksOwn = false
     }
 
     /// A document that the peer may not write.
@@ -336,11 +338,12 @@ extension DocumentEngine {
                     reception.cover(document, watched)
                     if let rule { reception.bring(document, try transaction.exists(key), rule) }
                 case .ahead(let time): reception.ahead.add(document.address, time)
-                case .known(let before):
+                case .known(let before, let lacksOwn):
                     reception.settle(document, watched)
                     if let rule { reception.bring(document, try transaction.exists(key), rule) }
                     reception.known.append(
-                        WriteJob.Known(address: document.address, before: before))
+                        WriteJob.Known(
+                            address: document.address, before: before, lacksOwn: lacksOwn))
                 case .kept(let isSeen):
                     if !isSeen { reception.refuse(document, .original) }
                 case .refused(let before, let reason):

@@ -15,6 +15,8 @@ package enum StoreKey: Hashable, Sendable {
     /// A token without a proof of possession, by the id of its attachment and the hash of the
     /// key of its document, 32 bytes each.
     case unprovenToken(attachment: [UInt8], document: [UInt8])
+    /// The sites of the store before the current one.
+    case formerSites
     /// A document, by the number of its collection and the key of its id.
     case document(collection: UInt16, id: [UInt8])
 
@@ -25,6 +27,7 @@ package enum StoreKey: Hashable, Sendable {
         static let site: UInt8 = 0x04
         static let index: UInt8 = 0x05
         static let unprovenToken: UInt8 = 0x06
+        static let formerSites: UInt8 = 0x07
         static let document: UInt8 = 0x10
     }
 
@@ -89,6 +92,7 @@ package enum StoreKey: Hashable, Sendable {
         switch (first, bytes.count) {
         case (First.origin, 1): self = .origin
         case (First.site, 1): self = .site
+        case (First.formerSites, 1): self = .formerSites
         case (First.name, 3): self = .name(number)
         case (First.collection, 3): self = .collection(number)
         case (First.index, 5):
@@ -111,6 +115,7 @@ package enum StoreKey: Hashable, Sendable {
         switch self {
         case .origin: [First.origin]
         case .site: [First.site]
+        case .formerSites: [First.formerSites]
         case .name(let number): Self.bytes(First.name, number)
         case .collection(let number): Self.bytes(First.collection, number)
         case .index(let collection, let number):

@@ -82,6 +82,14 @@ extension LogSnapshot {
         return newest
     }
 
+    /// The first operation of the commit that wrote an operation; nil where compaction has folded the commit, or it
+    /// is so long that the operation is in a later record.
+    package func firstOperation(
+        ofCommitOf logged: LoggedOperation
+    ) throws(StorageError) -> Operation? {
+        try segments.firstOperation(ofCommitOf: logged)
+    }
+
     /// Everything that the log still knows of `key`, be it live or removed.
     package func history(of key: UnsafeRawBufferPointer) -> KeyHistory {
         let newest = Self.isKey(key) ? place(of: key) ?? removal(of: key) : nil

@@ -132,6 +132,16 @@ package final class Segment: Sendable {
             position: position, commit: entry.commit, operation: try folded.operation(entry))
     }
 
+    /// The first operation of the commit that wrote an operation; nil where compaction has folded the commit, or the
+    /// operation is in a later record of it.
+    func firstOperation(ofCommitOf logged: LoggedOperation) throws(FormatError) -> Operation? {
+        guard directory == nil else { return nil }
+        let record = logged.position.offset - logged.operation.distance
+        let kind = Record.Kind(rawValue: content[record + Record.Layout.kind])
+        guard kind?.beginsCommit == true else { return nil }
+        return try loggedOperation(at: record + Record.headerLength)
+    }
+
     @inline(__always)
     private func loggedOperation(at offset: Int) throws(FormatError) -> Operation {
         let bytes = content

@@ -100,6 +100,18 @@ package final class SegmentTable: Sendable {
         }
     }
 
+    /// The first operation of the commit that wrote an operation; nil where that is not known any more.
+    func firstOperation(
+        ofCommitOf logged: LoggedOperation
+    ) throws(StorageError) -> Operation? {
+        let segment = try file(of: logged.position)
+        do throws(FormatError) {
+            return try segment.firstOperation(ofCommitOf: logged)
+        } catch {
+            throw StorageError(error, file: segment.name)
+        }
+    }
+
     /// Calls `body` with what the extension at `position` stands on, the newest first; false where
     /// that is not found up to its put, since it was folded away or is damaged.
     func forEachFoundation(of position: LogPosition, _ body: (Place) -> Void) -> Bool {

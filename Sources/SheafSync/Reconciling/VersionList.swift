@@ -74,6 +74,9 @@ package struct VersionList: Sendable {
     /// The sum of all: two peers that agree have the same.
     package var sum: VersionSum { sums[documents.count] }
 
+    /// Lists with the same documents in the same versions have the same fingerprint.
+    package var fingerprint: UInt64 { fingerprint(0..<documents.count) }
+
     func fingerprint(_ range: Range<Int>) -> UInt64 {
         (sums[range.upperBound] - sums[range.lowerBound]).fingerprint(count: range.count)
     }

@@ -16,6 +16,8 @@ final class DocumentScene {
         private(set) var host: SyncHost
         /// Makes the host anew over a store.
         private let makeHost: (SceneStore) -> SyncHost
+        /// The number of commits whose history a compaction keeps.
+        private let history: UInt64
         /// Whether what came waits until somebody lets it be written.
         var isBusy = false
         /// Whether what came is written, and waits until somebody makes it durable.
@@ -34,8 +36,10 @@ final class DocumentScene {
         fileprivate(set) var newlyRefused: [RefusedWrite] = []
 
         fileprivate init(
-            _ number: Int, keyOf owner: Int, _ lengths: SyncHost.Lengths, mostCorrections: Int
+            _ number: Int, keyOf owner: Int, _ lengths: SyncHost.Lengths, mostCorrections: Int,
+            history: UInt64
         ) throws {
+            self.history = history
             key = Array(repeating: UInt8(owner + 1), count: 32)
             let source = SeededSource(seed: UInt64(number))
             let identity = SyncHost.Identity(
@@ -45,14 +49,15 @@ final class DocumentScene {
                     store.queries, identity, lengths: lengths, mostCorrections: mostCorrections,
                     random: { source.next() })
             }
-            store = try SceneStore(SimulatedVolume(seed: UInt64(number)), Self.options(clock))
+            store = try SceneStore(
+                SimulatedVolume(seed: UInt64(number)), Self.options(clock, history))
             host = makeHost(store)
         }
 
-        private static func options(_ clock: FakeClock) -> LogStoreOptions {
+        private static func options(_ clock: FakeClock, _ history: UInt64) -> LogStoreOptions {
             var options = LogStoreOptions()
             options.clock = clock.clock
-            options.history = HistoryHorizon(commits: 1_000, bytes: .max)
+            options.history = HistoryHorizon(commits: history, bytes: .max)
             // Only what is in a segment that has ended is ever forgotten.
             options.segmentLength = 16_000
             return options
@@ -62,7 +67,7 @@ final class DocumentScene {
         fileprivate func reopen(on volume: SimulatedVolume) throws {
             jobs = []
             (refusals, newlyRefused) = ([:], [])
-            store = try SceneStore(volume, Self.options(clock))
+            store = try SceneStore(volume, Self.options(clock, history))
             host = makeHost(store)
         }
 
@@ -94,12 +99,14 @@ final class DocumentScene {
 
     init(
         _ count: Int, _ lengths: SyncHost.Lengths = SyncHost.Lengths(),
-        mostCorrections: Int = 1_000, keyOfSecond: Int = 1
+        mostCorrections: Int = 1_000, keyOfSecond: Int = 1, history: UInt64 = 1_000
     ) throws {
         for number in 0..<count {
             let owner = number == 1 ? keyOfSecond : number
             nodes.append(
-                try Node(number, keyOf: owner, lengths, mostCorrections: mostCorrections))
+                try Node(
+                    number, keyOf: owner, lengths, mostCorrections: mostCorrections,
+                    history: history))
         }
     }
 

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafStorage
 import SheafSync
 import SheafTestSupport
 import Testing
@@ -12,9 +13,9 @@ struct RefusedWriteTests {
         read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
 
     private func scene(
-        isTold: Bool, _ rights: PeerRights = rights, count: Int = 2
+        isTold: Bool, _ rights: PeerRights = rights, count: Int = 2, history: UInt64 = 1_000
     ) throws -> (DocumentScene, wire: UInt64) {
-        let scene = try DocumentScene(count)
+        let scene = try DocumentScene(count, history: history)
         for number in 0..<count { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         try scene.execute(
             0,
@@ -143,6 +144,103 @@ struct RefusedWriteTests {
         try scene.advance(milliseconds: 1_000)
         #expect(try scene.checksums() == 1)
         #expect(scene.nodes[1].refused(by: scene.nodes[0]).isEmpty)
+    }
+
+    /// The copy of a store draws another site, and so does a repair of its clock.
+    @Test(arguments: [true, false])
+    func `a store that goes on as another site knows which of its writes are refused`(
+        _ isCompacted: Bool
+    ) throws {
+        let (scene, wire) = try scene(isTold: true, history: isCompacted ? 1 : 1_000)
+        try scene.disconnect(wire)
+        try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'b'")
+        for copy in UInt64(1)...3 {
+            try scene.putBack(1, to: scene.nodes[1].volume.processDeath().copy(identity: copy))
+            let site = scene.nodes[1].store.queries.documents.site
+            try scene.execute(1, "UPDATE cars SET n = 3 WHERE _id = 'a'")
+            // Segments that have ended are compacted.
+            let text = Value.string(String(repeating: "x", count: 20_000))
+            try scene.execute(
+                1, "INSERT INTO notes DOCUMENTS ({'_id': :id, 'text': :text})",
+                ["id": Value.integer(Int64(copy)), "text": text])
+            if isCompacted {
+                try scene.nodes[1].store.compact()
+                #expect(scene.nodes[1].store.queries.documents.snapshot().log.foldedThrough > 2)
+            }
+            try scene.subscribe(1, ["SELECT * FROM cars"])
+            let wire = try scene.connect(0, 1, rightsOfRight: Self.rights)
+            try scene.advance(milliseconds: 1_000)
+            #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == ["\"b\""])
+            #expect(scene.nodes[1].store.queries.documents.site == site)
+            try scene.disconnect(wire)
+        }
+    }
+
+    /// Where the two compare, only the tombstone is there, and the other side does not want it.
+    @Test func `a refused deletion is known once the document comes to the other side`() throws {
+        let scene = try DocumentScene(3)
+        for number in 0..<3 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
+        try scene.execute(2, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'bob', 'n': 1})")
+        let first = try scene.connect(2, 1)
+        try scene.run()
+        try scene.disconnect(first)
+        try scene.execute(1, "DELETE FROM cars")
+        // A deletion does not cover what was written without having seen it.
+        try scene.execute(2, "UPDATE cars SET n = 2, owner = 'ben'")
+        try scene.connect(0, 1, rightsOfRight: Self.rights)
+        try scene.advance(milliseconds: 1_000)
+        try scene.connect(0, 2)
+        try scene.advance(milliseconds: 1_000)
+        #expect(try scene.rows(1, cars) == [#"{"_id":"b","n":2,"owner":"ben"}"#])
+        #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == ["\"b\""])
+    }
+
+    /// These documents differ for ever, so there is no round after which nothing does.
+    @Test func `refusals are known where more documents differ than one round compares`() throws {
+        var lengths = SyncHost.Lengths()
+        lengths.wanted = 3
+        let scene = try DocumentScene(2, lengths)
+        for number in 0..<2 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ann'})")
+        for id in 0..<8 {
+            try scene.execute(
+                1, "INSERT INTO cars DOCUMENTS ({'_id': :id, 'owner': 'bob'})",
+                ["id": Value.string("b\(id)")])
+        }
+        try scene.connect(
+            0, 1, rightsOfRight: PeerRights(read: ["cars": "owner = 'ann'"], write: [:]))
+        for _ in 0..<20 { try scene.advance(milliseconds: 1_000) }
+        #expect(scene.nodes[1].refused(by: scene.nodes[0]).count == 8)
+        let asked = scene.nodes[1].sent.count { $0 == .subscribe }
+        for _ in 0..<20 { try scene.advance(milliseconds: 1_000) }
+        #expect(scene.nodes[1].sent.count { $0 == .subscribe } == asked)
+    }
+
+    /// Whether the other side wants a document is not known while its subscription is read.
+    @Test func `a refusal is known where the other side subscribes again meanwhile`() throws {
+        var lengths = SyncHost.Lengths()
+        lengths.evaluated = 51
+        let queries =
+            ["SELECT * FROM cars WHERE owner = 'bob'"]
+            + (0..<8).map { "SELECT * FROM cars WHERE n = \($0)" }
+        let scene = try DocumentScene(2, lengths)
+        try scene.subscribe(0, queries)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ann'})")
+        try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'bob'})")
+        scene.nodes[1].isBusy = true
+        try scene.connect(0, 1, rightsOfRight: Self.rights)
+        try scene.advance(milliseconds: 1_000)
+        // The comparison ends before the subscription is read.
+        #expect(try scene.rows(1, cars).count == 1)
+        let asked = scene.nodes[0].sent.count { $0 == .subscribe }
+        try scene.subscribe(0, queries.dropLast())
+        try scene.subscribe(0, queries)
+        #expect(scene.nodes[0].sent.count { $0 == .subscribe } == asked + 2)
+        try scene.run(steps: 2)
+        scene.nodes[1].isBusy = false
+        try scene.advance(milliseconds: 1_000)
+        #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == ["\"b\""])
     }
 
     @Test func `what a peer that subscribes to nothing may not write is known after a restart`()
