@@ -66,7 +66,8 @@ extension MeshSimulation {
             let time = try bytes.withUnsafeBytes { try EncodedDocument($0).latestDot() }
             if time.milliseconds > latest {
                 throw Violation(
-                    description: "peer \(peer.number) has a document of \(address.collection) of "
+                    description: "peer \(peer.number) has the document "
+                        + "\(try DocumentID.id(of: address.id).json) of \(address.collection) of "
                         + "a time \(time.milliseconds - peer.wall) ms ahead")
             }
         }

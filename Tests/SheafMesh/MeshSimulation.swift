@@ -197,7 +197,8 @@ package final class MeshSimulation {
             guard seen != lastSeen[peer.number] else { continue }
             lastSeen[peer.number] = seen
             tell(
-                "\(now / 1_000_000) ms, peer \(peer.number): \(seen), wants \(peer.subscriptions), "
+                "\(now / 1_000_000) ms, clock \(peer.wall), peer \(peer.number): \(seen), "
+                    + "wants \(peer.subscriptions), "
                     + "may \(peer.rights.map { "\($0)" } ?? "do everything")")
         }
     }

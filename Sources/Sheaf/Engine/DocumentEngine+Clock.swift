@@ -23,6 +23,8 @@ extension DocumentEngine {
         flush: () throws(StorageError) -> Void
     ) throws(EngineError) -> ClockRepair {
         var repair = ClockRepair()
+        // The newest record shows how late the records are.
+        try onStorage(flush)
         let wall = min(
             store.options.clock.wallMilliseconds(), HybridTime.maximumMilliseconds)
         (repair.clockAhead, repair.commit) = try resetClock(at: wall, append: append)
@@ -58,11 +60,15 @@ extension DocumentEngine {
     private static let mostRestampedBytes = 16 << 20
 
     /// Draws another site with a clock of now, if that of the store is ahead; returns how far it was.
+    ///
+    /// An opening goes on from the time of the newest record, which is late also where nothing was stamped with the clock
+    /// that was ahead.
     private func resetClock(
         at wall: UInt64, append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> (ahead: UInt64?, commit: CommitID?) {
         try state.withLock { state throws(EngineError) in
-            let latest = state.clock.latest.milliseconds
+            var latest = state.clock.latest.milliseconds
+            if !state.isClockApart { latest = max(latest, store.snapshot().commitAt) }
             guard latest > wall else { return (nil, nil) }
             state.clock = HybridClock(
                 site: Self.drawSite(store.options.random),

@@ -69,6 +69,26 @@ struct ClockSceneTests {
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
     }
 
+    /// What came while the clock was ahead has the stamps of others, and only its commits are late.
+    @Test func `a store that stamped nothing while its clock was ahead is repaired too`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': 1})")
+        try scene.connect(0, 1)
+        try scene.write(1, ahead: Self.year) { try scene.run() }
+        #expect(try scene.rows(1, Self.all).count == 1)
+        let repair = try scene.repair(1)
+        #expect(repair.clockAhead ?? 0 > Self.year / 2)
+        #expect(repair.documentCount == 0)
+        #expect(try scene.repair(1).clockAhead == nil)
+        try scene.putBack(1, to: scene.nodes[1].volume.processDeath())
+        try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'n': 2})")
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        try scene.connect(0, 1)
+        try scene.advance(milliseconds: 1_000)
+        #expect(try scene.rows(0, Self.all).count == 2)
+    }
+
     @Test func `more documents than are remembered come when all is compared`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
