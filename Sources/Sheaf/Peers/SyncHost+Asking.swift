@@ -68,7 +68,7 @@ extension SyncHost {
         var unsettled: [(key: DocumentAddress, value: [CommitID])] = []
         /// Documents of which the other side has sent a state without a write of this store, by the commit here that must
         /// be durable before they are looked at.
-        var lacking: [(here: CommitID, address: DocumentAddress)] = []
+        var lacking: [DocumentAddress: CommitID] = [:]
     }
 
     /// Subscribes to something else from now on.

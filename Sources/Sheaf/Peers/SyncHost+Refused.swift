@@ -205,19 +205,25 @@ extension SyncHost {
     func noteLacking(_ outcome: WriteJob.Outcome, on link: Link) {
         guard link.sendable != nil else { return }
         for document in outcome.known where document.lacksOwn {
-            link.asking.lacking.append((outcome.lastCommit ?? 0, document.address))
+            link.asking.lacking[document.address] = outcome.lastCommit ?? 0
         }
+        reviewLacking(link)
     }
 
-    /// Decides on documents of which the other side lacks writes, once these are durable.
+    /// Decides on documents of which the other side lacks writes, once these are durable and the subscription of the other
+    /// side is known.
+    ///
+    /// Until then, and while others are decided on, each document waits once: the other side can send it again and again.
     func reviewLacking(_ link: Link) {
-        guard !link.asking.lacking.isEmpty else { return }
+        guard !link.asking.lacking.isEmpty, link.telling != nil, link.asking.unsettled.isEmpty
+        else { return }
         let durable = news.snapshot.log.commit
-        for (here, address) in link.asking.lacking where here <= durable {
+        let ready = link.asking.lacking.filter { $0.value <= durable }.keys.sorted(by: <)
+        for address in ready {
+            link.asking.lacking[address] = nil
             guard let commits = unsendableCommits(of: address, on: link) else { continue }
             link.asking.unsettled.append((address, commits))
         }
-        link.asking.lacking.removeAll { $0.here <= durable }
     }
 
     /// Returns the commits in which this store has written a document that its own grant does not let it send; nil where
@@ -270,6 +276,7 @@ extension SyncHost {
     ///
     /// They wait while the subscription of the other side is read, which says whether it wants them.
     func settleDisputed(on link: Link) {
+        reviewLacking(link)
         guard link.session.isOpen, link.hasUnsettled else { return }
         let snapshot = queries.documents.snapshot()
         while let (address, commits) = link.asking.unsettled.last {
@@ -286,6 +293,8 @@ extension SyncHost {
             }
             link.asking.unsettled.removeLast()
         }
+        // Those that waited for these.
+        reviewLacking(link)
     }
 
     private func noteUnsendable(
