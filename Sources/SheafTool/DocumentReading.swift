@@ -13,7 +13,7 @@ final class DocumentReading {
         case name(number: Int, String)
         case collection(number: Int, String)
         case site(Site)
-        /// The sites of the store before the current one.
+        /// The sites that the store had before the current one.
         case formerSites([Site])
         /// What an index is of; nothing where it is taken away.
         case index(collection: String, number: Int, IndexDefinition?)

@@ -5,10 +5,10 @@ import SheafStorage
 import SheafSync
 import SheafTestSupport
 
-/// A peer that may read red cars, and write red and green ones, and asks for hidden data in many ways.
+/// A peer that may read red cars, may write red and green ones, and tries to obtain hidden data in many ways.
 ///
-/// Each question goes to two servers that differ in the hidden data alone; the answers have to be the same. Each
-/// server is connected with another store, as whose site the attacker sometimes greets.
+/// Each frame goes to two servers that differ only in hidden data; their answers must be the same. Each server
+/// is connected to another store, whose site the attacker sometimes names in its hello.
 package final class HiddenDataAttack {
     private let servers: [TwinWorld]
     private var random: SeededRandom
@@ -137,11 +137,11 @@ private struct Attacker {
         let seed: UInt64
         let hasCursor: Bool
         let writes: Bool
-        /// Whether it greets with the site of the other store.
+        /// Whether the hello of the attacker names the site of the other store.
         let borrowsSite: Bool
-        /// The commit that it names as its newest.
+        /// The commit that the attacker names as its newest.
         let commit: UInt64
-        /// The store that writes a readable document while it is connected.
+        /// The store that writes a readable document while the attacker is connected.
         let writer: Int
 
         /// The sites of the server and of the other store.
@@ -164,7 +164,7 @@ private struct Attacker {
     ) throws {
         (self.plan, self.server, self.wire) = (plan, server, wire)
         random = SeededRandom(seed: plan.seed, "attacker")
-        // With another log, the store would go on as another site.
+        // With another log identifier, the store would draw another site.
         let other = server.nodes[1]
         let (site, log) =
             plan.borrowsSite
@@ -242,17 +242,17 @@ private struct Attacker {
         }
     }
 
-    /// Sends documents under guessed ids: states that it may write, or not, deltas of what nobody has sent it, and
-    /// deletions.
+    /// Sends documents under guessed ids: permitted and forbidden states, deltas of documents that it never received,
+    /// and deletions.
     ///
-    /// None that it may write where one was deleted, which has the versions of all writers then, or where it may write
-    /// and not read one, which it could read then.
+    /// It sends no permitted state under the id of a deleted document, which would reveal the versions of all its
+    /// writers, or of a document that it may write and not read, which it could read then.
     private mutating func write() throws {
         guard plan.writes, !hasWritten else { return }
         hasWritten = true
         let now = HybridTime(milliseconds: server.nodes[0].clock.clock.wallMilliseconds())
         let stamp = Stamp(now, Self.site)
-        // Other stores may have written something at that time already.
+        // Other stores may have drawn stamps at that time before.
         let older = Stamp(HybridTime(milliseconds: 1), plan.authors(of: server)[random.below(2)])
         let unread = try ["h0", "w0", "w1", "g0", "g1"].map { try DocumentID.key(of: .string($0)) }
         session.beginCommit(1, stamp: nil)

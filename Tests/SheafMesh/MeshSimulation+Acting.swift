@@ -120,8 +120,8 @@ extension MeshSimulation {
         try perform(peer)
     }
 
-    /// Where the log does not know commits one by one any more, a store does not know that it has stamped writes of others
-    /// anew.
+    /// Compacts a store, unless that would fold the commits of a repair, which list the writes of others that it has
+    /// restamped.
     private func compact(_ peer: MeshPeer) throws {
         guard peer.rights == nil || !repaired.contains(peer.number) else { return }
         try peer.compact()
@@ -245,7 +245,7 @@ extension MeshPeer {
         }
     }
 
-    /// The peers that refuse a document as it is here, for people.
+    /// Describes which peers refuse the local state of a document.
     func refusals(of watched: String) -> String {
         let id = watched.split(separator: "/", maxSplits: 1).last.map(String.init) ?? ""
         let keys = host.surveys().filter { survey in

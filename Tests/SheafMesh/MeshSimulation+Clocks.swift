@@ -21,9 +21,9 @@ extension MeshSimulation {
         try perform(peer)
     }
 
-    /// Reverts what a peer has stamped anew at its repair and may not write at others; false where there is none.
+    /// Reverts restamped documents that other peers refuse from a repaired peer; returns false if there are none.
     ///
-    /// A repair writes documents of others, too. The peer has to know which of them others refuse.
+    /// A repair also restamps writes of others. The repaired peer must know which of them other peers refuse.
     func revertRepairs() throws -> Bool {
         var hasReverted = false
         for peer in honest where peer.rights != nil && repaired.contains(peer.number) {
@@ -74,7 +74,7 @@ extension MeshSimulation {
     }
 }
 
-/// The name of a document that others refuse.
+/// The name of a document that other peers refuse.
 private struct RefusedName: Hashable, Comparable {
     let collection: String
     let id: Value

@@ -178,7 +178,7 @@ extension MeshSimulation {
         for (address, bytes) in here where there[address] != bytes {
             // A title that was deleted there is hidden: nothing of it can be read.
             guard address.collection == "drafts" || there[address] != nil else { continue }
-            // The writes of others, that came from them, it may not pass on.
+            // The peer may not pass on writes that it received from other peers.
             let vector = try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).vector()
             }

@@ -61,7 +61,7 @@ package final class MeshSimulation {
     var transactions: [Int: Int64] = [:]
     /// Those whose disk was put back to an older state.
     var restored: Set<Int> = []
-    /// Those whose clock was repaired.
+    /// Numbers of the peers whose clock was repaired.
     var repaired: Set<Int> = []
     /// How many documents were written that soon go again.
     var passing = 0

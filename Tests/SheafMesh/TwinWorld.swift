@@ -97,7 +97,7 @@ final class TwinWorld {
 
     // MARK: Connections
 
-    /// Connects two nodes; the one on the right may have rights on the left, and be told of them.
+    /// Connects two nodes; the right one may have limited rights on the left one, and know them if `isTold`.
     func connect(
         _ wire: UInt64, _ left: Int, _ right: Int, rightsOfRight: PeerRights?, isTold: Bool = true
     ) throws {

@@ -8,8 +8,8 @@ import SheafTestSupport
 /// the same in both.
 ///
 /// Peer 0 serves peer 1, which may read and write red cars, and sometimes write green ones that it may not read;
-/// peer 2 has all rights and brings documents to peer 0. In the second world blue and green cars, and boats, come and go
-/// besides, which never were red. Sometimes peer 1 does not know its rights, and sends what it may not write.
+/// peer 2 has all rights and sends documents to peer 0. The second world also has blue and green cars, and boats, that
+/// are written and deleted, and never were red. Sometimes peer 1 does not know its rights, and sends forbidden writes.
 package final class TwoWorlds {
     package struct Difference: Error, CustomStringConvertible {
         package let description: String
@@ -73,7 +73,7 @@ package final class TwoWorlds {
                 Self.insert("k\($0)", ["color": "blue", "pin": 4_711, "word": "secret"])
             }
         }
-        // These may be green, and stay, or were deleted.
+        // Green cars that stay, and cars that are deleted, under other ids that the peer will try.
         try hide("green cars", on: 0) { _ in
             (0..<4).map { Self.insert("g\($0)", ["color": "green", "n": 5, "pin": 4_711]) }
         }
@@ -317,7 +317,7 @@ package final class TwoWorlds {
     /// Writes as the peer under ids whose documents are hidden from it.
     private func tryHidden() throws {
         report.attempts += 1
-        // What it makes red under these ids it could read, with what others have written.
+        // A red document under one of the other ids would be readable to the peer, with the writes of others.
         let isRed = random.chance(1, in: 3)
         let name = (isRed ? "k" : random.chance(1, in: 2) ? "g" : "t") + "\(random.below(4))"
         let change: DocumentChange

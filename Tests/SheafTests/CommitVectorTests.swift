@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `former sites are those of the specification, and others are refused`() throws {
+    @Test func `former sites are coded as in the vectors, and malformed ones fail`() throws {
         func sites(_ bytes: [UInt8]) throws -> FormerSites {
             try bytes.withUnsafeBytes { try FormerSites(decoding: $0) }
         }

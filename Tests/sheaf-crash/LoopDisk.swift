@@ -8,14 +8,14 @@ import SheafTestSupport
     import Darwin
 #endif
 
-/// A file system of its own, in a file of a temporary directory.
+/// A mounted file system in a file in a temporary directory.
 final class LoopDisk {
     let image: String
     let mountPoint: String
-    /// Kept until the file system is unmounted, since it goes with its last reference.
+    /// Holds the directory, which is removed with its last reference, until the file system is unmounted.
     private let directory: TemporaryDirectory
 
-    /// Why there can be no such file system here; nil where there can.
+    /// Reason why this machine cannot mount such a file system; nil if it can.
     static var obstacle: String? {
         #if os(Linux)
             guard geteuid() == 0 else { return "only root may mount a file system" }
@@ -33,7 +33,7 @@ final class LoopDisk {
         (try? ChildProcess.run("which", [program]))?.code == 0
     }
 
-    /// Makes an empty file system, and mounts it.
+    /// Creates an empty file system, and mounts it.
     init(
         in directory: TemporaryDirectory, name: String = "disk", fileSystem: String = "ext4",
         megabytes: Int = 128
@@ -43,18 +43,18 @@ final class LoopDisk {
         mountPoint = directory.path(name + "-mounted")
         let file = open(image, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0, ftruncate(file, off_t(megabytes) << 20) == 0 else {
-            throw CrashFailure("cannot make \(image)")
+            throw CrashFailure("cannot create \(image)")
         }
         _ = close(file)
         let force = fileSystem == "ext4" ? "-F" : "-f"
         try Self.call("mkfs.\(fileSystem)", ["-q", force, image])
         guard mkdir(mountPoint, 0o700) == 0 else {
-            throw CrashFailure("cannot make \(mountPoint)")
+            throw CrashFailure("cannot create \(mountPoint)")
         }
         try mount()
     }
 
-    /// Without this a failure would leave the file system mounted for good.
+    /// Unmounts the file system also after a failure.
     deinit { _ = try? ChildProcess.run("umount", [mountPoint]) }
 
     func mount() throws { try Self.call("mount", ["-o", "loop", image, mountPoint]) }

@@ -3,14 +3,14 @@ import SheafDocument
 import SheafStorage
 import SheafTestSupport
 
-/// Brings a store back in place from backups of its files and of its whole file system, and expects that
-/// a peer and the store then have what was written before, after and in between.
+/// Restores a store in place from backups of its files and of its complete file system, and expects that the store
+/// and a peer then have the writes made before the backup, after the backup, and after the restore.
 enum RestoredBackups {
-    /// What brings older files back.
+    /// A tool that restores files.
     private enum Tool: String, CaseIterable {
         case image, tar, copy, reflink, rsync, rsyncInPlace
 
-        /// Whether the files show the next opening that they were brought back.
+        /// Whether the next opening detects the restore from the files.
         var isDetected: Bool { self != .image }
 
         func isAvailable(on fileSystem: String) -> Bool {
@@ -21,13 +21,13 @@ enum RestoredBackups {
             }
         }
 
-        /// The shell commands that back a directory up beside it, and bring it back.
+        /// Shell commands that back up and restore a directory.
         var commands: (keep: String, bringBack: String) {
             let empty = "find store -mindepth 1 -delete"
             let copy = "mkdir backup && cp -a store/. backup/"
             return switch self {
             case .image: ("true", "true")
-            // It ends with 1 where a file grows meanwhile: an open store prepares its next segment.
+            // `tar` exits with 1 if a file grows meanwhile: an open store prepares its next segment.
             case .tar:
                 ("{ tar cf backup.tar store || [ $? = 1 ]; }", "\(empty) && tar xf backup.tar")
             case .copy: (copy, "\(empty) && cp -a backup/. store/")
@@ -50,11 +50,11 @@ enum RestoredBackups {
     }
 
     private static let fileSystems = ["ext4", "xfs", "btrfs"]
-    /// The smallest file system that all of them can have.
+    /// Smallest size that all file systems support.
     private static let megabytes = 320
     private static let patienceNanoseconds: UInt64 = 60_000_000_000
 
-    /// Runs all cases that the tools of this machine permit; returns which ones.
+    /// Runs all cases that the tools of this machine permit; returns a summary.
     static func run(rounds: Int) async throws -> String {
         var (done, skipped): ([String], [String]) = ([], [])
         for fileSystem in fileSystems {
@@ -65,8 +65,8 @@ enum RestoredBackups {
             for tool in Tool.allCases {
                 for moment in Moment.allCases {
                     let name = "\(fileSystem) \(tool.rawValue) \(moment.rawValue)"
-                    // An image of a mounted file system is no backup, and rsync leaves a mark alone that
-                    // the backup has as well.
+                    // An image of a mounted file system is no backup, and rsync does not rewrite a mark that
+                    // the backup has, too.
                     let isMeant = moment == .closed || [.tar, .copy, .reflink].contains(tool)
                     guard isMeant, tool.isAvailable(on: fileSystem) else {
                         if isMeant { skipped.append(name) }
@@ -81,7 +81,7 @@ enum RestoredBackups {
         return "nothing lost: \(done.joined(separator: ", "))\(rest)"
     }
 
-    /// A store on a disk that is put back, and a peer that receives what the store writes.
+    /// A store on a disk that is restored, and a peer that receives the writes of the store.
     private final class Scene {
         let directory = TemporaryDirectory()
         let network = MemoryNetwork(connectsAll: false)
@@ -127,7 +127,7 @@ enum RestoredBackups {
             }
         }
 
-        /// Waits until a peer has these fields in both cars, over connections that may end.
+        /// Waits until a peer has these fields in both cars; connections may end meanwhile.
         func wait(for fields: [String], at peer: Peer) async throws {
             let wanted = ["a", "b"].map { id in
                 (["\"_id\":\"\(id)\""] + fields.sorted().map { "\"\($0)\":1" })
@@ -186,12 +186,12 @@ enum RestoredBackups {
                 let documents = peer.store.queries.documents
                 try await scene.write("new", peer)
                 guard (documents.site != site) == tool.isDetected else {
-                    throw CrashFailure("the files do \(tool.isDetected ? "not " : "")show it")
+                    throw CrashFailure("restore \(tool.isDetected ? "not " : "")detected")
                 }
                 let all = ["first", "lost", "new"]
                 try await scene.wait(for: all, at: scene.server)
                 guard documents.site != site else {
-                    throw CrashFailure("the store goes on with its old site")
+                    throw CrashFailure("the store still writes as its old site")
                 }
                 try peer.sync.registerSubscription("SELECT * FROM cars")
                 try await scene.wait(for: all, at: peer)

@@ -13,7 +13,7 @@ final class CommitFeed: Sendable {
         let commit: CommitID
         /// Where the commit came from; none where it was written here.
         let origin: CommitOrigin?
-        /// The number of the connection that brought the commit; nil where it was written here.
+        /// Number of the connection that the commit was received on; nil for a local commit.
         let connection: UInt64?
         /// Who wrote the commit first, and when; none where that is several.
         let stamp: Stamp?

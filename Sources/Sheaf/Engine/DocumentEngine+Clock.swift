@@ -23,7 +23,7 @@ extension DocumentEngine {
         flush: () throws(StorageError) -> Void
     ) throws(EngineError) -> ClockRepair {
         var repair = ClockRepair()
-        // The newest record shows how late the records are.
+        // The timestamp of the newest record shows how far the records are ahead.
         try onStorage(flush)
         let wall = min(
             store.options.clock.wallMilliseconds(), HybridTime.maximumMilliseconds)
@@ -61,8 +61,8 @@ extension DocumentEngine {
 
     /// Draws another site with a clock of now, if that of the store is ahead; returns how far it was.
     ///
-    /// An opening goes on from the time of the newest record, which is late also where nothing was stamped with the clock
-    /// that was ahead.
+    /// An opening continues from the timestamp of the newest record, which can be in the future even if no stamp of a
+    /// document is.
     private func resetClock(
         at wall: UInt64, append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> (ahead: UInt64?, commit: CommitID?) {

@@ -28,14 +28,14 @@ package final class DocumentEngine: Sendable {
         var clock: HybridClock
         /// Whether the log has the site.
         var isSiteWritten: Bool
-        /// The site that the log has, and those before it.
+        /// The site recorded in the log, and the sites that the store had before it.
         var loggedSite: Site?
         var formerSites = FormerSites()
         /// What tells the files of the store from a copy of them.
         var mark = StoreMark()
         /// When the site has written.
         var ownWrites: OwnWrites
-        /// The site before it, if its writes were moved.
+        /// The previous site of the store, if its writes were moved to the current one.
         var handover: SiteHandover?
         /// Documents of commits that no snapshot shows yet.
         var pending = PendingDocuments()

@@ -4,10 +4,10 @@ import SheafSync
 
 /// What a peer with limited rights may write, and what it may read of what is here.
 struct WriteRule {
-    /// The rule with the budget of the peer.
+    /// The write rule, evaluated within the budget of the peer.
     let writable: SubscriptionMatcher
-    /// The rule without a budget, for documents here that the peer may not read: it must not learn what it
-    /// costs to evaluate the rule on them.
+    /// The write rule without a budget, for stored documents that the peer may not read: the cost of an evaluation
+    /// on them must not be visible to the peer.
     let freelyWritable: SubscriptionMatcher
     let readable: SubscriptionMatcher
     /// Which deletions the peer may know of.
@@ -16,25 +16,25 @@ struct WriteRule {
     var shadows: ShadowTable
 }
 
-/// What a peer has made of a document that it may not read.
+/// A write of a peer to a document that it may not read.
 struct HiddenWrite: Sendable {
-    /// What the peer goes on with: what it has sent, joined with what it had sent before; nil where that is too
-    /// long to be kept.
+    /// The document as the peer knows it: the join of all that the peer has sent of it; nil if that is too long to
+    /// be kept.
     let shadow: [UInt8]?
-    /// The same before the write.
+    /// The document as the peer knew it before the write.
     let before: StoredDocument?
-    /// Whether there is something in it that the peer has not sent this time.
+    /// Whether the document contains writes that the peer has not sent this time.
     let isKnown: Bool
-    /// Whether the document here was written; otherwise the write was dropped.
+    /// Whether the write was joined with the stored document; otherwise it was dropped.
     var isWritten = false
-    /// Whether the document here has changed.
+    /// Whether the write changed the stored document.
     var isNew = false
 }
 
 /// Writes to documents that are hidden from their writer.
 extension DocumentTransaction {
-    /// Whether a peer may not read the document at a position, or not know that it was deleted: then no answer
-    /// may depend on it.
+    /// Whether a peer may not read the document at a position, or may not learn of its deletion: then no answer
+    /// to the peer may depend on the document.
     func isHidden(
         _ document: PiledDocument, at position: Int, _ rule: WriteRule
     ) throws(EngineError) -> Bool {
@@ -49,11 +49,11 @@ extension DocumentTransaction {
             key, document.address, DocumentSnapshot(snapshot, directory))
     }
 
-    /// Receives a document of which the peer may not know what is here.
+    /// Receives a write to a document that is hidden from the peer.
     ///
-    /// What the peer has sent is judged as if there were nothing here but what it has sent before: so it learns
-    /// of no more than that. If it may write the document here, too, the document is written; otherwise the write is
-    /// dropped.
+    /// The write is judged as if the store had only what the peer has sent of the document before, so the answer
+    /// reveals nothing else. If the peer may also write the stored document, the write is joined with it; otherwise
+    /// the write is dropped.
     mutating func receiveHidden(
         _ document: PiledDocument, _ key: DocumentKey, _ rule: WriteRule, at position: Int,
         _ seen: TimeSeen
@@ -74,7 +74,7 @@ extension DocumentTransaction {
             return .hidden(write)
         }
         guard try isHiddenResult(at: position, document, rule) else {
-            // The peer has made it readable, and lacks what others have written.
+            // The write made the document readable to the peer, which lacks the writes of other peers.
             if case .known = reception { return .known(before: nil, lacksOwn: false) }
             return reception
         }
@@ -82,8 +82,8 @@ extension DocumentTransaction {
         return .hidden(write)
     }
 
-    /// Returns how a document of a peer is received where there is nothing but what the peer has sent before, and
-    /// what it makes of that; the document here stays as it is.
+    /// Returns how a document is received if the store has only what the peer has sent of it before, and the
+    /// resulting write; the stored document is not changed.
     private mutating func receiveAlone(
         _ document: PiledDocument, _ key: DocumentKey, _ rule: WriteRule, at position: Int,
         _ seen: TimeSeen
@@ -103,8 +103,8 @@ extension DocumentTransaction {
         }
     }
 
-    /// Returns how a document was received that the peer could read, or that did not exist: as a hidden one, where
-    /// the peer may not read what it has become.
+    /// Returns how a document that was readable to the peer, or did not exist, was received: as a hidden document
+    /// if the peer may not read the result.
     func hidden(
         _ reception: Reception, _ document: PiledDocument, at position: Int, _ rule: WriteRule
     ) throws(EngineError) -> Reception {
@@ -121,7 +121,7 @@ extension DocumentTransaction {
         return .hidden(write)
     }
 
-    /// Whether a peer may not read what a document has become, or not know that it was deleted.
+    /// Whether a peer may not read the document after a write, or may not learn of its deletion.
     private func isHiddenResult(
         at position: Int, _ document: PiledDocument, _ rule: WriteRule
     ) throws(EngineError) -> Bool {
@@ -133,7 +133,7 @@ extension DocumentTransaction {
             return try !rule.readable.matches(
                 result, key: key, in: document.collection, directory.names, of: self)
         }
-        // The deletion of what the peer could read is no secret.
+        // The peer may learn of the deletion of a document that it could read.
         if let original = working[position].original, !original.isRemnant {
             return try isHidden(document, at: position, rule)
         }

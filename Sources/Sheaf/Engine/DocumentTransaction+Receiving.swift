@@ -7,8 +7,8 @@ extension DocumentTransaction {
     enum Reception {
         /// It is here now; whether it said something new.
         case taken(isNew: Bool)
-        /// The same, and there is something in it that the peer has not seen; how it was before, and whether this store has
-        /// written some of that.
+        /// The document was joined, and has writes that the peer has not seen; `before` is its state before the join,
+        /// and `lacksOwn` whether some of these writes are this store's.
         case known(before: StoredDocument?, lacksOwn: Bool)
         /// It stands on what is not here: the whole document is needed.
         case gap
@@ -19,8 +19,8 @@ extension DocumentTransaction {
         case kept(isSeen: Bool)
         /// A dot of it has this time, which is too far ahead of the clock; nothing of it was written.
         case ahead(HybridTime)
-        /// The document here is hidden from the peer, which goes on as if the document were what it has sent,
-        /// joined with what it had sent before.
+        /// The stored document is hidden from the peer: the answer treats the join of all that the peer has sent of it
+        /// as the document.
         case hidden(HiddenWrite)
     }
 
@@ -46,7 +46,7 @@ extension DocumentTransaction {
         return try hidden(reception, document, at: position, rule)
     }
 
-    /// Receives a document at its position in the transaction, where it may be hidden from the peer.
+    /// Receives a document at its position in the transaction; the document may be hidden from the peer.
     mutating func receive(
         _ document: PiledDocument, _ key: DocumentKey, _ rule: SubscriptionMatcher?,
         at position: Int, _ seen: TimeSeen, isHidden: Bool = false
@@ -72,7 +72,7 @@ extension DocumentTransaction {
             }
             return (own, false)
         }
-        // That the store goes on as another site shows.
+        // Peers can see that the store draws another site, so a hidden document must not cause that.
         noteOwnWrites(own, of: position, seen: isHidden ? nil : before?.time(of: clock.site))
         if let before { try notePauses(of: document, before: before) }
         if case .upTo(let latest) = seen { try observe(latest) }
@@ -110,7 +110,7 @@ extension DocumentTransaction {
             : .known(before: working[position].original, lacksOwn: lacksOwn)
     }
 
-    /// Whether a document exists that was received in this transaction.
+    /// Whether a document received in this transaction exists.
     func exists(_ key: DocumentKey) throws(EngineError) -> Bool {
         guard let position = positions[key] else { return false }
         return try working[position].exists()
@@ -166,7 +166,7 @@ extension DocumentTransaction {
         }
     }
 
-    /// Whether a peer reports a document as deleted that it may not write.
+    /// Whether a peer has sent the deletion of a document that it may not write.
     ///
     /// The peer also reports it where this side names the document, and cannot know its state here. So the
     /// document stays as it is, and nothing is sent in answer.

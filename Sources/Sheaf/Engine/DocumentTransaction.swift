@@ -19,7 +19,7 @@ package struct DocumentTransaction: Sendable {
     var metOwnFuture = false
     /// When the site has written before, and whether a peer knows a write of it that it never made.
     var ownWrites = OwnWrites.ofNewSite
-    /// The sites that the store has written as before.
+    /// Sites that the store wrote as before its current one.
     var formerSites: [Site] = []
     var lacksOwnWrites = false
     /// With `lacksOwnWrites`: the time up to which the writes of this store are unique.
@@ -28,7 +28,7 @@ package struct DocumentTransaction: Sendable {
     var peerPauses: (site: Site, pauses: [WritePause])?
     /// The time of a write of that site, in one of these periods, which what it sends would cover.
     var forgottenByPeer: HybridTime?
-    /// The number of the connection that has brought the changes; nil where they are made here.
+    /// Number of the connection that the changes were received on; nil for local changes.
     var connection: UInt64?
     /// Whether the transaction writes as another site than those before it.
     var hasChangedSite = false

@@ -65,7 +65,7 @@ struct SiteHandover: Sendable {
     /// The commit that moves the writes; nil until it is made.
     var commit: CommitID?
 
-    /// Whether a state may have documents that are not moved.
+    /// Whether the state of a durable commit may contain documents whose writes are not moved.
     func precedes(_ durable: CommitID) -> Bool { commit.map { durable < $0 } ?? true }
 }
 
@@ -73,7 +73,7 @@ struct SiteHandover: Sendable {
 struct SiteReport: Sendable {
     let site: Site
     let pauses: [WritePause]
-    /// The commit that has moved writes to the site; nil where there is none.
+    /// The commit that moved writes to the site; nil if none were moved.
     let movedBy: CommitID?
 }
 
@@ -93,7 +93,7 @@ extension DocumentEngine {
             let site = state.clock.site
             guard expected ?? site == site else { return nil }
             let start = time ?? state.ownWrites.opened
-            // Of two that are not durable, peers know the first.
+            // If two handovers are not durable, peers know the site before the first one.
             if state.handover?.precedes(store.snapshot().commit) != true {
                 state.handover = SiteHandover(site: site, pauses: pauses(state))
             }
@@ -126,10 +126,10 @@ extension DocumentEngine {
         return state.ownWrites.pauses(until: now)
     }
 
-    /// Returns what peers must know of the site to receive documents of a durable state.
+    /// Returns the site and the pauses that peers need for documents of the state at `commit`.
     ///
-    /// Documents that a later commit moves to a new site still cover what was forgotten, so the pauses of the
-    /// old one count.
+    /// Documents whose writes a later commit moves to a new site still cover forgotten writes, so for these documents
+    /// the pauses of the old site apply.
     func siteReport(through commit: CommitID) -> SiteReport {
         state.withLock { state in
             if let handover = state.handover, handover.precedes(commit) {

@@ -3,10 +3,10 @@ package import SheafDocument
 import SheafStorage
 import Synchronization
 
-/// What a commit has to write of the site of its store.
+/// The site record, and the former sites, that the next commit writes to the log.
 struct SiteWriting {
     let record: SiteRecord
-    /// The sites of before; nil where the log has them.
+    /// Former sites; nil if the log has all of them.
     let former: FormerSites?
 
     func put(into batch: inout WriteBatch) throws(StorageError) {
@@ -16,14 +16,14 @@ struct SiteWriting {
 }
 
 extension DocumentEngine.WriterState {
-    /// What the next commit has to write of the site; nil where the log has it.
+    /// The site record for the next commit; nil if the log has the current site.
     var siteWriting: SiteWriting? {
         guard !isSiteWritten else { return nil }
         let former = formerSites(with: loggedSite)
         return SiteWriting(record: siteRecord, former: former == formerSites ? nil : former)
     }
 
-    /// Records that the log has the site now.
+    /// Records that the current site is in the log.
     mutating func noteSiteWritten() {
         guard !isSiteWritten else { return }
         (formerSites, loggedSite) = (formerSites(with: loggedSite), clock.site)
@@ -50,7 +50,7 @@ extension DocumentEngine {
         }
     }
 
-    /// The sites that this store has written as, the current one included.
+    /// All sites that this store has written as, including the current one.
     package var ownSites: [Site] {
         state.withLock { state in
             let former = state.formerSites.sites

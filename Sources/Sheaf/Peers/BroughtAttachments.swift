@@ -1,17 +1,17 @@
 import SheafSync
 
-/// The attachments that one peer with limited rights has brought, and that this peer keeps for others.
+/// Attachments that this peer received from one peer with limited rights, and keeps for other peers.
 struct BroughtAttachments {
     private var lengths: [AttachmentID: Int] = [:]
-    /// Number of bytes that count for all of them.
+    /// Number of bytes counted for all attachments.
     private(set) var length = 0
-    /// When attachments were forgotten last that are not here any more.
+    /// Time of the last removal of attachments that are no longer stored.
     var reviewedAt: UInt64?
 
-    /// Number of bytes that count for an attachment besides its own: so their number has a limit, too.
+    /// Number of bytes counted for each attachment besides its own, which limits the number of attachments.
     private static let overhead = 16 << 10
 
-    /// Returns the number of bytes that would count with more of an attachment.
+    /// Returns the number of bytes counted if `length` bytes of an attachment were added.
     func length(adding added: Int, of id: AttachmentID) -> Int {
         length + added + (lengths[id] == nil ? Self.overhead : 0)
     }
@@ -22,7 +22,7 @@ struct BroughtAttachments {
         lengths[id, default: Self.overhead] += added
     }
 
-    /// Forgets the attachments that are not here any more.
+    /// Removes the attachments that are no longer stored.
     mutating func keepOnly(_ here: Set<AttachmentID>) {
         lengths = lengths.filter { here.contains($0.key) }
         length = lengths.values.reduce(0, +)

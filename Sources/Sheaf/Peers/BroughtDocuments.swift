@@ -1,11 +1,11 @@
 import SheafSync
 
-/// The last documents that a peer has sent and that were written here: it may know of their deletion.
+/// The last documents received from a peer and written: the peer may learn of their deletion.
 ///
-/// They are kept in memory, by the key of the peer: what a peer says of itself is no evidence.
+/// They are kept in memory, by the key of the peer: the site in its hello proves nothing.
 struct BroughtDocuments: Sendable {
     private var addresses: Set<DocumentAddress> = []
-    /// The same, oldest first from `first` on.
+    /// The addresses of these documents, oldest first from `first` on.
     private var order: [DocumentAddress] = []
     private var first = 0
     private var length = 0
@@ -16,7 +16,7 @@ struct BroughtDocuments: Sendable {
 
     func contains(_ address: DocumentAddress) -> Bool { addresses.contains(address) }
 
-    /// Adds a document; the oldest ones go where there are too many.
+    /// Adds a document, and removes the oldest ones beyond the maximum.
     mutating func add(_ address: DocumentAddress) {
         guard addresses.insert(address).inserted else { return }
         order.append(address)

@@ -2,21 +2,21 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// Which deletions a peer with limited rights may know of.
+/// The rule that decides which deletions a peer with limited rights may learn of.
 ///
-/// A tombstone has nothing that a rule could read. So the rule has to need the id only, or the peer has sent
-/// the document, or the log still has a state that the peer could read. The sites in its vector do not count:
-/// a peer can greet with the site of another store.
+/// A tombstone has no fields that the read rule could use. So a peer may learn of a deletion if the read rule needs
+/// only `_id`, if the peer has sent the document, or if the log still has a state that the peer could read. The
+/// sites in the vector of the tombstone do not count: a peer can name the site of another store in its hello.
 struct DeletionRule {
     let readable: SubscriptionMatcher
     /// The part of the read rule that `_id` alone decides.
     let readableByID: SubscriptionMatcher
     var brought: BroughtDocuments
 
-    /// The newest states of a deleted document that are read to find out who could read it.
+    /// Maximum number of former states of a deleted document that are read to decide whether the peer could read it.
     private static let mostStatesRead = 32
 
-    /// Whether the peer may know that a document was deleted.
+    /// Whether the peer may learn that a document was deleted.
     func mayKnowDeletion(
         _ key: [UInt8], _ address: DocumentAddress, _ snapshot: DocumentSnapshot
     ) throws(EngineError) -> Bool {

@@ -1,24 +1,24 @@
 import SheafDocument
 import SheafSync
 
-/// The documents that have changed since the last step for a peer with limited rights.
+/// Documents changed since the last step that was sent to a peer with limited rights.
 ///
-/// A document is kept once, by its key, however often it changes. Its former states are kept until the queries
-/// are evaluated on them.
+/// A document is listed once, by its key, regardless of the number of its changes. Its former states are kept until
+/// the queries are evaluated on them.
 struct LimitedChanges {
-    /// A document that matches, or has matched, since the last step.
+    /// A document that matches a query, or has matched one since the last step.
     struct Change {
-        /// Whether the peer may have it as it was.
+        /// Whether the peer may have a former state of the document.
         var hasMatched = false
-        /// Whether only the peer itself has changed it.
+        /// Whether all changes to the document came from the peer.
         var isOnlyTheirs = true
     }
 
-    /// A readable document that has changed, and on which the queries are not evaluated yet.
+    /// A changed readable document on which the queries are not evaluated yet.
     struct Incoming {
         let key: [UInt8]
         let address: DocumentAddress
-        /// How it was, if that was readable.
+        /// The former state of the document; nil if the peer may not read it.
         let before: StoredDocument?
         let isTheirs: Bool
         /// Number of bytes of `before` with all names spelled: numbers of names depend on documents that the
@@ -29,10 +29,10 @@ struct LimitedChanges {
     }
 
     private var incoming: [Incoming] = []
-    /// Number of the first ones of `incoming` that were removed.
+    /// Number of elements removed from the start of `incoming`.
     private var removedCount = 0
     private(set) var changed: [[UInt8]: Change] = [:]
-    /// Number of bytes that count for all of them.
+    /// Number of bytes counted for all changes.
     private(set) var length = 0
 
     var isEmpty: Bool { count == 0 }
@@ -41,7 +41,7 @@ struct LimitedChanges {
     /// The first change on which the queries are not evaluated yet.
     var first: Incoming? { removedCount < incoming.count ? incoming[removedCount] : nil }
 
-    /// Adds a change, unless it says nothing that is not known of the document.
+    /// Adds a change, unless the entry of the document already covers it.
     mutating func add(_ change: Incoming) {
         if changed[change.key]?.hasMatched == true {
             if !change.isTheirs { changed[change.key]?.isOnlyTheirs = false }
@@ -61,12 +61,12 @@ struct LimitedChanges {
         removedCount = 0
     }
 
-    /// Sets what is known of a document.
+    /// Sets the entry of a document.
     mutating func set(_ change: Change, for key: [UInt8]) {
         if changed.updateValue(change, forKey: key) == nil { length += Self.length(of: key) }
     }
 
-    /// Removes what is in `changed`, and returns the number of bytes that counted for it.
+    /// Removes all entries of `changed`, and returns the number of bytes counted for them.
     mutating func takeChanged() -> Int {
         let taken = changed.keys.reduce(0) { $0 + Self.length(of: $1) }
         length -= taken
@@ -74,6 +74,6 @@ struct LimitedChanges {
         return taken
     }
 
-    /// Number of bytes that count for a document besides its former state.
+    /// Number of bytes counted for a document besides its former state.
     private static func length(of key: [UInt8]) -> Int { key.count + 64 }
 }

@@ -7,16 +7,16 @@ struct LimitedPeer {
     ///
     /// Steps have numbers of their own: those of commits count documents that the peer may not read.
     private(set) var stepCount: UInt64 = 0
-    /// The fingerprint of the list that was compared with it last, and the number of the step after that.
+    /// Fingerprint of the list of the last comparison, and the number of the step that followed it.
     private var lastList: (fingerprint: UInt64, step: UInt64)?
     /// Documents of which it has sent an older state and has not acknowledged the newer one.
     private(set) var corrections: Set<DocumentAddress> = []
-    /// Documents that the peer has sent, and that were written here.
+    /// Documents received from the peer and written.
     var brought = BroughtDocuments()
-    /// Documents of which it has sent an older state while it waited for its turn to subscribe: the read rule is
+    /// Documents of which the peer sent an older state before its subscription was accepted; the read rule is
     /// evaluated on them later.
     private(set) var unjudged: Set<DocumentAddress> = []
-    /// Attachments of it that are kept for others.
+    /// Attachments received from the peer and kept for other peers.
     var attachments = BroughtAttachments()
     /// Writes of the peer to documents that it may not read.
     var shadows = ShadowTable()
@@ -26,8 +26,8 @@ struct LimitedPeer {
 
     /// Counts a step.
     ///
-    /// One that follows a comparison with the same list as the step before has the number of that one. So the peer can
-    /// tell that it knows all of the list.
+    /// If a step and the one before it follow comparisons with the same list, both have the same number. So the peer
+    /// detects that it knows the complete list.
     mutating func countStep(after list: UInt64?) {
         if let list, let lastList, lastList == (list, stepCount) { return }
         stepCount += 1
@@ -42,14 +42,14 @@ struct LimitedPeer {
         return false
     }
 
-    /// Adds a document of which the peer has sent an older state; beyond the maximum, removes all of them: it
-    /// compares when it subscribes.
+    /// Adds a document of which the peer has sent an older state; beyond the maximum, removes all of them, since the
+    /// peer compares when it subscribes.
     mutating func judgeLater(_ address: DocumentAddress) {
         unjudged.insert(address)
         if unjudged.count > Self.mostCorrections { unjudged = [] }
     }
 
-    /// Returns the documents on which the read rule was not evaluated yet, and removes them.
+    /// Removes and returns the documents on which the read rule was not evaluated yet.
     mutating func takeUnjudged() -> Set<DocumentAddress> {
         defer { unjudged = [] }
         return unjudged
@@ -81,7 +81,7 @@ struct LimitedTelling {
     /// A step whose documents are being chosen.
     struct Draft {
         let changed: [[UInt8]: LimitedChanges.Change]
-        /// Number of bytes that count for `changed`.
+        /// Number of bytes counted for `changed`.
         let length: Int
         let named: [DocumentAddress]
         var advance: RankingAdvance?
@@ -94,11 +94,11 @@ struct LimitedTelling {
         var outgoing: SyncHost.Outgoing
     }
 
-    /// The fingerprint of the list that was told, while the state of it is kept.
+    /// Fingerprint of the list that was sent for a comparison; nil once the compared state is released.
     var comparedList: UInt64?
-    /// Documents that have changed since the last step.
+    /// Documents changed since the last step.
     var changes = LimitedChanges()
-    /// Whether changes or corrections are left on which the queries are evaluated in the next turn.
+    /// Whether the next turn evaluates the queries on further changes or corrections.
     var isJudging = false
     /// Documents that are sent whether they match or not.
     var named: Set<DocumentAddress> = []
@@ -118,7 +118,7 @@ struct LimitedTelling {
         changes.isEmpty && named.isEmpty && corrections.isEmpty && draft == nil
     }
 
-    /// Number of bytes that count for the changed documents that wait.
+    /// Number of bytes counted for the changed documents that wait to be sent.
     var changeLength: Int { changes.length + (draft?.length ?? 0) }
 
     /// Discards the changes: the two sides compare instead.
@@ -138,14 +138,14 @@ struct LimitedTelling {
     }
 }
 
-/// What a peer has made of documents that are hidden from it: the peer is answered as if these were the
+/// The states that a peer has sent of documents hidden from it: answers to the peer treat these states as the
 /// documents.
 ///
 /// They are in memory only. A peer that has more of them than are kept, or that comes after an opening, sees
 /// when it compares that they were not taken.
 struct ShadowTable: Sendable {
     private(set) var documents: [DocumentAddress: [UInt8]] = [:]
-    /// Whether the documents here are hidden, by the positions of their newest operations.
+    /// Whether the stored documents are hidden, with the positions of their newest operations.
     private var hidden: [DocumentAddress: (position: LogPosition, isHidden: Bool)] = [:]
     private var order: [DocumentAddress] = []
     private var length = 0
@@ -154,7 +154,7 @@ struct ShadowTable: Sendable {
     static let most = 256
     static let mostBytes = 1 << 20
 
-    /// Sets what a peer has made of a document, or nil; the oldest ones go where there are too many.
+    /// Sets or removes the state that a peer has sent of a document; removes the oldest ones beyond the maximum.
     mutating func set(_ address: DocumentAddress, _ bytes: [UInt8]?) {
         remove(address)
         guard let bytes else { return }
@@ -166,14 +166,14 @@ struct ShadowTable: Sendable {
         }
     }
 
-    /// Whether a document is hidden whose newest operation is at a position; nil where the read rule was not
-    /// evaluated on it.
+    /// Whether a document with its newest operation at a position is hidden; nil if the read rule was not evaluated
+    /// on that state.
     func isHidden(_ address: DocumentAddress, at position: LogPosition) -> Bool? {
         guard let known = hidden[address], known.position == position else { return nil }
         return known.isHidden
     }
 
-    /// Notes whether a document is hidden.
+    /// Records whether a document is hidden.
     mutating func note(_ address: DocumentAddress, isHidden: Bool, at position: LogPosition) {
         guard documents[address] != nil else { return }
         hidden[address] = (position, isHidden)

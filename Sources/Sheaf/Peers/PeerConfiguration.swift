@@ -16,7 +16,7 @@ public struct PeerConfiguration: Sendable {
     public var transports: [any PeerTransport]
     /// How the store is opened.
     public var store: StoreOptions
-    /// Maximum number of bytes of attachments that each peer with limited rights may have this one keep for others.
+    /// Maximum number of bytes of attachments that this peer keeps for others from each peer with limited rights.
     ///
     /// Attachments that this peer fetches for itself do not count.
     public var attachmentQuota: Int

@@ -12,9 +12,9 @@ struct PreparedStep: Sendable {
     let stamp: Stamp?
     /// The key of the sender, where its rights are limited: the tokens that it brings are unproven.
     let bringer: [UInt8]?
-    /// The number drawn for the connection over which it came.
+    /// Random number of the connection on which the step was received.
     let connection: UInt64
-    /// Periods in which the site of the peer had made no write, by what the peer had said before the step.
+    /// Periods without writes of the site of the peer, as the peer had reported them before the step.
     let pauses: [WritePause]
     /// Whether it is only the beginning of what belongs to that commit.
     let isCut: Bool

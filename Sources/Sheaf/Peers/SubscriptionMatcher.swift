@@ -28,7 +28,7 @@ package final class SubscriptionMatcher {
     private let queries: QueryEngine
     /// What counts the cost of evaluation; none where it may cost anything.
     let meter: EvaluationMeter?
-    /// Whether the lengths of documents and queries count, besides what functions read and make.
+    /// Whether the lengths of documents and queries count, besides the arguments and results of functions.
     private let chargesLength: Bool
     /// What decides, before a query is evaluated on a document, whether the other side may read it.
     ///

@@ -66,8 +66,8 @@ extension SyncHost {
         var disputed: [DocumentAddress: [CommitID]] = [:]
         /// Those of them that the other side has not sent, the first one last, until its queries are evaluated on them.
         var unsettled: [(key: DocumentAddress, value: [CommitID])] = []
-        /// Documents of which the other side has sent a state without a write of this store, by the commit here that must
-        /// be durable before they are looked at.
+        /// Documents of which the other side has sent a state that lacks a write of this store; each with the local
+        /// commit that must be durable before the document is reviewed.
         var lacking: [DocumentAddress: CommitID] = [:]
     }
 
@@ -207,7 +207,7 @@ extension SyncHost {
                 stamp: link.asking.stagedStamp,
                 bringer: link.writable == nil ? nil : link.session.remote?.peerKey,
                 connection: link.drawn,
-                // A write found by the pauses would reveal something about documents.
+                // A forgotten write that the pauses detect would reveal a hidden document.
                 pauses: link.readable == nil ? link.pauses : [],
                 isCut: step.isCut, length: step.length))
         (link.asking.staged, link.asking.stagedStamp) = (DocumentPile(), nil)

@@ -90,7 +90,7 @@ extension SyncHost {
         /// Tokens of which the other side was asked whether they are proven, and those of which it has asked.
         var proofsAsked: Set<TokenAddress> = []
         var proofsOwed: [TokenAddress: OwedProof] = [:]
-        /// Whether some of `proofsOwed` are left to be checked in the next turn.
+        /// Whether the next turn checks further tokens of `proofsOwed`.
         var isCheckingProofs = false
         /// Wanted attachments that are named by a document the other side may read.
         var known: Set<AttachmentID> = []

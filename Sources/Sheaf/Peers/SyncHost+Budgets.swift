@@ -46,7 +46,7 @@ extension SyncHost {
         return meter
     }
 
-    /// The units that a peer has left; nil where its budget is full.
+    /// Returns the units left in the budget of a peer; nil if the budget is full.
     package func evaluationUnits(of key: [UInt8]) -> Int? { budgets[key]?.meter.units }
 
     /// Adds what a peer may use up since the last time.

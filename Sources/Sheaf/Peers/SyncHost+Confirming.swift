@@ -18,17 +18,17 @@ extension SyncHost {
         }
     }
 
-    /// A token of which the other side has asked, and which was not confirmed yet.
+    /// A token that the other side has requested a proof for, and that is not confirmed yet.
     struct OwedProof {
-        /// What the answer depends on.
+        /// The version of the document, and whether it contains the token proven.
         struct State: Equatable {
             let position: LogPosition
             let isProven: Bool
         }
 
-        /// What was checked last.
+        /// The state at the last check.
         var checked: State?
-        /// Whether others were asked.
+        /// Whether the request was passed on to other peers.
         var isPassedOn = false
     }
 
@@ -38,7 +38,7 @@ extension SyncHost {
         answerProofs(on: link)
     }
 
-    /// Confirms the tokens that are proven by now, as far as this turn of the loop goes.
+    /// Confirms tokens that are proven by now, until the turn of the loop is over.
     func answerProofs(on link: Link) {
         link.files.isCheckingProofs = false
         guard !link.files.proofsOwed.isEmpty, link.session.isOpen else { return }
@@ -54,7 +54,7 @@ extension SyncHost {
         }
     }
 
-    /// Reads the document of a token only where it has changed since, or the token was proven.
+    /// Confirms a token if it is proven; reads its document only if it has changed, or the token was proven, since.
     private func answerProof(
         of token: TokenAddress, in snapshot: DocumentSnapshot, on link: Link
     ) {
@@ -73,11 +73,11 @@ extension SyncHost {
         let mayKnow = try? maySend(
             link, document, before: nil, key, token.document, snapshot)
         guard mayKnow == true else { return }
-        // What a document costs that the other side may not know of must not show.
+        // Only documents that the other side may read are charged: the cost of others must not be visible to it.
         meter(of: link).use(units)
         guard !meter(of: link).isExhausted else {
             return fail(
-                link, .limit, "the questions for proofs cost more than a peer may use up")
+                link, .limit, "the requests for proofs exceed the evaluation budget of a peer")
         }
         if isProven, let named = try? snapshot.attachments(namedBy: key), named.contains(id) {
             link.files.proofsOwed[token] = nil

@@ -3,18 +3,18 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// What has changed for peers with limited rights since their last steps.
+/// Collects changed documents for peers with limited rights, and evaluates the queries of the peers on them.
 extension SyncHost {
-    /// A document that has changed with the last publication, or what the peer has made of a hidden one.
+    /// A document changed since the last publication, or a shadow that the peer has changed.
     struct FreshChange {
         let key: [UInt8]
         let before: StoredDocument?
         var commit: News.Commit?
-        /// The commit of the peer that has changed its shadow of a hidden document.
+        /// The commit of the peer that changed its shadow of a hidden document.
         var shadowCommit: UInt64?
     }
 
-    /// Notes, for each connection to a peer with limited rights, which documents have changed that it may read.
+    /// Records changed readable documents for each connection to a peer with limited rights.
     func collectChangesForLimitedPeers() {
         let limited = allLinks.filter { $0.isLimited && $0.telling != nil }
         guard !limited.isEmpty else { return }
@@ -53,7 +53,7 @@ extension SyncHost {
         return found
     }
 
-    /// Records which readable documents have changed for a connection; its queries are evaluated on
+    /// Records changed readable documents for a connection; the queries of the peer are evaluated on
     /// them later.
     func collect(_ changes: [FreshChange], for link: Link) throws(EngineError) {
         guard let telling = link.telling, let isReadable = readFilter(link),
@@ -74,7 +74,7 @@ extension SyncHost {
             if let document = before, try !isReadable(document, change.key, address) {
                 before = nil
             }
-            // Where a hidden document has a shadow, only the peer changes what it sees.
+            // The peer sees its shadow of a hidden document, which only its own writes change.
             if before == nil, isShadowed, change.shadowCommit == nil { continue }
             if before == nil {
                 guard let document = try snapshot.document(change.key),
@@ -94,7 +94,7 @@ extension SyncHost {
         link.telling?.limited.isJudging = isLeft
     }
 
-    /// Has a peer compare, for which too many changes wait.
+    /// Discards the changes that wait for a peer because there are too many; the two sides compare instead.
     private func forgetChanges(of link: Link) {
         link.telling?.limited.forgetChanges()
         if link.telling?.isStreaming == true {
@@ -104,9 +104,9 @@ extension SyncHost {
         }
     }
 
-    /// Evaluates the queries of a peer on what has changed, as far as this turn of the loop goes.
+    /// Evaluates the queries of a peer on changed documents, until the turn of the loop is over.
     ///
-    /// This does not wait for credit: until then the former states of the documents are kept.
+    /// This does not wait for credit, since the former states of the documents are kept until then.
     func judgeChanges(_ link: Link) {
         guard let telling = link.telling, telling.limited.isJudging, link.session.isOpen else {
             return
@@ -122,7 +122,7 @@ extension SyncHost {
         }
     }
 
-    /// Evaluates the queries on what has changed; throws `EngineError.paused` where the turn is over before the end.
+    /// Evaluates the queries on changed documents; throws `EngineError.paused` if the turn is over before the last one.
     func judgeIncoming(
         _ matcher: SubscriptionMatcher, _ link: Link
     ) throws(EngineError) {
@@ -148,7 +148,7 @@ extension SyncHost {
         {
             entry.hasMatched = true
         }
-        // Any document between two steps may have been among the first.
+        // With LIMIT, any state between two steps may have been in the result.
         if hasLimit, known != nil, change.before != nil { entry.hasMatched = true }
         if !entry.hasMatched, !hasLimit {
             let matches = try matcher.matches(
@@ -162,7 +162,7 @@ extension SyncHost {
 }
 
 extension StoredDocument {
-    /// Returns the number of bytes of the state with all names spelled.
+    /// Returns the number of bytes of the state with all field names spelled out.
     func spelledLength(_ key: [UInt8], _ names: NameTable) throws(EngineError) -> Int {
         try onDocument(key) { () throws(Malformed) in
             try read { bytes throws(Malformed) in

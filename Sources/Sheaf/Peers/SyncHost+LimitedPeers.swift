@@ -37,7 +37,7 @@ extension SyncHost {
         if let (documents, _) = delayed.wanted { wanted(link, documents, in: news.snapshot) }
     }
 
-    /// Returns the number of the next step, perhaps after a comparison with a list; nil where steps have the numbers of
+    /// Returns the number of the next step, which may follow a comparison with a list; nil if steps have the numbers of
     /// commits.
     func nextStepNumber(_ link: Link, after list: UInt64? = nil) -> UInt64? {
         guard link.isLimited, let key = link.session.remote?.peerKey else { return nil }

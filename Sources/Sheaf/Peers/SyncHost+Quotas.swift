@@ -1,11 +1,11 @@
 import SheafSync
 
-/// How many bytes of attachments this peer keeps for others that a peer with limited rights brings.
+/// Limits the bytes of attachments that this peer keeps for others from each peer with limited rights.
 ///
 /// Attachments that this peer fetches for itself do not count.
 extension SyncHost {
-    /// Whether more of an attachment may be kept that the other side of a connection brings; logs when a quota
-    /// is reached.
+    /// Whether `length` more bytes of an attachment from the other side may be kept; logs when a quota is
+    /// reached.
     func mayKeep(_ length: Int, of id: AttachmentID, from link: Link) -> Bool {
         guard isCounted(id, from: link), let key = link.session.remote?.peerKey else { return true }
         let quota = lengths.broughtAttachments
@@ -25,8 +25,8 @@ extension SyncHost {
         if statuses[key]?.attachmentQuotaReason == nil {
             queries.log?.write(
                 .warning,
-                "a peer with limited rights has brought as many bytes of attachments as are kept for it, and more "
-                    + "are not fetched for others",
+                "a peer with limited rights has used up its quota of attachments, and more of them are not fetched "
+                    + "for others",
                 [
                     "peer": PeerKey(unchecked: key).description, "kept": "\(brought.length)",
                     "quota": "\(quota)",
@@ -34,12 +34,12 @@ extension SyncHost {
         }
         change(link) {
             $0.attachmentQuotaReason =
-                "attachments that it has brought are not fetched for others: it may bring \(quota) bytes"
+                "its attachments are not fetched for others: they exceed its quota of \(quota) bytes"
         }
         return false
     }
 
-    /// Counts bytes of an attachment that the other side of a connection has brought.
+    /// Counts bytes of an attachment received from the other side of a connection.
     func noteKept(_ length: Int, of id: AttachmentID, from link: Link) {
         guard isCounted(id, from: link), let key = link.session.remote?.peerKey else { return }
         limitedPeers[key, default: LimitedPeer()].attachments.add(length, of: id)
@@ -49,7 +49,7 @@ extension SyncHost {
         isLimited(link) && files.wanted[id]?.isOwn != true
     }
 
-    /// Asks a peer for nothing more of an attachment for which there is no room.
+    /// Stops fetching an attachment that exceeds the quota of a peer from that peer.
     func decline(_ id: AttachmentID, from link: Link) {
         link.files.offered[id] = nil
         if case .listing(link.number, _, _, _)? = files.wanted[id]?.phase {

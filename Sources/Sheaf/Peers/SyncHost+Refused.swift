@@ -200,8 +200,8 @@ extension SyncHost {
         }
     }
 
-    /// Keeps documents of which the other side has sent a state without a write of this store, until what came of them here
-    /// is durable.
+    /// Records documents of which the other side has sent a state that lacks a write of this store, for a review once
+    /// their join is durable.
     func noteLacking(_ outcome: WriteJob.Outcome, on link: Link) {
         guard link.sendable != nil else { return }
         for document in outcome.known where document.lacksOwn {
@@ -210,10 +210,10 @@ extension SyncHost {
         reviewLacking(link)
     }
 
-    /// Decides on documents of which the other side lacks writes, once these are durable and the subscription of the other
+    /// Checks documents of which the other side lacks writes, once their join is durable and the subscription of the other
     /// side is known.
     ///
-    /// Until then, and while others are decided on, each document waits once: the other side can send it again and again.
+    /// Until then each document is listed once, however often the other side sends it.
     func reviewLacking(_ link: Link) {
         guard !link.asking.lacking.isEmpty, link.telling != nil, link.asking.unsettled.isEmpty
         else { return }
@@ -226,7 +226,7 @@ extension SyncHost {
         }
     }
 
-    /// Returns the commits in which this store has written a document that its own grant does not let it send; nil where
+    /// Returns the local commits that wrote a document which the rights of this store do not permit it to send; nil if
     /// there are none.
     private func unsendableCommits(of address: DocumentAddress, on link: Link) -> [CommitID]? {
         let snapshot = news.snapshot
@@ -245,7 +245,7 @@ extension SyncHost {
         return commits
     }
 
-    /// Returns a document, or how it was before the last of some commits deleted it; nil where that is not known.
+    /// Returns a document or, if the last of `commits` deleted it, its state before; nil if that is not known.
     private func shown(
         _ document: StoredDocument, _ key: [UInt8], in commits: [CommitID],
         _ snapshot: DocumentSnapshot
@@ -274,7 +274,7 @@ extension SyncHost {
 
     /// Goes on with documents that differ and that the other side has not sent, as far as the turn of the loop goes.
     ///
-    /// They wait while the subscription of the other side is read, which says whether it wants them.
+    /// They wait until the subscription of the other side is read, which decides whether it wants them.
     func settleDisputed(on link: Link) {
         reviewLacking(link)
         guard link.session.isOpen, link.hasUnsettled else { return }
@@ -362,7 +362,7 @@ extension SyncHost {
             }
             let isKnown = logged != nil || !history.isFoldedAway
             if let newer {
-                // A long commit, and one that was folded, shows only in the stamps of this store's sites.
+                // Writes of a long or folded commit are detected only by the stamps of this store's sites.
                 let isStamped = isKnown && zip(newer.times, times).contains { $0 > $1 }
                 let isOwn = try snapshot.isLocal(newer.operation) ?? isStamped
                 if isOwn { found.append(newer.operation.commit) }
@@ -383,7 +383,8 @@ extension DocumentSnapshot {
         return try onStorage { () throws(StorageError) in try history.next()?.commit }
     }
 
-    /// Whether this store wrote an operation itself, as whatever site, and no peer sent it; nil where the log does not know.
+    /// Whether this store wrote an operation itself, under any site, and no peer sent it; nil if the log has no record
+    /// of that.
     fileprivate func isLocal(_ logged: LoggedOperation) throws(EngineError) -> Bool? {
         let first = try onStorage { () throws(StorageError) in
             try log.firstOperation(ofCommitOf: logged)
@@ -393,6 +394,6 @@ extension DocumentSnapshot {
 }
 
 extension SyncHost.Link {
-    /// Whether there are documents that differ of which it can be told whether the other side refuses them.
+    /// Whether documents differ for which this side can decide whether the other side refuses them.
     var hasUnsettled: Bool { telling != nil && !asking.unsettled.isEmpty }
 }

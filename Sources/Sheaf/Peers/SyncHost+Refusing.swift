@@ -2,9 +2,9 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// Documents that other peers may not write here: these are skipped, and reported to the peers.
+/// Skips documents that other peers may not write on this one, and reports them to these peers.
 ///
-/// A write that is refused for a document that its writer may not read is no refusal (`receiveHidden`).
+/// A write that only a hidden document forbids is not reported as refused (`receiveHidden`).
 extension SyncHost {
     /// Logs documents of the other side that were passed over, and reports them to it.
     func refuse(_ outcome: WriteJob.Outcome, from link: Link) {

@@ -22,8 +22,8 @@ extension SyncHost {
         return shown
     }
 
-    /// Whether a document of which a peer has a shadow is hidden from it; the read rule is evaluated once on
-    /// each version of the document.
+    /// Whether a document that a peer has a shadow of is hidden from it; evaluates the read rule once on each
+    /// version of the document.
     private func isHidden(
         _ address: DocumentAddress, _ key: [UInt8], in snapshot: DocumentSnapshot,
         from link: Link, _ peer: [UInt8]
@@ -40,7 +40,7 @@ extension SyncHost {
             document.isRemnant
             ? true
             : try? readable.matches(document, key: key, in: address.collection, snapshot.names)
-        // An error is not evaluated again either, or a turn would end where it began.
+        // An error is recorded, too: otherwise each turn would evaluate the same documents again, and make no progress.
         let isHidden = isReadable == false
         limitedPeers[peer]?.shadows.note(address, isHidden: isHidden, at: place.position)
         return isHidden
@@ -52,7 +52,7 @@ extension SyncHost {
         return limitedPeers[key]?.shadows ?? ShadowTable()
     }
 
-    /// Keeps the writes of a peer to hidden documents, and logs those that were dropped.
+    /// Records the writes of a peer to hidden documents, and logs those that were dropped.
     func noteHidden(_ outcome: WriteJob.Outcome, from link: Link) {
         let documents = outcome.hidden
         guard let key = link.session.remote?.peerKey else { return }
@@ -75,8 +75,8 @@ extension SyncHost {
         let id = try? DocumentID.id(of: last.id)
         queries.log?.write(
             .warning,
-            "a peer has written documents that it may not read, and may not write as they are here, and they "
-                + "were dropped",
+            "dropped writes of a peer with limited rights to documents that it may neither read nor write "
+                + "on this peer",
             [
                 "peer": PeerKey(unchecked: key).description, "documents": "\(count)",
                 "collection": last.collection, "id": id?.json ?? "",
@@ -85,7 +85,7 @@ extension SyncHost {
 
     // MARK: Deleted documents
 
-    /// Records documents that a peer has sent and that were written.
+    /// Records documents that were received from a peer and written.
     func noteBrought(_ addresses: [DocumentAddress], by link: Link) {
         guard link.isLimited, !addresses.isEmpty, let key = link.session.remote?.peerKey else {
             return
@@ -93,7 +93,7 @@ extension SyncHost {
         for address in addresses { limitedPeers[key, default: LimitedPeer()].brought.add(address) }
     }
 
-    /// Returns the rule by which a peer with limited rights may know of deletions; nil for another peer.
+    /// Returns the rule that decides which deletions a peer with limited rights may learn of; nil for other peers.
     func deletionRule(_ link: Link) -> DeletionRule? {
         guard let readable = link.readable, let readableByID = link.readableByID,
             let key = link.session.remote?.peerKey

@@ -60,10 +60,10 @@ extension SyncHost {
                     separation: (message.site, time))))
     }
 
-    /// Reports a site that writes were moved to, to all peers that know another one.
+    /// Reports the site that writes were moved to, to all peers that know another site.
     ///
-    /// From then on a peer holds nothing against the pauses of the old site: the report follows all documents
-    /// of states before the move.
+    /// After the report a peer no longer checks documents against the pauses of the old site, so it follows all
+    /// documents of states before the move.
     func reportNewSite() {
         guard mayReportSite else { return }
         let report = queries.documents.siteReport(through: news.snapshot.log.commit)

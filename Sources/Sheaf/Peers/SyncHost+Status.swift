@@ -20,7 +20,7 @@ extension SyncHost {
         package internal(set) var shortConnections: UInt64 = 0
         /// How often something new came.
         package internal(set) var updates = 0
-        /// Why attachments that it brings are not kept; nil where they are.
+        /// Reason why attachments of the peer are not fetched for others; nil if they are.
         package internal(set) var attachmentQuotaReason: String?
         /// What is known of its clock.
         package internal(set) var clock = ClockReport()

@@ -208,10 +208,10 @@ extension SyncHost {
         return documents
     }
 
-    /// Whether a commit came over this connection: then it is not sent back, unless it may have been taken
-    /// away there since.
+    /// Whether a commit was received on this connection: then it is not sent back, unless the peer may have removed
+    /// its documents since.
     ///
-    /// The site of the commit does not decide: a peer can greet with the site of another store.
+    /// The site of the commit does not decide: a peer can name the site of another store in its hello.
     func isTheirs(_ commit: News.Commit, _ link: Link) -> Bool {
         guard let telling = link.telling, let change = commit.changes.first,
             let origin = change.origin

@@ -49,7 +49,7 @@ package final class SyncHost {
         package var limitedChanges = 1 << 16
         package var limitedChangeBytes = 16 << 20
 
-        /// Maximum number of bytes of attachments that are kept for others, of those that a peer with limited rights brings.
+        /// Maximum number of bytes of attachments kept for others from each peer with limited rights.
         package var broughtAttachments = 1 << 30
 
         package init() {}
@@ -122,13 +122,13 @@ package final class SyncHost {
     var mesh: MeshMap
     /// The openings in which peers were met, by their keys.
     var openings: [[UInt8]: Openings] = [:]
-    /// Whether peers may know the site that this store had before it moved its writes.
+    /// Whether some peers may still know the site that this store had before it moved its writes.
     var mayReportSite = false
 
     /// One connection.
     final class Link {
         let number: UInt64
-        /// The number of the hello that this side has sent, drawn for the connection.
+        /// Random number of the connection, sent in the hello of this side.
         let drawn: UInt64
         let connectedAt: UInt64
         /// The key that the transport has proven.
@@ -152,7 +152,7 @@ package final class SyncHost {
         var heard = NameTranslation()
         /// What the other side may see; none where that is everything.
         var readable: SubscriptionMatcher?
-        /// What counts the evaluation of `readable`.
+        /// Counts the units of evaluations of `readable`.
         let readMeter = EvaluationMeter.unlimited()
         /// The same as queries, and the part of it that `_id` alone decides.
         var readRule: [SubscriptionQuery]?
@@ -163,7 +163,7 @@ package final class SyncHost {
         var sendable: SubscriptionMatcher?
         /// The site in the hello of the other side.
         var site = Site.initial
-        /// Whether the other side writes with another site by now.
+        /// Whether the other side has reported another site than that of its hello.
         var hasNewSite = false
         /// Periods in which the site of the other side has made no write.
         var pauses: [WritePause] = []

@@ -2,7 +2,7 @@ import SheafDocument
 import SheafSync
 
 extension DocumentEngine.Reception {
-    /// Notes a document that was set aside before, and is here now.
+    /// Records a document that was set aside before, and is written now.
     mutating func settle(_ document: PiledDocument, _ watched: WatchedDocuments) {
         guard !watched.awaited.isEmpty, watched.awaited.contains(document.address) else {
             return
@@ -10,7 +10,7 @@ extension DocumentEngine.Reception {
         settled.append(document.address)
     }
 
-    /// Records a document that a peer with limited rights has sent, and may read, or know to be deleted.
+    /// Records a document received from a peer with limited rights that is not hidden from the peer.
     mutating func bring(_ document: PiledDocument, _ exists: Bool, _ rule: WriteRule) {
         let address = document.address
         if rule.shadows.documents[address] != nil { revealed.append(address) }
@@ -18,7 +18,7 @@ extension DocumentEngine.Reception {
         brought.append(address)
     }
 
-    /// Records a disputed document of which the peer has sent all that is here.
+    /// Records a disputed document of which the peer has sent all writes that this store has.
     mutating func cover(_ document: PiledDocument, _ watched: WatchedDocuments) {
         guard !watched.disputed.isEmpty, watched.disputed.contains(document.address) else {
             return
@@ -26,17 +26,17 @@ extension DocumentEngine.Reception {
         covered.append(document.address)
     }
 
-    /// Notes a document that the peer may not write, and is not corrected.
+    /// Records a document that the peer may not write, and that no correction is sent for.
     mutating func refuse(_ document: PiledDocument, _ reason: RefusedNotice.Reason) {
         refused.append(WriteJob.Refused(address: document.address, reason: reason))
     }
 
-    /// Records what a peer has made of a document that is hidden from it.
+    /// Records a write of a peer to a document that is hidden from it.
     mutating func hide(
         _ document: PiledDocument, _ write: HiddenWrite, _ watched: WatchedDocuments
     ) {
         let address = document.address
-        // More are not kept.
+        // The shadow table keeps no more than these.
         if hidden.count >= ShadowTable.most { hidden.removeFirst() }
         hidden.append(WriteJob.Hidden(address: address, write: write))
         if write.isKnown { known.append(WriteJob.Known(address: address, before: write.before)) }
@@ -48,7 +48,7 @@ extension DocumentEngine.Reception {
 }
 
 extension WriteJob.Outcome {
-    /// Takes over what a peer has brought with a step, also for the judgement of the steps after it.
+    /// Adds the results of a step, and updates the rule for the steps after it.
     mutating func take(
         _ reception: DocumentEngine.Reception, of commit: UInt64, _ rule: inout WriteRule?
     ) {
@@ -72,7 +72,7 @@ extension WriteJob.Outcome {
     }
 }
 
-/// Documents of which a write job notes whether they come.
+/// Documents whose arrival a write job records.
 struct WatchedDocuments: Sendable {
     /// Documents that were set aside before.
     var awaited: Set<DocumentAddress> = []
@@ -80,10 +80,10 @@ struct WatchedDocuments: Sendable {
     var disputed: Set<DocumentAddress> = []
 }
 
-/// Documents that are stamped too far ahead of the clock: some of them, and how many more there are.
+/// Documents with stamps too far ahead of the clock: the first ones, and the number of the others.
 package struct AheadDocuments: Sendable {
     private(set) var documents: [(address: DocumentAddress, time: HybridTime)] = []
-    /// Number of the others, and the earliest time of them.
+    /// Number of the other documents, and their earliest time.
     private(set) var omitted: (count: Int, earliest: HybridTime)?
 
     var isEmpty: Bool { documents.isEmpty && omitted == nil }

@@ -14,7 +14,7 @@ package struct WriteJob: Sendable {
     var readable: [SubscriptionQuery]?
     /// Earlier writes of the peer to documents that are hidden from it.
     var shadows = ShadowTable()
-    /// Documents that the peer has sent before, and that were written.
+    /// Documents that were received from the peer before, and written.
     var brought = BroughtDocuments()
     /// Documents that were set aside before, and are noted if they are written now.
     var awaited: Set<DocumentAddress> = []
@@ -22,7 +22,7 @@ package struct WriteJob: Sendable {
     var separation: (site: Site, after: HybridTime)?
     /// Documents that the peer may have refused, and are noted if what it sends covers what is here.
     var disputed: Set<DocumentAddress> = []
-    /// The evaluation budget of a peer that may not write everything: its write rule uses it up.
+    /// The evaluation budget of a peer that may not write everything; evaluations of its write rule lower it.
     var budget: EvaluationMeter?
     /// Tokens for which a proof was given; a job that has some has no steps.
     var proven: [UnprovenToken] = []
@@ -46,13 +46,13 @@ package struct WriteJob: Sendable {
         fileprivate(set) var refused: [Refused] = []
         /// Disputed documents of which the peer has sent all that is here.
         fileprivate(set) var covered: Set<DocumentAddress> = []
-        /// Documents that are hidden from the peer, and what it goes on with: the last ones.
+        /// The last writes to documents that are hidden from the peer.
         var hidden: [Hidden] = []
-        /// Number of those that the peer may not write either, and the last of them.
+        /// Number of dropped writes to hidden documents, and the document of the last one.
         var dropped: (count: Int, last: DocumentAddress)?
-        /// Documents with a shadow that the peer may read by now, or know to be deleted.
+        /// Documents with a shadow that are no longer hidden from the peer.
         var revealed: Set<DocumentAddress> = []
-        /// Documents that a peer with limited rights has sent and that were written, the first ones.
+        /// The first documents that were received from a peer with limited rights and written.
         var brought: [DocumentAddress] = []
         /// Documents with a time too far ahead of the clock here, which were not written, and that time.
         fileprivate(set) var ahead = AheadDocuments()
@@ -76,7 +76,7 @@ package struct WriteJob: Sendable {
         fileprivate(set) var ruleUnits = 0
         fileprivate(set) var budget: EvaluationMeter?
 
-        /// Lowers the budget of the peer, on the thread that evaluates its queries.
+        /// Lowers the budget of the peer; called on the thread that evaluates its queries.
         func chargeBudget() { budget?.use(ruleUnits) }
 
         /// A step without documents was written: everything is here when a commit here is durable.
@@ -101,7 +101,7 @@ package struct WriteJob: Sendable {
     struct Known: Sendable {
         let address: DocumentAddress
         let before: StoredDocument?
-        /// Whether this store has written some of that.
+        /// Whether some of the writes that the peer lacks are this store's.
         var lacksOwn = false
     }
 

@@ -2,12 +2,12 @@ package import SheafBytes
 
 /// The sites that a store wrote as before it drew another one (`format-spec/commits.md`, table 1).
 ///
-/// Of a document that other peers refuse, they tell whether this store wrote it.
+/// They decide whether this store wrote a document that other peers refuse.
 package struct FormerSites: Hashable, Sendable {
     /// Oldest first.
     package private(set) var sites: [Site] = []
 
-    /// Of more sites the oldest are dropped.
+    /// Maximum number of sites; beyond it the oldest ones are dropped.
     package static let maximumCount = 64
 
     package init() {}

@@ -15,7 +15,7 @@ package enum StoreKey: Hashable, Sendable {
     /// A token without a proof of possession, by the id of its attachment and the hash of the
     /// key of its document, 32 bytes each.
     case unprovenToken(attachment: [UInt8], document: [UInt8])
-    /// The sites of the store before the current one.
+    /// The sites that the store had before the current one.
     case formerSites
     /// A document, by the number of its collection and the key of its id.
     case document(collection: UInt16, id: [UInt8])

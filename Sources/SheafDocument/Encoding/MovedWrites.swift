@@ -1,6 +1,6 @@
 package import SheafBytes
 
-/// The stamps of a document, some of them with another site.
+/// The stamps of a document, with another site assigned to some of them.
 private struct MovedStamps: StampSource {
     let header: EncodedHeader
     let site: Site
@@ -10,8 +10,8 @@ private struct MovedStamps: StampSource {
 
     func moved(_ stamp: Stamp) -> Stamp {
         guard stamp.site == site, !kept.epochs.contains(stamp) else { return stamp }
-        // Counters that go on keep what the site has written since; what is older must outlive a peer
-        // that has seen forgotten writes.
+        // If the site has counted since the pause, later stamps keep the site, and older ones get the other
+        // site: otherwise peers that have seen forgotten writes would drop the older parts.
         let isMoved = kept.hasCounted ? stamp.time <= time : stamp.time > time
         return isMoved ? Stamp(stamp.time, other) : stamp
     }
@@ -36,14 +36,14 @@ private struct MovedStamps: StampSource {
     }
 }
 
-/// What the counters of a document have of a site.
+/// The part of a site in the counters of a document.
 ///
-/// A sum that was added to since a time has what was added before, so it cannot become that of another site: a
-/// peer that has it already would count it twice.
+/// A sum that the site has added to since a time includes its earlier additions, so it cannot be assigned to another
+/// site: a peer that has the earlier sum would count these twice.
 private struct KeptCounters {
-    /// Whether the site has added to a counter, or restarted one, since the time.
+    /// Whether the site has added to a counter, or restarted one, after the time.
     private(set) var hasCounted = false
-    /// The restarts of the site, which sums of all sites refer to.
+    /// Stamps of counter restarts, which sums of all sites refer to.
     private(set) var epochs: Set<Stamp> = []
 
     init(
@@ -69,8 +69,8 @@ extension EncodedDocument {
     /// The same state, where what `site` has written after `time` has the stamps of `other`; nil where there
     /// is nothing of that.
     ///
-    /// Where the site has added to a counter since, that keeps its stamps, and the vector has seen them: what
-    /// is older has the stamps of `other` instead.
+    /// If `site` has added to a counter after `time`, the assignment is reversed: the later writes keep their
+    /// stamps, and the earlier ones have the stamps of `other`.
     package func movingWrites(
         of site: Site, after time: HybridTime, to other: Site, _ names: NameTable
     ) throws(Malformed) -> [UInt8]? {

@@ -11,7 +11,7 @@ package final class EvaluationMeter: Sendable {
     private let allowance = Atomic<Int>(.max)
     private let slice: EvaluationSlice?
     private let stop: EvaluationStop?
-    /// Whether units are counted only, and end no evaluation.
+    /// Whether the meter only counts units, and never ends an evaluation.
     private let isUnlimited: Bool
 
     package init(_ units: Int, slice: EvaluationSlice? = nil, stop: EvaluationStop? = nil) {
@@ -26,10 +26,10 @@ package final class EvaluationMeter: Sendable {
         (slice, stop) = (nil, nil)
     }
 
-    /// Creates a meter that counts units, and ends no evaluation.
+    /// Creates a meter that only counts units, and never ends an evaluation.
     package static func unlimited() -> EvaluationMeter { EvaluationMeter() }
 
-    /// The units that were counted by an unlimited meter.
+    /// Number of units counted by an unlimited meter.
     package var counted: Int { .max - units }
 
     /// Whether more was evaluated than there were units for.
@@ -47,7 +47,7 @@ package final class EvaluationMeter: Sendable {
         rest.store(isTooMuch ? maximum : min(sum, maximum), ordering: .relaxed)
     }
 
-    /// Uses up units that were counted elsewhere.
+    /// Subtracts units that another meter has counted.
     package func use(_ units: Int) { _ = Self.lower(rest, by: units) }
 
     /// Begins an evaluation that cannot be interrupted, and may use up to `limit` units.
@@ -130,7 +130,7 @@ package final class EvaluationSlice: Sendable {
         max(most.load(ordering: .relaxed), units - rest.load(ordering: .relaxed))
     }
 
-    /// The units that all turns so far have used.
+    /// Number of units used by all turns so far.
     package var used: Int {
         usedBefore.load(ordering: .relaxed) + units - rest.load(ordering: .relaxed)
     }
@@ -142,7 +142,7 @@ package final class EvaluationSlice: Sendable {
         rest.store(units, ordering: .relaxed)
     }
 
-    /// Uses up units of the turn.
+    /// Subtracts units from those left for the turn.
     package func charge(_ units: Int) {
         let left = rest.load(ordering: .relaxed)
         rest.store(left - min(units, 1 << 40), ordering: .relaxed)

@@ -82,8 +82,8 @@ extension LogSnapshot {
         return newest
     }
 
-    /// The first operation of the commit that wrote an operation; nil where compaction has folded the commit, or it
-    /// is so long that the operation is in a later record.
+    /// Returns the first operation of the commit that wrote an operation; nil if compaction has folded the commit, or
+    /// the operation is in a later record of a long commit.
     package func firstOperation(
         ofCommitOf logged: LoggedOperation
     ) throws(StorageError) -> Operation? {

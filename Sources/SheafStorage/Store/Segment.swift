@@ -132,8 +132,8 @@ package final class Segment: Sendable {
             position: position, commit: entry.commit, operation: try folded.operation(entry))
     }
 
-    /// The first operation of the commit that wrote an operation; nil where compaction has folded the commit, or the
-    /// operation is in a later record of it.
+    /// Returns the first operation of the commit that wrote an operation; nil if compaction has folded the commit, or
+    /// the operation is in a later record of the commit.
     func firstOperation(ofCommitOf logged: LoggedOperation) throws(FormatError) -> Operation? {
         guard directory == nil else { return nil }
         let record = logged.position.offset - logged.operation.distance

@@ -100,7 +100,7 @@ package final class SegmentTable: Sendable {
         }
     }
 
-    /// The first operation of the commit that wrote an operation; nil where that is not known any more.
+    /// Returns the first operation of the commit that wrote an operation; nil if it is no longer known.
     func firstOperation(
         ofCommitOf logged: LoggedOperation
     ) throws(StorageError) -> Operation? {

@@ -29,7 +29,7 @@ package enum SyncLimits {
     package static let evaluationUnitsPerSecond = 20_000_000
     /// Maximum number of units for one query on one document, which cannot be interrupted.
     package static let evaluationUnitsOnDocument = 20_000_000
-    /// Units that the write rule may use for each document received before it uses up the budget of the peer.
+    /// Number of units of the write rule for each received document that do not lower the budget of the peer.
     package static let ruleUnitsOnDocument = 1_000
     /// Units that one turn of the loop uses for all other peers together before it handles other events.
     package static let evaluationUnitsPerTurn = 1_000_000

@@ -2,13 +2,13 @@ import Sheaf
 import SheafSync
 import Testing
 
-/// How many bytes of attachments a peer with limited rights may bring.
+/// The quota of attachments that are kept for others from a peer with limited rights.
 struct AttachmentQuotaTests {
     private let files = (1...3).map { SampleFile(seed: $0, length: 200_000) }
     private let rights = PeerRights(
         read: ["cars": "owner = 'ann'"], write: ["cars": "owner = 'ann'"])
 
-    /// A server that keeps 300,000 bytes, a peer that brings three files, and one that may read what it writes.
+    /// A server with a quota of 300,000 bytes, a peer that has three files, and a peer that may read its documents.
     private func scene() throws -> FileScene {
         var lengths = SyncHost.Lengths()
         lengths.broughtAttachments = 300_000
@@ -34,7 +34,7 @@ struct AttachmentQuotaTests {
         scene.nodes[0].host.allStatuses[scene.nodes[1].key]?.attachmentQuotaReason
     }
 
-    @Test func `a peer with limited rights brings no more bytes than its quota`() throws {
+    @Test func `files of a peer with limited rights are kept for others up to its quota`() throws {
         let scene = try scene()
         try scene.fetch(files[0].id, by: 2)
         try settle(scene)
@@ -45,7 +45,7 @@ struct AttachmentQuotaTests {
         #expect(scene.nodes[2].whole == [files[0].id])
         #expect(try scene.nodes[0].attachments.ids == [files[0].id])
         #expect(reason(scene)?.contains("300000 bytes") == true)
-        // When the first file is gone, there is room for another one.
+        // Deleting the first file makes room for another one.
         try scene.nodes[0].attachments.remove(files[0].id)
         try scene.fetch(files[2].id, by: 2)
         try settle(scene)
@@ -53,7 +53,7 @@ struct AttachmentQuotaTests {
         #expect(reason(scene) == nil)
     }
 
-    @Test func `a file that this peer fetches for itself does not count`() throws {
+    @Test func `a file that a peer fetches for itself does not count towards the quota`() throws {
         let scene = try scene()
         for file in files {
             try scene.fetch(file.id, by: 0)

@@ -4,7 +4,7 @@ import SheafQuery
 import SheafSync
 import Testing
 
-/// What the questions of other peers for proofs may cost.
+/// The cost of requests for proofs.
 struct ProofCostTests {
     private let file = SampleFile(seed: 3, length: 10)
 
@@ -58,7 +58,7 @@ struct ProofCostTests {
         #expect(scene.host.slice.longestTurn < 1_200_000)
     }
 
-    @Test func `a token that is proven later is confirmed then`() throws {
+    @Test func `a token is confirmed once it is proven`() throws {
         let scene = try scene(cars: 1)
         let peer = scene.connect(1, at: 1)
         scene.ask(

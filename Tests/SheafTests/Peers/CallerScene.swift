@@ -12,11 +12,11 @@ final class CallerScene {
         fileprivate var session: SyncSession
         /// Number of documents received.
         fileprivate(set) var documents = 0
-        /// Number of its questions for proofs that were answered.
+        /// Number of requests for proofs that were answered.
         fileprivate(set) var proofs = 0
-        /// Number of times that the host had it compare.
+        /// Number of comparisons that the host requested.
         fileprivate(set) var comparisons = 0
-        /// Whether it gives no credit for what it receives.
+        /// Whether the peer withholds credit for what it receives.
         var withholdsCredit = false
         fileprivate var withheld = 0
         /// Why the host closed the connection.
@@ -62,13 +62,13 @@ final class CallerScene {
         deliver(at: now)
     }
 
-    /// Has a remote peer ask whether a token is proven.
+    /// Has a remote peer request a proof for a token.
     func ask(_ caller: Caller, _ token: TokenAddress, at now: UInt64) {
         caller.session.askForProof(of: token)
         deliver(at: now)
     }
 
-    /// Has a remote peer give the credit that it has withheld.
+    /// Has a remote peer give the credit that it withheld.
     func grant(_ caller: Caller, at now: UInt64) {
         caller.withholdsCredit = false
         caller.session.grant(caller.withheld)

@@ -69,7 +69,7 @@ struct ClockSceneTests {
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
     }
 
-    /// What came while the clock was ahead has the stamps of others, and only its commits are late.
+    /// Documents received while the clock was ahead have stamps of others; only their commits have a future timestamp.
     @Test func `a store that stamped nothing while its clock was ahead is repaired too`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])

@@ -84,8 +84,8 @@ struct CorrectionTests {
         #expect(scene.nodes[0].sent.contains(.restart))
     }
 
-    /// The corrections wait for a commit that is not durable, and would all be kept until then.
-    @Test func `a peer with limited rights compares where it needs too many corrections`() throws {
+    /// The corrections wait for a commit to become durable, and would all be kept until then.
+    @Test func `a peer with limited rights compares beyond the maximum of corrections`() throws {
         let scene = try DocumentScene(2)
         let rights = PeerRights(read: ["cars": "n >= 0"], write: ["cars": "true"])
         try scene.subscribe(0, [cars])

@@ -16,7 +16,7 @@ final class DocumentScene {
         private(set) var host: SyncHost
         /// Makes the host anew over a store.
         private let makeHost: (SceneStore) -> SyncHost
-        /// The number of commits whose history a compaction keeps.
+        /// Number of commits whose history a compaction keeps.
         private let history: UInt64
         /// Whether what came waits until somebody lets it be written.
         var isBusy = false
@@ -92,7 +92,7 @@ final class DocumentScene {
     private var wires: [UInt64: [Int]] = [:]
     private var messages: [(to: Direction, bytes: [UInt8])] = []
     private var held: Set<Direction> = []
-    /// Numbers the frames to one end of a connection anew, since some are added.
+    /// Renumber the frames to one end of a connection, because a test adds frames.
     private var forged: [Direction: (reader: FrameReader, writer: FrameWriter)] = [:]
     private var wireCount: UInt64 = 0
     private(set) var now: UInt64 = 1_000_000_000
@@ -173,7 +173,7 @@ final class DocumentScene {
         try run()
     }
 
-    /// Lets a test add frames to what one end of a new connection receives.
+    /// Lets a test add frames to those that one end of a new connection receives.
     func forge(_ wire: UInt64, to end: Int) {
         let reader = FrameReader(limit: SyncLimits.frameLength)
         forged[Direction(wire: wire, end: end)] = (reader, FrameWriter())
@@ -187,7 +187,7 @@ final class DocumentScene {
         try perform(end)
     }
 
-    /// Delivers what was sent.
+    /// Delivers bytes that the other side has sent.
     private func deliver(_ bytes: [UInt8], _ to: Direction) throws {
         var bytes = bytes
         if var (reader, writer) = forged[to] {

@@ -80,7 +80,7 @@ struct ForgottenWriteTests {
         try scene.advance(milliseconds: 1)
     }
 
-    /// A scene in which a peer has a document with two counters, and the disk of the store that wrote it.
+    /// Returns a scene in which a peer has a document with two counters, and the disk of the store that wrote it.
     private func countingScene(_ count: Int = 2) throws -> (DocumentScene, SimulatedVolume) {
         let scene = try DocumentScene(count)
         for number in 1..<count { try scene.subscribe(number, [cars]) }
@@ -106,7 +106,7 @@ struct ForgottenWriteTests {
     }
 
     @Test(arguments: [false, true])
-    func `a counter that goes on after a rollback takes nothing else with it`(_ subscribe: Bool)
+    func `a counter continued after a rollback loses only forgotten writes`(_ subscribe: Bool)
         throws
     {
         let (scene, backup) = try countingScene(3)
@@ -115,7 +115,7 @@ struct ForgottenWriteTests {
         try scene.putBack(0, to: backup.rolledBack(seed: 7))
         if subscribe { try scene.subscribe(0, [cars]) }
         try count(scene, 0, "one", 2)
-        // One peer takes what the store counts as its old site, and knows of nothing forgotten.
+        // This peer receives the count under the old site, and has no forgotten writes.
         let early = try scene.connect(0, 2)
         try scene.run()
         try scene.disconnect(early)
@@ -131,7 +131,7 @@ struct ForgottenWriteTests {
         }
     }
 
-    /// A store (0) that has forgotten what two peers know, and does not have its new writes from them.
+    /// Returns a scene in which store 0 has forgotten writes that two peers have, and its new writes are at neither.
     private func forgetfulScene(writes: Bool = true) throws -> DocumentScene {
         let scene = try DocumentScene(3)
         for number in 1...2 { try scene.subscribe(number, [cars]) }
@@ -148,7 +148,7 @@ struct ForgottenWriteTests {
 
     private let known = [#"{"_id":"a","first":1,"lost":1}"#]
 
-    /// Makes durable what the store has moved, and expects that the peers have everything then.
+    /// Makes the moved writes durable, and expects that the peers have all writes then.
     private func settleMoved(_ scene: DocumentScene, _ wire: UInt64? = nil) throws {
         scene.nodes[0].flushesLate = false
         try scene.nodes[0].store.flush()
@@ -161,9 +161,9 @@ struct ForgottenWriteTests {
         }
     }
 
-    /// Peers connect, or subscribe, while what the store has moved to its new site could still be lost.
+    /// Peers connect, or subscribe, while the writes moved to the new site are not durable.
     @Test(arguments: [false, true])
-    func `the pauses of a site count until what was moved to another one is durable`(
+    func `the pauses of a site apply until its writes are durably moved to another site`(
         _ isConnected: Bool
     ) throws {
         let scene = try forgetfulScene()
@@ -186,7 +186,7 @@ struct ForgottenWriteTests {
         try settleMoved(scene)
     }
 
-    @Test func `a new site is reported after the documents that were compared before the move`()
+    @Test func `a new site is reported after the documents compared before the move`()
         throws
     {
         let scene = try forgetfulScene()
@@ -205,7 +205,7 @@ struct ForgottenWriteTests {
 
     @Test func `a new site does not overtake the steps that wait to be written`() throws {
         let scene = try forgetfulScene(writes: false)
-        // What enters a subscription is sent whole, and covers what it lacks.
+        // A document that enters a subscription is sent complete, and its vector covers the forgotten write.
         try scene.subscribe(2, [cars + " WHERE new = 1"])
         let wire = try scene.connect(0, 2)
         try scene.run()

@@ -4,7 +4,7 @@ import Testing
 
 /// Writes of a peer to documents that it may not read.
 struct HiddenWriteTests {
-    /// A server (0) and a device (1) that may write all cars, and read those of ann.
+    /// A server (0), and a device (1) that may write all cars, and read those of ann.
     private func scene() throws -> DocumentScene {
         let scene = try DocumentScene(2)
         for number in 0...1 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
@@ -22,8 +22,8 @@ struct HiddenWriteTests {
 
     private let cars: Query = "SELECT _id, m, n FROM cars ORDER BY _id"
 
-    /// Others write to it meanwhile.
-    @Test func `a peer goes on writing to a document that it may not read`() throws {
+    /// The server writes to the document meanwhile.
+    @Test func `a peer keeps writing to a document that it may not read`() throws {
         let scene = try scene()
         try scene.execute(
             1, "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'carl', 'n': 1})")
@@ -46,8 +46,8 @@ struct HiddenWriteTests {
         #expect(scene.nodes[0].farewells.isEmpty && scene.nodes[1].farewells.isEmpty)
     }
 
-    /// The device does not know that there is one.
-    @Test func `a document under a hidden id is joined with what may be written there`() throws {
+    /// The device does not know that the document exists.
+    @Test func `a write under a hidden id is joined with a document that may be written`() throws {
         let scene = try scene()
         try scene.execute(
             1, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'carl', 'm': 3})")
@@ -57,15 +57,15 @@ struct HiddenWriteTests {
         #expect(
             try scene.rows(0, cars) == [#"{"_id":"a","n":1}"#, #"{"_id":"b","m":4,"n":1}"#])
         #expect(try scene.rows(1, cars) == [#"{"_id":"a","n":1}"#, #"{"_id":"b","m":4}"#])
-        // It may read it from now on.
+        // From now on the device may read the document.
         try scene.execute(1, "UPDATE cars SET owner = 'ann' WHERE _id = 'b'")
         try scene.advance(milliseconds: 1_000)
         let rows = try scene.rows(0, cars)
         #expect(try scene.rows(1, cars) == rows)
     }
 
-    /// The writer could never read it.
-    @Test func `a document is written under the id of a deleted one`() throws {
+    /// The writer could never read the deleted document.
+    @Test func `a document can be written under the id of a deleted one`() throws {
         let scene = try scene()
         try scene.execute(0, "DELETE FROM cars WHERE _id = 'b'")
         try scene.execute(

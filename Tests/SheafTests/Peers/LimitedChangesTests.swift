@@ -3,11 +3,11 @@ import SheafDocument
 import SheafTestSupport
 import Testing
 
-/// Changed documents that wait for a peer with limited rights which gives no credit.
+/// Changed documents that wait for a peer with limited rights that gives no credit.
 struct LimitedChangesTests {
     private let rights = PeerRights(read: ["cars": "true"], write: [:])
 
-    /// A host, and a peer that has used up its credit and gives none.
+    /// A host without credit from a peer that gives none.
     private func scene(
         changes: Int = 1 << 16, bytes: Int = 16 << 20
     ) throws -> (CallerScene, CallerScene.Caller) {
@@ -39,26 +39,26 @@ struct LimitedChangesTests {
         scene.settle(at: 1)
     }
 
-    @Test func `a document that changes often waits once`() throws {
+    @Test func `a document that changes often is listed once`() throws {
         let (scene, peer) = try scene(changes: 20)
         let documents = peer.documents
         for n in Int64(0)..<100 { try insert("a", n: n, "x", in: scene) }
         #expect(peer.comparisons == 1)
         scene.grant(peer, at: 1)
         scene.settle(at: 1)
-        // The large ones that were left, and this one.
+        // The large documents that waited, and this one.
         #expect(peer.documents == 15)
         #expect(peer.documents > documents)
         #expect(peer.comparisons == 1)
     }
 
-    @Test func `documents that do not match do not wait`() throws {
+    @Test func `documents that match no query are not listed`() throws {
         let (scene, peer) = try scene(changes: 20)
         for n in Int64(0)..<100 { try insert("\(n)", n: -1, "x", in: scene) }
         #expect(peer.comparisons == 1)
     }
 
-    @Test func `former states of documents are not kept until there is credit`() throws {
+    @Test func `former states are released before the peer gives credit`() throws {
         let (scene, peer) = try scene(bytes: 100_000)
         for id in ["a", "b", "c"] {
             for letter in ["x", "y"] {
@@ -71,7 +71,7 @@ struct LimitedChangesTests {
         #expect(peer.documents == 17)
     }
 
-    @Test func `more bytes of changes than may wait have the peer compare and lose nothing`()
+    @Test func `a peer with too many bytes of waiting changes compares and lacks nothing`()
         throws
     {
         let (scene, peer) = try scene(bytes: 20_000)
@@ -82,7 +82,7 @@ struct LimitedChangesTests {
         let documents = peer.documents
         scene.grant(peer, at: 1)
         scene.settle(at: 1)
-        // All of them, since this peer has kept none.
+        // All documents, since this remote peer keeps none.
         #expect(peer.documents >= documents + 30)
         #expect(peer.farewell == nil)
     }

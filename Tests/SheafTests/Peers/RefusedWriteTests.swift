@@ -146,9 +146,9 @@ struct RefusedWriteTests {
         #expect(scene.nodes[1].refused(by: scene.nodes[0]).isEmpty)
     }
 
-    /// The copy of a store draws another site, and so does a repair of its clock.
+    /// Opening a copy of a store draws another site, and so does a repair of the clock.
     @Test(arguments: [true, false])
-    func `a store that goes on as another site knows which of its writes are refused`(
+    func `a store that has drawn another site knows which of its writes are refused`(
         _ isCompacted: Bool
     ) throws {
         let (scene, wire) = try scene(isTold: true, history: isCompacted ? 1 : 1_000)
@@ -158,7 +158,7 @@ struct RefusedWriteTests {
             try scene.putBack(1, to: scene.nodes[1].volume.processDeath().copy(identity: copy))
             let site = scene.nodes[1].store.queries.documents.site
             try scene.execute(1, "UPDATE cars SET n = 3 WHERE _id = 'a'")
-            // Segments that have ended are compacted.
+            // Only full segments are compacted.
             let text = Value.string(String(repeating: "x", count: 20_000))
             try scene.execute(
                 1, "INSERT INTO notes DOCUMENTS ({'_id': :id, 'text': :text})",
@@ -176,8 +176,8 @@ struct RefusedWriteTests {
         }
     }
 
-    /// Where the two compare, only the tombstone is there, and the other side does not want it.
-    @Test func `a refused deletion is known once the document comes to the other side`() throws {
+    /// During the comparison only the tombstone exists, which the other side does not want.
+    @Test func `a refused deletion is known once the document reaches the other side`() throws {
         let scene = try DocumentScene(3)
         for number in 0..<3 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         try scene.execute(2, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'bob', 'n': 1})")
@@ -185,7 +185,7 @@ struct RefusedWriteTests {
         try scene.run()
         try scene.disconnect(first)
         try scene.execute(1, "DELETE FROM cars")
-        // A deletion does not cover what was written without having seen it.
+        // A deletion does not cover concurrent writes.
         try scene.execute(2, "UPDATE cars SET n = 2, owner = 'ben'")
         try scene.connect(0, 1, rightsOfRight: Self.rights)
         try scene.advance(milliseconds: 1_000)
@@ -195,8 +195,8 @@ struct RefusedWriteTests {
         #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == ["\"b\""])
     }
 
-    /// These documents differ for ever, so there is no round after which nothing does.
-    @Test func `refusals are known where more documents differ than one round compares`() throws {
+    /// These documents always differ, so no round ends without differences.
+    @Test func `refusals are known when more documents differ than one round compares`() throws {
         var lengths = SyncHost.Lengths()
         lengths.wanted = 3
         let scene = try DocumentScene(2, lengths)
@@ -216,8 +216,8 @@ struct RefusedWriteTests {
         #expect(scene.nodes[1].sent.count { $0 == .subscribe } == asked)
     }
 
-    /// Whether the other side wants a document is not known while its subscription is read.
-    @Test func `a refusal is known where the other side subscribes again meanwhile`() throws {
+    /// Until the subscription of the other side is read, it is unknown which documents the other side wants.
+    @Test func `a refusal is known when the other side subscribes again meanwhile`() throws {
         var lengths = SyncHost.Lengths()
         lengths.evaluated = 51
         let queries =
@@ -310,11 +310,11 @@ struct RefusedWriteTests {
         #expect(scene.nodes[1].refusals.isEmpty)
     }
 
-    /// One of the same id may be written and not be read, or was deleted, and the writer never saw it.
+    /// The hidden document with the same id is writable and not readable, or was deleted before the writer saw it.
     ///
-    /// Without these the server would report the refusals, too.
+    /// Without the hidden document the server would report the refusal, too.
     @Test(arguments: [true, false])
-    func `what is refused by itself is reported, whatever is here`(_ isDeleted: Bool) throws {
+    func `a forbidden write to a hidden document is reported`(_ isDeleted: Bool) throws {
         let rights = PeerRights(read: ["cars": "owner = 'ann'"], write: ["cars": "n < 5"])
         let (scene, wire) = try scene(isTold: false, rights)
         try scene.disconnect(wire)

@@ -4,7 +4,7 @@ import SheafQuery
 import SheafSync
 import Testing
 
-/// What the rules for a peer with limited rights may cost where they are evaluated on what the peer sends.
+/// The cost of evaluating the rules for a peer with limited rights on documents that the peer sends.
 struct RuleCostTests {
     private func documents(
         _ count: Int, prefix: String = "", owner: String = "ann", length: Int
@@ -42,7 +42,7 @@ struct RuleCostTests {
         try scene.letGo(wire, to: 1)
         #expect(scene.isConnected(wire))
         #expect(try scene.rows(1, "SELECT _id FROM cars WHERE b = 1").count == 100)
-        // One evaluation of the rule takes about 100,000 units, and one more is not interrupted.
+        // An evaluation of the rule takes about 100,000 units, and the last one of a turn is not interrupted.
         let slice = scene.nodes[0].host.slice
         #expect(slice.longestTurn < 3 * SyncLimits.evaluationUnitsPerTurn)
         #expect(slice.used >= 10_000_000)
@@ -64,7 +64,7 @@ struct RuleCostTests {
         #expect(!scene.isConnected(wire))
         #expect(scene.nodes[0].farewells.last?.code == .limit)
         #expect(try scene.rows(0, "SELECT _id FROM cars").isEmpty)
-        // A new connection has no new budget, and time fills it up.
+        // A new connection has the same budget, which time refills.
         try scene.execute(1, "EVICT FROM cars WHERE _id <> '0'")
         wire = try scene.connect(0, 1, rightsOfRight: costly)
         try scene.run()
@@ -89,7 +89,7 @@ struct RuleCostTests {
         #expect(scene.nodes[0].host.evaluationUnits(of: scene.nodes[1].key) ?? .max >= 199_990_000)
     }
 
-    @Test func `documents that a peer may not read cost it nothing when it writes to them`()
+    @Test func `evaluating the write rule on hidden documents costs a peer nothing`()
         throws
     {
         let scene = try DocumentScene(2)

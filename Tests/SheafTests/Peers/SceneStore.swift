@@ -48,7 +48,7 @@ final class SceneStore {
         try change(DocumentChange(collection, .string(id), .evict))
     }
 
-    /// Makes a change that no statement makes.
+    /// Commits a change that no statement can make.
     func change(_ change: DocumentChange) throws {
         _ = try queries.documents.commit([change]) { batch throws(StorageError) in
             try engine.append(batch)
