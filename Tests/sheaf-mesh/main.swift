@@ -6,7 +6,7 @@ import SheafStorage
 enum MeshCommand {
     private static let usage =
         """
-        usage: sheaf-mesh [--seed S] [--meshes N] [--hours H] [--watch DOCUMENT]
+        usage: sheaf-mesh [--seed S] [--meshes N] [--hours H] [--files] [--watch DOCUMENT]
                sheaf-mesh [--seed S] --worlds N
                sheaf-mesh [--seed S] --attack [--minutes M] [--subscriptions N]
                sheaf-mesh --flood KIND DIRECTORY
@@ -18,6 +18,7 @@ enum MeshCommand {
         var (seed, meshes, hours) = (OperatingSystem.randomInteger() % 1_000_000_000, 0, 0)
         var (worlds, minutes, subscriptions, attacks) = (0, 0, 10_000, false)
         var watched: String?
+        var sharesFiles = false
         var rest = arguments[...]
         while let option = rest.popFirst() {
             if option == "--flood" {
@@ -28,6 +29,10 @@ enum MeshCommand {
             }
             if option == "--watch" {
                 watched = rest.popFirst()
+                continue
+            }
+            if option == "--files" {
+                sharesFiles = true
                 continue
             }
             if option == "--attack" {
@@ -54,20 +59,21 @@ enum MeshCommand {
             return WorldsCommand.attack(
                 minutes: minutes, subscriptions: subscriptions, seed: seed, say)
         }
-        return runMeshes(meshes, hours, seed: seed, watching: watched)
+        return runMeshes(meshes, hours, seed: seed, sharesFiles, watching: watched)
     }
 
     private static func runMeshes(
-        _ meshes: Int, _ hours: Int, seed: UInt64, watching watched: String?
+        _ meshes: Int, _ hours: Int, seed: UInt64, _ sharesFiles: Bool, watching watched: String?
     ) -> Int32 {
         var total = MeshSimulation.Report()
         var count = 0
         let started = Clock.system.monotonicNanoseconds()
         while count < meshes || total.virtualSeconds < UInt64(hours) * 3_600 {
             do {
-                // Each fourth mesh shares files.
+                // Each fourth mesh shares files, or all of them.
                 let number = seed + UInt64(count)
-                let mesh = try MeshSimulation(seed: number, sharesFiles: number % 4 == 3)
+                let mesh = try MeshSimulation(
+                    seed: number, sharesFiles: sharesFiles || number % 4 == 3)
                 mesh.watched = watched
                 mesh.tell = say
                 try mesh.run()
@@ -76,6 +82,7 @@ enum MeshCommand {
             } catch {
                 say(
                     "violation: \(error)\nto see it again: sheaf-mesh --seed \(seed + UInt64(count)) --meshes 1"
+                        + (sharesFiles ? " --files" : "")
                 )
                 return 1
             }

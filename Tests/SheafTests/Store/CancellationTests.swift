@@ -30,6 +30,8 @@ struct CancellationTests {
         print("cancellations, seed \(seed)")
         var random = SeededRandom(seed: seed, "cancellations")
         let store = try await Store.inMemory()
+        // On a machine with other work, the tasks can wait for a long time before they are cancelled.
+        try await store.execute("ALTER SYSTEM SET transaction_wait_limit_ms = 600000")
         let (holder, release) = await holding(store)
         let waiting = (0..<500).map { number in
             Task {
