@@ -171,7 +171,11 @@ package final class SubscriptionMatcher {
             let address = DocumentAddress(collection: collection, id: id)
             guard try filter(document, key, address) else { return false }
         }
-        if let resumption, resumption.key != key { self.resumption = nil }
+        if let resumption, resumption.key != key {
+            // A document that has no turn left must not discard the progress of the one that used it.
+            guard meter?.isTurnOver != true else { throw .paused }
+            self.resumption = nil
+        }
         do throws(EngineError) {
             return try read(document, key) { (encoded, id) throws(QueryError) in
                 try matches(

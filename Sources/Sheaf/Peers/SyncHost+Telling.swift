@@ -138,6 +138,8 @@ extension SyncHost {
             guard link.session.hasRoom() else { return true }
             guard let documents = try shipped(commit, on: link) else { return false }
             if documents.isEmpty {
+                // The next commit may take the rest of this turn, and this one would be evaluated again.
+                link.telling?.judging.done[commit.number] = []
                 isEcho = isEcho && isTheirs(commit, link)
                 continue
             }
@@ -292,7 +294,7 @@ extension SyncHost {
         }
 
         var begun: Commit?
-        /// The commits that are done, where several are sent together.
+        /// The commits that are done, where several are announced together or concern the other side in nothing.
         var done: [CommitID: [Concerning]] = [:]
     }
 }

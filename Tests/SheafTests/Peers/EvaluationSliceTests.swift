@@ -101,6 +101,35 @@ struct EvaluationSliceTests {
         #expect(turns < 200)
     }
 
+    /// A commit that takes the rest of a turn must not begin again with the commits before it.
+    @Test func `commits without a match are evaluated once each, over several turns`() throws {
+        var lengths = SyncHost.Lengths()
+        lengths.evaluated = 1_000
+        let scene = try CallerScene(lengths)
+        let peer = scene.connect(2, at: 1)
+        let queries = (0..<4).map {
+            "SELECT * FROM cars WHERE char_length(repeat(big, 20)) = -\($0)"
+        }
+        try scene.subscribe(peer, queries + ["SELECT * FROM cars WHERE n = 1"], at: 1)
+        scene.settle(at: 1)
+        let big = String(repeating: "ab", count: 500)
+        for (id, number) in [0, 0, 0, 1].enumerated() {
+            try scene.execute(
+                Query(
+                    verbatim:
+                        "INSERT INTO cars DOCUMENTS ({'_id': \(id), 'n': \(number), 'big': '\(big)'})"
+                ),
+                at: 1)
+        }
+        var turns = 0
+        while peer.documents == 0, turns < 200 {
+            scene.turn(at: 1)
+            turns += 1
+        }
+        #expect(peer.documents == 1)
+        #expect(turns > 12)
+    }
+
     @Test(arguments: [
         "SELECT * FROM cars WHERE char_length(repeat(big, 20)) = 20000",
         "SELECT * FROM cars WHERE char_length(repeat(big, 20)) = 20000 ORDER BY n DESC LIMIT 25",
