@@ -9,13 +9,13 @@ import SheafTestSupport
 /// One of two worlds that have the same peers, clocks and seeds: a few hosts, message by message.
 final class TwinWorld {
     /// A peer without a thread, whose history goes back to its first commit.
-    final class Node {
-        let key: [UInt8]
+    final class Node: HostNode {
+        package let key: [UInt8]
         let clock = FakeClock()
         let store: StoreEngine
         let queries: QueryEngine
         let attachments = AttachmentStore(in: MemoryVolume())
-        let host: SyncHost
+        package let host: SyncHost
 
         init(_ number: Int, mostTold: Int) throws {
             key = Array(repeating: UInt8(number + 1), count: 32)
@@ -102,10 +102,8 @@ final class TwinWorld {
         _ wire: UInt64, _ left: Int, _ right: Int, rightsOfRight: PeerRights?, isTold: Bool = true
     ) throws {
         wires[wire] = [left, right]
-        nodes[left].host.connect(
-            wire, expecting: nodes[right].key, rights: rightsOfRight, at: now)
-        nodes[right].host.connect(
-            wire, expecting: nodes[left].key, own: isTold ? rightsOfRight : nil, at: now)
+        nodes[left].connect(
+            wire, to: nodes[right], rightsOfOther: rightsOfRight, isTold: isTold, at: now)
         try perform(left)
         try perform(right)
     }

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafMesh
 import SheafStorage
 import SheafSync
 import SheafTestSupport
@@ -9,7 +10,7 @@ import SheafTestSupport
 /// written.
 final class DocumentScene {
     /// A peer without a thread.
-    final class Node {
+    final class Node: HostNode {
         let key: [UInt8]
         let clock = FakeClock()
         private(set) var store: SceneStore
@@ -119,10 +120,8 @@ final class DocumentScene {
     ) throws -> UInt64 {
         wireCount += 1
         wires[wireCount] = [left, right]
-        nodes[left].host.connect(
-            wireCount, expecting: nodes[right].key, rights: rightsOfRight, at: now)
-        nodes[right].host.connect(
-            wireCount, expecting: nodes[left].key, own: isTold ? rightsOfRight : nil, at: now)
+        nodes[left].connect(
+            wireCount, to: nodes[right], rightsOfOther: rightsOfRight, isTold: isTold, at: now)
         try perform(left)
         try perform(right)
         return wireCount

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafMesh
 import SheafStorage
 import SheafSync
 import SheafTestSupport
@@ -8,7 +9,7 @@ import SheafTestSupport
 /// Hosts that fetch files of each other, message by message, as the test says.
 final class FileScene {
     /// A peer without a thread.
-    final class Node {
+    final class Node: HostNode {
         let key: [UInt8]
         fileprivate(set) var store: SceneStore
         let clock = FakeClock()
@@ -117,9 +118,8 @@ final class FileScene {
     func connect(_ left: Int, _ right: Int, rightsOfRight: PeerRights? = nil) throws -> UInt64 {
         wireCount += 1
         wires[wireCount] = [left, right]
-        nodes[left].host.connect(
-            wireCount, expecting: nodes[right].key, rights: rightsOfRight, at: now)
-        nodes[right].host.connect(wireCount, expecting: nodes[left].key, at: now)
+        nodes[left].connect(
+            wireCount, to: nodes[right], rightsOfOther: rightsOfRight, isTold: false, at: now)
         try perform(left)
         try perform(right)
         return wireCount

@@ -1,0 +1,18 @@
+package import Sheaf
+
+/// A peer without a thread, whose connections a test delivers message by message.
+package protocol HostNode {
+    var host: SyncHost { get }
+    var key: [UInt8] { get }
+}
+
+extension HostNode {
+    /// Connects this peer with another one, which may have limited rights here, and knows them if `isTold`.
+    package func connect(
+        _ wire: UInt64, to other: some HostNode, rightsOfOther: PeerRights?, isTold: Bool,
+        at now: UInt64
+    ) {
+        host.connect(wire, expecting: other.key, rights: rightsOfOther, at: now)
+        other.host.connect(wire, expecting: key, own: isTold ? rightsOfOther : nil, at: now)
+    }
+}
