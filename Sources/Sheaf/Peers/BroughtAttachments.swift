@@ -3,6 +3,8 @@ import SheafSync
 /// Attachments that this peer received from one peer with limited rights, and keeps for other peers.
 struct BroughtAttachments {
     private var lengths: [AttachmentID: Int] = [:]
+    /// Attachments counted with their full length.
+    private var whole: Set<AttachmentID> = []
     /// Number of bytes counted for all attachments.
     private(set) var length = 0
     /// Time of the last removal of attachments that are no longer stored.
@@ -13,18 +15,33 @@ struct BroughtAttachments {
 
     /// Returns the number of bytes counted if `length` bytes of an attachment were added.
     func length(adding added: Int, of id: AttachmentID) -> Int {
-        length + added + (lengths[id] == nil ? Self.overhead : 0)
+        guard !whole.contains(id) else { return length }
+        return length + added + (lengths[id] == nil ? Self.overhead : 0)
     }
 
-    /// Counts bytes of an attachment.
+    /// Counts bytes of an attachment, unless all of it counts.
     mutating func add(_ added: Int, of id: AttachmentID) {
+        guard !whole.contains(id) else { return }
         length = length(adding: added, of: id)
         lengths[id, default: Self.overhead] += added
+    }
+
+    /// Counts an attachment with its full length from now on.
+    mutating func begin(_ id: AttachmentID, length: Int) {
+        remove(id)
+        add(length, of: id)
+        whole.insert(id)
+    }
+
+    mutating func remove(_ id: AttachmentID) {
+        length -= lengths.removeValue(forKey: id) ?? 0
+        whole.remove(id)
     }
 
     /// Removes the attachments that are no longer stored.
     mutating func keepOnly(_ here: Set<AttachmentID>) {
         lengths = lengths.filter { here.contains($0.key) }
+        whole.formIntersection(here)
         length = lengths.values.reduce(0, +)
     }
 }

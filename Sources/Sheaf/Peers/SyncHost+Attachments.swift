@@ -182,6 +182,7 @@ extension SyncHost {
         guard let file = files.wanted.removeValue(forKey: id) else { return }
         // What has come by then need not come again.
         if case .loading(let incoming) = file.phase { _ = try? incoming.settle() }
+        removeIfEmpty(id)
         files.order.removeAll { $0 == id }
         for link in links.values { link.files.known.remove(id) }
         tellWish(id)
@@ -318,6 +319,7 @@ extension SyncHost {
     func noteLost(_ link: Link) {
         for part in link.files.asked { askAgain(part, of: link) }
         link.files.asked = []
+        for check in link.files.checks { removeIfEmpty(check.id) }
         for id in link.files.sought.keys.sorted(by: { $0.description < $1.description }) {
             review(id)
         }

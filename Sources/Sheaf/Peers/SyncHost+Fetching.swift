@@ -110,7 +110,9 @@ extension SyncHost {
         guard let attachments else { return }
         guard mayKeep(length, of: id, from: link) else { return decline(id, from: link) }
         do throws(AttachmentError) {
-            try begin(id, with: try attachments.beginFetch(id, length: length, hashes: hashes))
+            let state = try beginFetch(
+                id, length: length, hashes: hashes, from: link, in: attachments)
+            try begin(id, with: state)
         } catch .wrongList {
             distrust(link, id)
         } catch {

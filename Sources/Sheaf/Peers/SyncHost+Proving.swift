@@ -116,10 +116,13 @@ extension SyncHost {
         case .listed(let list):
             if case .seeking? = files.wanted[id]?.phase {
                 beginFile(id, length: list.length, hashes: list.hashes, from: link)
-            } else if files.wanted[id] == nil, mayKeep(list.length, of: id, from: link) {
+            } else if let attachments, files.wanted[id] == nil,
+                mayKeep(list.length, of: id, from: link)
+            {
                 // A peer that wants the attachment receives it after the proof: it need not come
                 // twice.
-                _ = try? attachments?.beginFetch(id, length: list.length, hashes: list.hashes)
+                _ = try? beginFetch(
+                    id, length: list.length, hashes: list.hashes, from: link, in: attachments)
             }
         case .proven: prove(id, by: link)
         case .failed:
@@ -151,6 +154,7 @@ extension SyncHost {
     private func endCheck(of id: AttachmentID, on link: Link) {
         guard let index = link.files.check(of: id) else { return }
         link.files.checks.remove(at: index)
+        removeIfEmpty(id)
         tellWish(id)
         files.isStirred = true
     }

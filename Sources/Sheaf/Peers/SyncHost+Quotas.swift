@@ -56,4 +56,28 @@ extension SyncHost {
             files.wanted[id]?.phase = .seeking
         }
     }
+
+    /// Begins an attachment whose hashes came from the other side, and counts its full length if it was not here.
+    ///
+    /// Otherwise a peer that sends no chunk could begin any number of attachments.
+    func beginFetch(
+        _ id: AttachmentID, length: Int, hashes: [UInt8], from link: Link,
+        in attachments: AttachmentStore
+    ) throws(AttachmentError) -> AttachmentStore.FetchState {
+        let isNew = try attachments.entry(id) == nil
+        let state = try attachments.beginFetch(id, length: length, hashes: hashes)
+        if isNew, isCounted(id, from: link), let key = link.session.remote?.peerKey {
+            limitedPeers[key, default: LimitedPeer()].attachments.begin(id, length: length)
+        }
+        return state
+    }
+
+    /// Removes an attachment of which no chunk has come, and which is no longer wanted.
+    func removeIfEmpty(_ id: AttachmentID) {
+        guard let attachments, files.wanted[id] == nil,
+            let incoming = (try? attachments.incoming(id)) ?? nil, incoming.receivedLength == 0,
+            (try? attachments.abandon(id)) != nil
+        else { return }
+        for key in limitedPeers.keys { limitedPeers[key]?.attachments.remove(id) }
+    }
 }

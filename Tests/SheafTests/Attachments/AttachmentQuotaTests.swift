@@ -8,11 +8,15 @@ struct AttachmentQuotaTests {
     private let rights = PeerRights(
         read: ["cars": "owner = 'ann'"], write: ["cars": "owner = 'ann'"])
 
-    /// A server with a quota of 300,000 bytes, a peer that has three files, and a peer that may read its documents.
-    private func scene() throws -> FileScene {
+    private var smallQuota: SyncHost.Lengths {
         var lengths = SyncHost.Lengths()
         lengths.broughtAttachments = 300_000
-        let scene = try FileScene(3, lengths)
+        return lengths
+    }
+
+    /// A server with a quota of 300,000 bytes, a peer that has three files, and a peer that may read its documents.
+    private func scene() throws -> FileScene {
+        let scene = try FileScene(3, smallQuota)
         try scene.subscribe(0, ["SELECT * FROM cars"])
         try scene.connect(0, 1, rightsOfRight: rights)
         try scene.connect(0, 2, rightsOfRight: rights)
@@ -30,8 +34,8 @@ struct AttachmentQuotaTests {
         for _ in 0..<4 { try scene.advance(seconds: 2) }
     }
 
-    private func reason(_ scene: FileScene) -> String? {
-        scene.nodes[0].host.allStatuses[scene.nodes[1].key]?.attachmentQuotaReason
+    private func reason(_ scene: FileScene, of key: [UInt8]? = nil) -> String? {
+        scene.nodes[0].host.allStatuses[key ?? scene.nodes[1].key]?.attachmentQuotaReason
     }
 
     @Test func `files of a peer with limited rights are kept for others up to its quota`() throws {
@@ -64,5 +68,76 @@ struct AttachmentQuotaTests {
         try settle(scene)
         #expect(scene.nodes[2].whole == [files[1].id])
         #expect(reason(scene) == nil)
+    }
+
+    /// The files that a node has on its disk, if only in part.
+    private func kept(_ scene: FileScene) throws -> Int {
+        let ids = try AttachmentStore(in: scene.nodes[0].files).ids
+        #expect(try Set(scene.nodes[0].attachments.ids) == Set(ids))
+        return ids.count
+    }
+
+    @Test func `files of which no chunk has come count towards the quota`() throws {
+        let scene = try FileScene(2, smallQuota)
+        let files = (0..<96).map { SampleFile(seed: $0, length: 20_000) }
+        for (number, file) in files.enumerated() {
+            try scene.nodes[0].insert("\(number)", naming: file.id, length: file.bytes.count)
+        }
+        try scene.connect(0, 1)
+        let liar = LyingPeer(files, .noChunks)
+        try scene.connect(0, liar: liar, rights: rights)
+        for batch in [files[..<48], files[48...]] {
+            for file in batch { try scene.fetch(file.id, by: 1) }
+            try settle(scene)
+            // Each of them counts 20,000 bytes, and 16,384 more.
+            #expect(try kept(scene) == 8)
+            #expect(reason(scene, of: liar.key)?.contains("300000 bytes") == true)
+            for file in batch { try scene.cancel(file.id, by: 1) }
+            try settle(scene)
+            #expect(try kept(scene) == 0)
+        }
+        #expect(liar.asked.contains { $0.kind == .chunk })
+    }
+
+    @Test func `chunks of a file that another peer began count towards the quota`() throws {
+        let scene = try FileScene(3, smallQuota)
+        for (number, file) in files.enumerated() {
+            _ = try scene.nodes[1].attachments.add(file.bytes)
+            try scene.nodes[0].insert("\(number)", naming: file.id, length: file.bytes.count)
+        }
+        try scene.connect(0, liar: LyingPeer(files, .noChunks))
+        try scene.connect(0, 1, rightsOfRight: rights)
+        try scene.connect(0, 2)
+        try scene.fetch(files[0].id, by: 2)
+        try settle(scene)
+        try scene.fetch(files[1].id, by: 2)
+        try settle(scene)
+        #expect(scene.nodes[2].whole == [files[0].id])
+        #expect(reason(scene)?.contains("300000 bytes") == true)
+    }
+
+    @Test(arguments: [false, true])
+    func `a proof without chunks leaves nothing`(_ isCut: Bool) throws {
+        let scene = try FileScene(3, smallQuota)
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        let wire = try scene.connect(0, 1, rightsOfRight: rights)
+        for (number, file) in files.enumerated() {
+            try scene.nodes[1].insert("\(number)", naming: file.id, length: file.bytes.count)
+        }
+        try scene.notePublished(1)
+        try settle(scene)
+        try scene.disconnect(wire)
+        // It comes again, and has the same key.
+        let liar = LyingPeer(files, isCut ? .noChunkAnswers : .noChunks, number: 0x0202)
+        let second = try scene.connect(0, liar: liar, rights: rights)
+        try scene.connect(0, 2, rightsOfRight: rights)
+        for file in files { try scene.fetch(file.id, by: 2) }
+        try settle(scene)
+        #expect(liar.asked.contains { $0.kind == .chunk })
+        if isCut {
+            #expect(try kept(scene) == 1)
+            try scene.disconnect(second)
+        }
+        #expect(try kept(scene) == 0)
     }
 }

@@ -126,13 +126,15 @@ final class FileScene {
     }
 
     /// Connects a peer with one that does not tell the truth.
-    func connect(_ left: Int, liar: LyingPeer, rights: PeerRights? = nil) throws {
+    @discardableResult
+    func connect(_ left: Int, liar: LyingPeer, rights: PeerRights? = nil) throws -> UInt64 {
         wireCount += 1
         wires[wireCount] = [left, Self.firstLiar + liars.count]
         liars.append(liar)
         nodes[left].host.connect(wireCount, rights: rights, at: now)
         try perform(left)
         send(liar.begin(at: now), on: wireCount, from: Self.firstLiar + liars.count - 1)
+        return wireCount
     }
 
     func disconnect(_ wire: UInt64) throws {
@@ -292,18 +294,29 @@ final class LyingPeer {
         /// Another length, and hashes that are right for it.
         case length
         case chunks
+        /// Sends the hashes, and lacks all chunks.
+        case noChunks
+        /// Sends the hashes, and no answer when it is asked for chunks.
+        case noChunkAnswers
         /// Says nothing when it is asked.
         case silence
     }
 
-    private let file: SampleFile
+    private let files: [AttachmentID: SampleFile]
     private let lie: Lie
+    let key: [UInt8]
     private var session: SyncSession
     /// How many parts of each kind it was asked for.
     private(set) var asked: [AttachmentPart] = []
 
-    init(_ file: SampleFile, _ lie: Lie, number: UInt16 = 99) {
-        (self.file, self.lie) = (file, lie)
+    convenience init(_ file: SampleFile, _ lie: Lie, number: UInt16 = 99) {
+        self.init([file], lie, number: number)
+    }
+
+    init(_ files: [SampleFile], _ lie: Lie, number: UInt16 = 99) {
+        self.files = Dictionary(uniqueKeysWithValues: files.map { ($0.id, $0) })
+        self.lie = lie
+        key = Hello.stranger(number).peerKey
         session = .stranger(number, at: 0)
     }
 
@@ -319,6 +332,7 @@ final class LyingPeer {
         if lie != .silence {
             while let part = session.nextServed {
                 asked.append(part)
+                if part.kind == .chunk, lie == .noChunkAnswers { break }
                 session.serve(bytes(of: part))
             }
         }
@@ -332,6 +346,7 @@ final class LyingPeer {
             switch effect {
             case .send(let bytes): sent.append(bytes)
             case .sought(let message) where message.hops > 0:
+                guard let file = file(message.id) else { break }
                 let length = file.bytes.count - (lie == .length ? 1 : 0)
                 session.offer(Offer(id: message.id, length: length))
             default: break
@@ -340,7 +355,12 @@ final class LyingPeer {
         return sent
     }
 
-    private func bytes(of part: AttachmentPart) -> [UInt8] {
+    private func file(_ id: [UInt8]) -> SampleFile? {
+        AttachmentID(bytes: id).flatMap { files[$0] }
+    }
+
+    private func bytes(of part: AttachmentPart) -> [UInt8]? {
+        guard let file = file(part.id), part.kind == .hashes || lie != .noChunks else { return nil }
         var bytes =
             part.kind == .hashes ? file.list.hashes : file.chunk(part.number)
         if (part.kind == .hashes) == (lie == .hashes) { bytes[bytes.count / 2] ^= 1 }
@@ -348,17 +368,20 @@ final class LyingPeer {
     }
 }
 
-extension SyncSession {
-    /// The session of somebody who is no host, with a number for a name.
-    static func stranger(_ number: UInt16, at now: UInt64) -> SyncSession {
+extension Hello {
+    /// The hello of a peer that is no host, with a key and a site made of a number.
+    static func stranger(_ number: UInt16) -> Hello {
         let database = Hello.DatabaseID(low: 1, high: 2)
         let key = [UInt8(number >> 8)] + Array(repeating: UInt8(number & 255), count: 31)
-        return SyncSession(
-            Hello(
-                database: database, peerKey: key,
-                site: Site(rawValue: UInt64(number)), log: database, nonce: 1, wallMilliseconds: 1,
-                isServer: false,
-                name: ""),
-            at: now)
+        return Hello(
+            database: database, peerKey: key, site: Site(rawValue: UInt64(number)), log: database,
+            nonce: 1, wallMilliseconds: 1, isServer: false, name: "")
+    }
+}
+
+extension SyncSession {
+    /// The session of a peer that is no host.
+    static func stranger(_ number: UInt16, at now: UInt64) -> SyncSession {
+        SyncSession(.stranger(number), at: now)
     }
 }
