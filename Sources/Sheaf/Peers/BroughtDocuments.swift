@@ -1,33 +1,47 @@
-import SheafSync
+package import SheafSync
 
 /// The last documents received from a peer and written: the peer may learn of their deletion.
 ///
 /// They are kept in memory, by the key of the peer: the site in its hello proves nothing.
-struct BroughtDocuments: Sendable {
-    private var addresses: Set<DocumentAddress> = []
-    /// The addresses of these documents, oldest first from `first` on.
-    private var order: [DocumentAddress] = []
+package struct BroughtDocuments: Sendable {
+    /// The number of the last arrival of each document.
+    private var arrivals: [DocumentAddress: UInt64] = [:]
+    /// All arrivals with their numbers, oldest first from `first` on; only the last one of a document counts.
+    private var order: [(address: DocumentAddress, arrival: UInt64)] = []
     private var first = 0
+    private var arrivalCount: UInt64 = 0
     private var length = 0
 
     /// Maximum number of documents of one peer, and of the bytes of their addresses.
-    static let most = 4_096
-    static let mostBytes = 1 << 20
+    package static let most = 4_096
+    package static let mostBytes = 1 << 20
 
-    func contains(_ address: DocumentAddress) -> Bool { addresses.contains(address) }
+    package init() {}
 
-    /// Adds a document, and removes the oldest ones beyond the maximum.
-    mutating func add(_ address: DocumentAddress) {
-        guard addresses.insert(address).inserted else { return }
-        order.append(address)
-        length += address.memoryLength
-        while addresses.count > Self.most || length > Self.mostBytes {
-            addresses.remove(order[first])
-            length -= order[first].memoryLength
-            first += 1
+    package func contains(_ address: DocumentAddress) -> Bool { arrivals[address] != nil }
+
+    /// Adds a document as the newest one, and removes the oldest ones beyond the maximum.
+    package mutating func add(_ address: DocumentAddress) {
+        arrivalCount += 1
+        if arrivals.updateValue(arrivalCount, forKey: address) == nil {
+            length += address.memoryLength
         }
-        guard first > Self.most else { return }
-        order.removeFirst(first)
+        order.append((address, arrivalCount))
+        while arrivals.count > Self.most || length > Self.mostBytes {
+            removeFirst()
+        }
+        // At least half of these are of documents that came again or were removed.
+        guard order.count > 2 * Self.most else { return }
+        order = order[first...].filter { arrivals[$0.address] == $0.arrival }
         first = 0
+    }
+
+    private mutating func removeFirst() {
+        let (address, arrival) = order[first]
+        first += 1
+        // The document may have come again since.
+        guard arrivals[address] == arrival else { return }
+        arrivals[address] = nil
+        length -= address.memoryLength
     }
 }

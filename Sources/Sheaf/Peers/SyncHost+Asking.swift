@@ -239,6 +239,7 @@ extension SyncHost {
             .write(
                 WriteJob(
                     link: link.number, steps: link.asking.waiting, peer: link.site,
+                    limitedPeer: link.isLimited ? link.session.remote?.peerKey : nil,
                     writable: link.writable, readable: link.readRule, shadows: shadows(of: link),
                     brought: limitedPeers[link.session.remote?.peerKey ?? []]?.brought
                         ?? BroughtDocuments(),
@@ -257,13 +258,14 @@ extension SyncHost {
             reportNewSite()
         }
         guard !outcome.isOfProof else { return noteProven(outcome) }
+        // Also where the connection has ended meanwhile: the documents are written.
+        noteBrought(outcome)
         guard let link = links[outcome.link] else { return }
         (link.asking.isWriting, link.asking.writingLength) = (false, 0)
         link.session.grant(outcome.length)
         link.session.holdSteps(false)
         statistics.documentsReceived += UInt64(outcome.documentCount)
         statistics.documentsTaken += UInt64(outcome.takenCount)
-        noteBrought(outcome.brought, by: link)
         refuse(outcome, from: link)
         noteHidden(outcome, from: link)
         if outcome.lacksOwnWrites { noteLackingOwnWrites(knownBy: link) }

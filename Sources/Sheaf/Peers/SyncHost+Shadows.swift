@@ -85,12 +85,12 @@ extension SyncHost {
 
     // MARK: Deleted documents
 
-    /// Records documents that were received from a peer and written.
-    func noteBrought(_ addresses: [DocumentAddress], by link: Link) {
-        guard link.isLimited, !addresses.isEmpty, let key = link.session.remote?.peerKey else {
-            return
+    /// Records documents that were received from a peer with limited rights and written.
+    func noteBrought(_ outcome: WriteJob.Outcome) {
+        guard let key = outcome.limitedPeer, !outcome.brought.isEmpty else { return }
+        for address in outcome.brought {
+            limitedPeers[key, default: LimitedPeer()].brought.add(address)
         }
-        for address in addresses { limitedPeers[key, default: LimitedPeer()].brought.add(address) }
     }
 
     /// Returns the rule that decides which deletions a peer with limited rights may learn of; nil for other peers.

@@ -14,7 +14,9 @@ extension DocumentEngine.Reception {
     mutating func bring(_ document: PiledDocument, _ exists: Bool, _ rule: WriteRule) {
         let address = document.address
         if rule.shadows.documents[address] != nil { revealed.append(address) }
-        guard exists, brought.count < BroughtDocuments.most else { return }
+        guard exists else { return }
+        // Only the last ones are kept.
+        if brought.count >= 2 * BroughtDocuments.most { brought.removeFirst(BroughtDocuments.most) }
         brought.append(address)
     }
 

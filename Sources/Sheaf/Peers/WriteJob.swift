@@ -8,6 +8,8 @@ package struct WriteJob: Sendable {
     package let link: UInt64
     let steps: [PreparedStep]
     let peer: Site
+    /// The key of a peer that may not read everything; nil for other peers.
+    var limitedPeer: [UInt8]?
     /// What the peer may write; none where that is everything.
     let writable: [SubscriptionQuery]?
     /// What the peer may read; none where that is everything.
@@ -52,7 +54,9 @@ package struct WriteJob: Sendable {
         var dropped: (count: Int, last: DocumentAddress)?
         /// Documents with a shadow that are no longer hidden from the peer.
         var revealed: Set<DocumentAddress> = []
-        /// The first documents that were received from a peer with limited rights and written.
+        /// The key of the peer if it may not read everything.
+        var limitedPeer: [UInt8]?
+        /// The last documents that were received from that peer and written.
         var brought: [DocumentAddress] = []
         /// Documents with a time too far ahead of the clock here, which were not written, and that time.
         fileprivate(set) var ahead = AheadDocuments()
@@ -120,6 +124,7 @@ package struct WriteJob: Sendable {
         var outcome = Outcome(
             link: link, generation: steps.first?.generation ?? 0,
             length: steps.reduce(0) { $0 + $1.length })
+        outcome.limitedPeer = limitedPeer
         if let separation { return separate(separation, queries, append, outcome) }
         guard proven.isEmpty else { return prove(queries, append) }
         // Another thread may lower the budget meanwhile.

@@ -1,0 +1,54 @@
+import Sheaf
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// The documents of a peer whose deletion it may learn of, against a sorted array.
+struct BroughtDocumentsTests {
+    private func address(_ number: Int, idLength: Int = 4) -> DocumentAddress {
+        var id = [UInt8](repeating: 0, count: idLength)
+        for index in 0..<4 { id[index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
+        return DocumentAddress(collection: "cars", id: id)
+    }
+
+    @Test func `a document that comes again is forgotten after the others`() {
+        var brought = BroughtDocuments()
+        brought.add(address(0))
+        for number in 1..<BroughtDocuments.most { brought.add(address(number)) }
+        brought.add(address(0))
+        brought.add(address(BroughtDocuments.most))
+        #expect(brought.contains(address(0)))
+        #expect(!brought.contains(address(1)))
+        #expect(brought.contains(address(2)))
+    }
+
+    @Test func `the documents that came last are kept, whatever came again`() {
+        let seed: UInt64 = 11
+        var random = SeededRandom(seed: seed, "arrivals")
+        var brought = BroughtDocuments()
+        var last: [Int: Int] = [:]
+        for arrival in 0..<60_000 {
+            // Mostly the same few documents, so that the order is shortened while others stay.
+            let number = Int.random(in: 0..<(arrival % 3 == 0 ? 9_000 : 50), using: &random)
+            brought.add(address(number))
+            last[number] = arrival
+            guard arrival % 7_001 == 0 || arrival == 59_999 else { continue }
+            let order = last.sorted { $0.value > $1.value }.map(\.key)
+            let areRight = order.enumerated().allSatisfy { index, number in
+                brought.contains(address(number)) == (index < BroughtDocuments.most)
+            }
+            #expect(areRight, "arrival \(arrival), seed \(seed)")
+        }
+    }
+
+    @Test func `long addresses leave room for fewer documents`() {
+        var brought = BroughtDocuments()
+        let (length, count) = (4_000, 600)
+        for _ in 0..<20 {
+            for number in 0..<count { brought.add(address(number, idLength: length)) }
+        }
+        let kept = (0..<count).filter { brought.contains(address($0, idLength: length)) }
+        #expect(kept == Array(count - kept.count..<count))
+        #expect((200...BroughtDocuments.mostBytes / length).contains(kept.count))
+    }
+}
