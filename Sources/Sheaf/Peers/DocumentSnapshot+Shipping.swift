@@ -28,6 +28,12 @@ extension DocumentSnapshot {
         return listing.list
     }
 
+    /// The newest commit that has touched a document; nil where none is known.
+    func newestCommit(of key: [UInt8]) throws(EngineError) -> CommitID? {
+        var history = key.span.withUnsafeBytes { log.history(of: $0) }
+        return try onStorage { () throws(StorageError) in try history.next()?.commit }
+    }
+
     /// Whether the addresses of one collection come before those of another.
     static func addressesPrecede(_ left: String, _ right: String) -> Bool {
         DocumentAddress(collection: left, id: []).bytes

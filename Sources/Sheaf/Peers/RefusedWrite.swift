@@ -29,7 +29,8 @@ public struct RefusedWrite: Error, Sendable, Hashable {
     public let reason: Reason
     /// The numbers of the commits here that the peer lacks of the document, ascending.
     ///
-    /// Of more than sixteen these are the first and the newest.
+    /// Of more than sixteen these are the first and the newest. After a restart they can include commits that the
+    /// peer has.
     public let commitIDs: [Int64]
     /// When this peer learned of it, in milliseconds since 1970.
     public let milliseconds: Int64

@@ -342,3 +342,8 @@ extension SyncHost {
         checkRanks(link, through: commit)
     }
 }
+
+extension SyncHost.Link {
+    /// Whether documents differ for which this side can decide whether the other side refuses them.
+    var hasUnsettled: Bool { telling != nil && !asking.unsettled.isEmpty }
+}

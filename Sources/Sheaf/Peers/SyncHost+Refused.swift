@@ -148,9 +148,16 @@ extension SyncHost {
             let commits = try ownCommits(
                 of: key, after: isCompared ? link.asking.listed : 0, in: snapshot)
             if let newest = try snapshot.newestCommit(of: key), commits.last == newest {
-                noteUnsendable(address, commits, on: link)
+                noteUnsendable(address, unacknowledged(commits, on: link), on: link)
             }
         }
+    }
+
+    /// Returns the commits that the other side has not acknowledged, or the last one if it has acknowledged all.
+    private func unacknowledged(_ commits: [CommitID], on link: Link) -> [CommitID] {
+        let synced = statuses[link.session.remote?.peerKey ?? []]?.syncedUpTo ?? 0
+        let newer = commits.drop { $0 <= synced }
+        return Array(newer.isEmpty ? commits.suffix(1) : newer)
     }
 
     /// Notes that the other side has compared what it wants with a state here, the last step before which had a commit.
@@ -242,7 +249,7 @@ extension SyncHost {
             (try? sendable.matches(
                 shown, key: key, in: address.collection, snapshot.names)) == false
         else { return nil }
-        return commits
+        return unacknowledged(commits, on: link)
     }
 
     /// Returns a document or, if the last of `commits` deleted it, its state before; nil if that is not known.
@@ -377,12 +384,6 @@ extension SyncHost {
 }
 
 extension DocumentSnapshot {
-    /// The newest commit that has touched a document; nil where none is known.
-    func newestCommit(of key: [UInt8]) throws(EngineError) -> CommitID? {
-        var history = key.span.withUnsafeBytes { log.history(of: $0) }
-        return try onStorage { () throws(StorageError) in try history.next()?.commit }
-    }
-
     /// Whether this store wrote an operation itself, under any site, and no peer sent it; nil if the log has no record
     /// of that.
     fileprivate func isLocal(_ logged: LoggedOperation) throws(EngineError) -> Bool? {
@@ -391,9 +392,4 @@ extension DocumentSnapshot {
         }
         return first.map { !$0.key.elementsEqual(StoreKey.origin.bytes) }
     }
-}
-
-extension SyncHost.Link {
-    /// Whether documents differ for which this side can decide whether the other side refuses them.
-    var hasUnsettled: Bool { telling != nil && !asking.unsettled.isEmpty }
 }
