@@ -150,8 +150,8 @@ extension SyncHost {
     func wanted(_ link: Link, _ documents: Want.Documents, in newest: DocumentSnapshot) {
         link.delayed?.wanted = (documents, newest)
         guard let telling = link.telling else { return }
-        // A list that is not done is of no use any more.
-        let compared = telling.preparation == nil ? telling.compared : nil
+        // A list that was asked for is done: the session refuses what overtakes the answer.
+        let compared = telling.compared
         let snapshot = compared ?? shown(newest, to: link)
         if compared == nil { link.telling?.limited.forgetChanges() }
         link.telling?.compared = nil

@@ -201,6 +201,10 @@ extension SyncSession {
 
     mutating func takeWant(_ want: Want) throws(WireError) {
         try checkComparing(want.generation, "what is wanted")
+        // How long a list takes may depend on documents that the other side may not read.
+        guard telling.question == nil else {
+            throw .outOfOrder("what is wanted before the answer to a question")
+        }
         switch want.documents {
         case .all:
             guard telling.wanted.isEmpty else { throw .outOfOrder("all behind some") }

@@ -1,0 +1,152 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafSync
+import Testing
+
+/// The order and the numbers of messages between a host and a peer with limited rights.
+struct LimitedStepTests {
+    /// A host with cars, and a limited peer that sends what a test wants.
+    private final class Caller {
+        let scene: FileScene
+        private(set) var session = SyncSession.stranger(1, at: 1)
+        private var frames = FrameWriter()
+        private var reader = FrameReader()
+        /// What the host has sent, of which type.
+        private(set) var received: [FrameType] = []
+        /// The numbers of the steps that have come.
+        private(set) var steps: [UInt64] = []
+        private(set) var farewell: Farewell?
+        /// The documents that the peer claims to have.
+        private let list: VersionList
+
+        var host: SyncHost { scene.nodes[0].host }
+        var newestCommit: UInt64 {
+            scene.nodes[0].store.queries.documents.snapshot().log.commit
+        }
+        /// The commit of the host up to which the peer has everything.
+        var synced: UInt64 { host.allStatuses.values.first?.syncedUpTo ?? 0 }
+
+        init(_ lengths: SyncHost.Lengths = SyncHost.Lengths()) throws {
+            scene = try FileScene(1, lengths)
+            let claimed = DocumentAddress(
+                collection: "cars", id: try DocumentID.key(of: .string("claimed")))
+            list = VersionList(sorted: [DocumentVersion(id: claimed.bytes, version: 1)])
+        }
+
+        func connect() {
+            host.connect(
+                1, rights: PeerRights(read: ["cars": "owner = 'ann'"], write: [:]), at: 1)
+            run()
+        }
+
+        /// Subscribes; the session asks for what differs from its list.
+        func subscribe(_ generation: UInt64) throws {
+            session.subscribe(try Self.request(generation))
+            run()
+        }
+
+        static func request(_ generation: UInt64) throws -> Subscribe {
+            let arguments = try Insertion.initial(Object(), NameTable())
+            return Subscribe(
+                generation: generation,
+                ["cars", "boats"].map {
+                    SubscribedQuery(text: "SELECT * FROM \($0)", arguments: arguments)
+                }, at: 0)
+        }
+
+        func acknowledge(_ step: UInt64) {
+            session.acknowledge(commit: step, of: session.askedGeneration)
+            run()
+        }
+
+        /// Runs a statement on the host.
+        func execute(_ query: Query) throws {
+            try scene.nodes[0].execute(query)
+            run()
+        }
+
+        /// Delivers messages, and gives the host turns, until there is nothing to do.
+        func run() {
+            var isBusy = true
+            while isBusy {
+                isBusy = false
+                while let effect = session.takeEffect() {
+                    isBusy = true
+                    switch effect {
+                    case .send(let bytes):
+                        bytes.withUnsafeBytes { host.receive($0, on: 1, at: 1) }
+                    case .listOwn: session.compare(with: list)
+                    case .apply(let step): steps.append(step.commit)
+                    default: break
+                    }
+                }
+                for effect in host.takeEffects() {
+                    isBusy = true
+                    guard case .send(_, let bytes) = effect else { continue }
+                    bytes.withUnsafeBytes { session.receive($0, at: 1) }
+                }
+                if let deadline = host.deadline, deadline <= 1 {
+                    isBusy = true
+                    host.tick(at: 1)
+                }
+            }
+        }
+
+        // MARK: Without a session
+
+        /// Sends a frame, and gives the host no turn.
+        func say(_ type: FrameType, _ body: [UInt8]) throws {
+            frames.bytes(of: Frame(type, body)).withUnsafeBytes {
+                host.receive($0, on: 1, at: 1)
+            }
+            try hear()
+        }
+
+        func turn() throws {
+            host.tick(at: 1)
+            try hear()
+        }
+
+        private func hear() throws {
+            for effect in host.takeEffects() {
+                switch effect {
+                case .send(_, let bytes):
+                    bytes.withUnsafeBytes { reader.append($0) }
+                    while let frame = try reader.next() {
+                        reader.limit = SyncLimits.frameLength
+                        received.append(frame.type)
+                    }
+                case .close(_, let reason): farewell = reason
+                default: break
+                }
+            }
+        }
+    }
+
+    /// With an answer, the list is done; without one, the list took more than one turn.
+    @Test func `what is wanted cannot overtake the answer to a question`() throws {
+        var lengths = SyncHost.Lengths()
+        lengths.evaluated = 1_000
+        let caller = try Caller(lengths)
+        let cars = (0..<100).map { "({'_id': '\($0)', 'owner': 'bob'})" }
+        try caller.scene.nodes[0].execute(
+            Query(verbatim: "INSERT INTO cars DOCUMENTS " + cars.joined(separator: ", ")))
+        caller.host.connect(
+            1, rights: PeerRights(read: ["cars": "owner = 'ann'"], write: [:]), at: 1)
+        let database = Hello.DatabaseID(low: 1, high: 2)
+        let hello = Hello(
+            database: database, peerKey: Array(repeating: 9, count: 32), site: Site(rawValue: 9),
+            log: database, nonce: 1, wallMilliseconds: 1, isServer: false, name: "")
+        try caller.say(.hello, hello.bytes)
+        try caller.say(.subscribe, Caller.request(1).parts[0].bytes)
+        for _ in 0..<3 { try caller.turn() }
+        try caller.say(.ask, [1] + RangeQuestion([]).bytes)
+        try #require(!caller.received.contains(.answer), "The list takes several turns.")
+        try caller.say(.want, Want(generation: 1, .all).bytes)
+        for _ in 0..<20 { try caller.turn() }
+        #expect(caller.farewell?.code == .protocolBroken)
+        #expect(!caller.received.contains(.answer) && !caller.received.contains(.segment))
+    }
+}
