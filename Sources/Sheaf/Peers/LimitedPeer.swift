@@ -27,12 +27,19 @@ struct LimitedPeer {
     /// Counts a step.
     ///
     /// If a step and the one before it follow comparisons with the same list, both have the same number. So the peer
-    /// detects that it knows the complete list.
+    /// detects that it knows the complete list. They belong to different subscriptions (`forgetList`), and an
+    /// acknowledgement names its subscription: so it stands for one of them.
     mutating func countStep(after list: UInt64?) {
         if let list, let lastList, lastList == (list, stepCount) { return }
         stepCount += 1
         lastList = list.map { ($0, stepCount) }
     }
+
+    /// Has the next step counted: it follows a restart, which the peer sees.
+    ///
+    /// Otherwise a step of the same subscription could have its number and be sent already, and an acknowledgement of
+    /// the former would stand for both.
+    mutating func forgetList() { lastList = nil }
 
     /// Adds a correction; beyond the maximum, removes all of them and returns false.
     mutating func correct(_ address: DocumentAddress) -> Bool {
@@ -157,7 +164,8 @@ struct ShadowTable: Sendable {
     /// Sets or removes the state that a peer has sent of a document; removes the oldest ones beyond the maximum.
     mutating func set(_ address: DocumentAddress, _ bytes: [UInt8]?) {
         remove(address)
-        guard let bytes else { return }
+        // One that is too long would remove all others, and then itself.
+        guard let bytes, address.memoryLength + bytes.count <= Self.mostBytes else { return }
         documents[address] = bytes
         order.append(address)
         length += address.memoryLength + bytes.count

@@ -208,6 +208,9 @@ extension SyncHost {
 
     /// Has the other side compare what it has with what there is.
     func restart(_ link: Link) {
+        if link.isLimited, let key = link.session.remote?.peerKey {
+            limitedPeers[key]?.forgetList()
+        }
         link.telling?.isStreaming = false
         link.telling?.outgoing = nil
         link.telling?.limited.forgetChanges()
