@@ -6,8 +6,8 @@ import SheafSync
 struct WriteRule {
     /// The write rule, evaluated within the budget of the peer.
     let writable: SubscriptionMatcher
-    /// The write rule without a budget, for stored documents that the peer may not read: the cost of an evaluation
-    /// on them must not be visible to the peer.
+    /// The write rule without a budget and without errors, for stored documents that the peer may not read: neither may
+    /// be visible to the peer.
     let freelyWritable: SubscriptionMatcher
     let readable: SubscriptionMatcher
     /// Which deletions the peer may know of.
@@ -52,27 +52,18 @@ extension DocumentTransaction {
     /// Receives a write to a document that is hidden from the peer.
     ///
     /// The write is judged as if the store had only what the peer has sent of the document before, so the answer
-    /// reveals nothing else. If the peer may also write the stored document, the write is joined with it; otherwise
-    /// the write is dropped.
+    /// reveals nothing else. If the peer may also write the stored document, the write is joined with it; otherwise,
+    /// or where the result exceeds a limit, the write is dropped.
     mutating func receiveHidden(
         _ document: PiledDocument, _ key: DocumentKey, _ rule: WriteRule, at position: Int,
         _ seen: TimeSeen
     ) throws(EngineError) -> Reception {
-        let (alone, write) = try receiveAlone(document, key, rule, at: position, seen)
-        guard var write else { return alone }
-        guard try isPermitted(working[position].original, at: key, rule.freelyWritable) else {
-            return .hidden(write)
-        }
-        let untouched = working[position]
-        let reception = try receive(
-            document, key, rule.freelyWritable, at: position, seen, isHidden: true)
-        switch reception {
-        case .taken(let isNew): write.isNew = isNew
-        case .known: break
-        default:
-            working[position] = untouched
-            return .hidden(write)
-        }
+        let (alone, result) = try receiveAlone(document, key, rule, at: position, seen)
+        guard var write = result?.write, let whole = result?.whole else { return alone }
+        guard try isPermitted(working[position].original, at: key, rule.freelyWritable),
+            let reception = try joinHidden(document, whole, key, rule, at: position, seen)
+        else { return .hidden(write) }
+        if case .taken(let isNew) = reception { write.isNew = isNew }
         guard try isHiddenResult(at: position, document, rule) else {
             // The write made the document readable to the peer, which lacks the writes of other peers.
             if case .known = reception { return .known(before: nil, lacksOwn: false) }
@@ -82,25 +73,71 @@ extension DocumentTransaction {
         return .hidden(write)
     }
 
+    /// Joins a write with the stored document, which is hidden from the peer; returns nil, and leaves the document as it
+    /// is, if that is not permitted or exceeds a limit.
+    ///
+    /// `whole` is the document as the peer knows it after the write.
+    private mutating func joinHidden(
+        _ document: PiledDocument, _ whole: [UInt8], _ key: DocumentKey, _ rule: WriteRule,
+        at position: Int, _ seen: TimeSeen
+    ) throws(EngineError) -> Reception? {
+        let (untouched, tokens) = (working[position], tokens)
+        do throws(EngineError) {
+            var reception = try receive(
+                document, key, rule.freelyWritable, at: position, seen, isHidden: true)
+            if case .gap = reception {
+                // An earlier write was dropped, and the peer regards it as written.
+                reception = try whole.span.withUnsafeBytes { (bytes) throws(EngineError) in
+                    try receive(
+                        document.replaced(by: bytes, whole), key, rule.freelyWritable,
+                        at: position, seen, isHidden: true)
+                }
+            }
+            let length = hiddenLength + working[position].changedLength
+            switch reception {
+            case .taken, .known:
+                guard length <= maximumChangedLength, try !working[position].isTooLong() else {
+                    break
+                }
+                hiddenLength = length
+                return reception
+            default: break
+            }
+        } catch {
+            // An error would show the peer a length or a value that it may not read.
+            switch error {
+            case .received, .limit: break
+            default: throw error
+            }
+        }
+        (working[position], self.tokens) = (untouched, tokens)
+        return nil
+    }
+
     /// Returns how a document is received if the store has only what the peer has sent of it before, and the
-    /// resulting write; the stored document is not changed.
+    /// resulting write and document; the stored document is not changed.
     private mutating func receiveAlone(
         _ document: PiledDocument, _ key: DocumentKey, _ rule: WriteRule, at position: Int,
         _ seen: TimeSeen
-    ) throws(EngineError) -> (Reception, HiddenWrite?) {
-        let (hidden, tokens, length) = (working[position], tokens, changedLength)
+    ) throws(EngineError) -> (Reception, (write: HiddenWrite, whole: [UInt8])?) {
+        let (hidden, tokens) = (working[position], tokens)
         let before = rule.shadows.documents[document.address].map {
             StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0)
         }
         working[position] = try WorkingDocument(key, before)
-        defer { (working[position], self.tokens, changedLength) = (hidden, tokens, length) }
+        defer { (working[position], self.tokens) = (hidden, tokens) }
         let reception = try receive(
             document, key, rule.writable, at: position, seen, isHidden: true)
+        // The length of the stored document does not count: the peer would learn it.
+        try countLength(working[position].changedLength)
+        let isKnown: Bool
         switch reception {
-        case .taken: return (reception, try hiddenWrite(at: position, before, isKnown: false))
-        case .known: return (reception, try hiddenWrite(at: position, before, isKnown: true))
+        case .taken: isKnown = false
+        case .known: isKnown = true
         default: return (reception, nil)
         }
+        let write = try hiddenWrite(at: position, before, isKnown: isKnown)
+        return (reception, (write, working[position].state ?? []))
     }
 
     /// Returns how a document that was readable to the peer, or did not exist, was received: as a hidden document
@@ -156,5 +193,15 @@ extension DocumentTransaction {
                 try EncodedDocument(bytes).renamed(from: directory.names, to: NameTable())
             }
         }
+    }
+}
+
+extension PiledDocument {
+    /// Returns a document that has a whole state in the place of a delta.
+    fileprivate func replaced(by bytes: UnsafeRawBufferPointer, _ state: [UInt8]) -> PiledDocument {
+        PiledDocument(
+            collection: collection, beginsCollection: beginsCollection, id: id,
+            marks: marks.subtracting(.isPartial).union([.maySpellNames, .hasTokens]), bytes: bytes,
+            contents: state[...], unproven: unproven)
     }
 }

@@ -38,11 +38,12 @@ extension DocumentTransaction {
         let seen = try timeSeen(in: document, key)
         if case .ahead(let time) = seen { return .ahead(time) }
         let position = try open(key)
-        guard let rule else { return try receive(document, key, nil, at: position, seen) }
-        if try isHidden(document, at: position, rule) {
+        if let rule, try isHidden(document, at: position, rule) {
             return try receiveHidden(document, key, rule, at: position, seen)
         }
-        let reception = try receive(document, key, rule.writable, at: position, seen)
+        let reception = try receive(document, key, rule?.writable, at: position, seen)
+        try countLength(working[position].changedLength)
+        guard let rule else { return reception }
         return try hidden(reception, document, at: position, rule)
     }
 
@@ -76,7 +77,6 @@ extension DocumentTransaction {
         noteOwnWrites(own, of: position, seen: isHidden ? nil : before?.time(of: clock.site))
         if let before { try notePauses(of: document, before: before) }
         if case .upTo(let latest) = seen { try observe(latest) }
-        let length = working[position].changedLength
         let untouched = rule == nil ? nil : working[position]
         let isNew: Bool
         do throws(EngineError) {
@@ -104,7 +104,6 @@ extension DocumentTransaction {
         }
         try noteSource(of: document, at: position)
         noteTexts(document.bytes)
-        try countLength(working[position].changedLength - length)
         return isAll
             ? .taken(isNew: isNew)
             : .known(before: working[position].original, lacksOwn: lacksOwn)

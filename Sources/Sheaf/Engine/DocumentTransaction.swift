@@ -45,7 +45,9 @@ package struct DocumentTransaction: Sendable {
     var maximumLength = EncodedDocument.maximumLength
     /// How long all documents together are that were changed, and may become.
     var changedLength = 0
-    private let maximumChangedLength: Int
+    let maximumChangedLength: Int
+    /// The same of documents that the peer which writes them may not read; beyond it, its writes are dropped.
+    var hiddenLength = 0
     /// The length of documents that are worth a word; none is, as long as nobody hears it.
     var remarkableLength = Int.max
     /// Whether a value that would hide a counter is refused, as statements want it.

@@ -297,6 +297,15 @@ struct WorkingDocument: Sendable {
         return try put(payload, based, into: &batch)
     }
 
+    /// Whether the document is longer than a document may be once its base is added.
+    func isTooLong() throws(EngineError) -> Bool {
+        // The base takes less than the vector that the state has already.
+        guard let state, state.count > EncodedDocument.maximumLength / 2, !hasBase else {
+            return false
+        }
+        return try settingBase(state).count > EncodedDocument.maximumLength
+    }
+
     private func settingBase(_ state: [UInt8]) throws(EngineError) -> [UInt8] {
         try onDocument(key.bytes) { () throws(Malformed) in
             try state.span.withUnsafeBytes { bytes throws(Malformed) in

@@ -20,6 +20,23 @@ package final class SubscriptionMatcher {
         }
     }
 
+    /// What happens where a query cannot be evaluated on a document.
+    enum ErrorPolicy {
+        case throwing
+        /// The document does not match; an error is thrown only if the document is damaged.
+        case mismatching
+        /// The same, but a query that exceeds a limit throws an error.
+        case mismatchingWithinLimits
+
+        fileprivate func throwsError(_ reason: QueryError.Reason) -> Bool {
+            switch self {
+            case .throwing: true
+            case .mismatching: reason == .damaged
+            case .mismatchingWithinLimits: reason == .damaged || reason == .limit
+            }
+        }
+    }
+
     /// What was subscribed to, in that order, without what other queries cover.
     let subscribed: [SubscriptionQuery]
     /// Whether a query has a LIMIT, so that one document does not tell whether it belongs to it.
@@ -30,6 +47,9 @@ package final class SubscriptionMatcher {
     let meter: EvaluationMeter?
     /// Whether the lengths of documents and queries count, besides the arguments and results of functions.
     private let chargesLength: Bool
+    private let errorPolicy: ErrorPolicy
+    /// Whether the log has such an error of the rule.
+    private var hasLoggedError = false
     /// What decides, before a query is evaluated on a document, whether the other side may read it.
     ///
     /// Otherwise the cost of a query would depend on documents that the other side may not read.
@@ -50,12 +70,21 @@ package final class SubscriptionMatcher {
         self.init(queries, engine, meter: nil, where: nil)
     }
 
+    /// Creates a matcher for what a peer may read or write of stored documents: an error would show the peer something
+    /// of a document that it may not read.
+    convenience init(
+        rule: [SubscriptionQuery], _ engine: QueryEngine, meter: EvaluationMeter? = nil
+    ) {
+        self.init(rule, engine, meter: meter, where: nil, errorPolicy: .mismatching)
+    }
+
     init(
         _ queries: [SubscriptionQuery], _ engine: QueryEngine, meter: EvaluationMeter?,
-        where filter: SubscriptionRankings.Filter?, chargesLength: Bool = true
+        where filter: SubscriptionRankings.Filter?, chargesLength: Bool = true,
+        errorPolicy: ErrorPolicy = .throwing
     ) {
         (self.meter, self.filter) = (meter, filter)
-        self.chargesLength = chargesLength
+        (self.chargesLength, self.errorPolicy) = (chargesLength, errorPolicy)
         let subscribed = SubscriptionQuery.effective(queries)
         self.subscribed = subscribed
         self.queries = engine
@@ -182,9 +211,23 @@ package final class SubscriptionMatcher {
                     encoded, id: id, in: collection, nameCount: names.count, of: transaction)
             }
         } catch {
+            if case .evaluation(let failure) = error, !errorPolicy.throwsError(failure.reason) {
+                logError(failure)
+                return false
+            }
             if error == .paused, resumption == nil { resumption = MatchResumption(key) }
             throw error
         }
+    }
+
+    /// Writes the first error of a rule to the log, since no peer is sent it.
+    private func logError(_ error: QueryError) {
+        guard !hasLoggedError else { return }
+        hasLoggedError = true
+        queries.log?.write(
+            .warning,
+            "a rule cannot be evaluated on a document, and so does not permit to read or write it",
+            ["reason": error.message])
     }
 
     /// What a document that is stored is ranked by in one of the queries; none where it does not match.

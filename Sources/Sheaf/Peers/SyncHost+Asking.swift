@@ -161,11 +161,17 @@ extension SyncHost {
     }
 
     func listOwn(_ link: Link, _ generation: UInt64) {
-        guard generation == link.asking.generation, let matcher = wishes.matcher else { return }
+        guard generation == link.asking.generation, var matcher = wishes.matcher else { return }
         askAgainForAllSetAside(link)
         // Until it is done, what was known of the other side is not enough.
         if let key = link.session.remote?.peerKey { wishes.cursors[key] = nil }
         let snapshot = shown(news.snapshot, to: link)
+        // An error on a document that a limited peer may not read would end the connection.
+        if link.isLimited {
+            matcher = SubscriptionMatcher(
+                wishes.queries, queries, meter: nil,
+                where: rankFilter(link, in: snapshot, isOwn: true))
+        }
         do throws(EngineError) {
             let rankings = try beginRankCheck(link, matcher, in: snapshot)
             link.asking.listed = news.snapshot.log.commit
@@ -175,7 +181,7 @@ extension SyncHost {
                 most: lengths.wanted, ownFrom: link.asking.rounds?.ownFrom,
                 reportsDifferences: link.sendable != nil)
         } catch {
-            fail(link, .failed, "\(error)")
+            failReading(link, error)
         }
     }
 
@@ -317,11 +323,19 @@ extension SyncHost {
         wishes.cursors[hello.peerKey] = (Cursor(log: hello.log, commit: commit), wishes.epoch)
     }
 
+    /// Ends a connection because a step cannot be written; a limited peer is sent no lengths and no values, which may
+    /// be those of stored documents.
     private func fail(_ link: Link, _ error: EngineError) {
+        if link.isLimited {
+            queries.log?.write(
+                .warning, "a step of a peer with limited rights cannot be written: \(error)")
+        }
+        func text(_ short: String) -> String { link.isLimited ? short : "\(error)" }
         switch error {
-        case .received, .id, .invalidCollection: fail(link, .protocolBroken, "\(error)")
-        case .clock: fail(link, .refused, "\(error)")
-        case .limit: fail(link, .limit, "\(error)")
+        case .received, .id, .invalidCollection:
+            fail(link, .protocolBroken, text("a step has a document that is not valid"))
+        case .clock: fail(link, .refused, text("a step has a time that is not valid"))
+        case .limit: fail(link, .limit, text("a step, or a document of it, is too long"))
         case .evaluation(let error) where error.reason == .limit:
             fail(
                 link, .limit,

@@ -84,16 +84,24 @@ extension SyncHost {
             fail(link, .done, "the peer stops")
         case .evaluation(let error) where error.reason == .limit:
             fail(link, .limit, "the subscription cannot be evaluated: \(error.message)")
-        case .evaluation(let error):
+        case .evaluation(let error) where error.reason != .damaged:
             fail(link, .refused, "the subscription cannot be evaluated: \(error.message)")
-        default:
-            // The other side may not know which documents and files there are.
-            queries.log?.write(.error, "a subscription of a peer cannot be served: \(error)")
-            let isDamaged = if case .damaged = error { true } else { false }
-            fail(
-                link, .failed,
-                "the store cannot be read: \(isDamaged ? "a document is damaged" : "a file failed")"
-            )
+        default: failReading(link, error)
         }
+    }
+
+    /// Ends a connection because documents cannot be read; the text names no document and no file, of which the other
+    /// side may not know.
+    func failReading(_ link: Link, _ error: EngineError) {
+        queries.log?.write(.error, "documents cannot be read for a peer: \(error)")
+        let text =
+            switch error {
+            case .damaged: "the store cannot be read: a document is damaged"
+            case .evaluation(let error) where error.reason == .damaged:
+                "the store cannot be read: a document is damaged"
+            case .evaluation: "a subscription of this side cannot be evaluated"
+            default: "the store cannot be read: a file failed"
+            }
+        fail(link, .failed, text)
     }
 }

@@ -61,7 +61,7 @@ extension SyncHost {
                 return
             }
         } catch {
-            return fail(link, .failed, "\(error)")
+            return failReading(link, error)
         }
         link.asking.rankFactor *= 2
         wishes.cursors[hello.peerKey] = nil

@@ -74,13 +74,13 @@ extension SyncHost {
                 let readRule = try queries(rights.read)
                 link.readRule = readRule
                 link.readable = SubscriptionMatcher(
-                    readRule, queries, meter: link.readMeter, where: nil)
+                    rule: readRule, queries, meter: link.readMeter)
                 link.readableByID = SubscriptionMatcher(
-                    readRule.filter(\.isDecidedByID), queries)
+                    rule: readRule.filter(\.isDecidedByID), queries)
                 link.writable = try queries(rights.write)
             }
             if let rights = link.ownRights {
-                link.sendable = SubscriptionMatcher(try queries(rights.write), queries)
+                link.sendable = SubscriptionMatcher(rule: try queries(rights.write), queries)
             }
             return true
         } catch {

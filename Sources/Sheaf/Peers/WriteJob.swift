@@ -187,15 +187,16 @@ package struct WriteJob: Sendable {
     private func writeRule(_ queries: QueryEngine, _ meter: EvaluationMeter) -> WriteRule? {
         guard let writable else { return nil }
         let readRule = readable ?? []
-        let readable = SubscriptionMatcher(readRule, queries)
+        let readable = SubscriptionMatcher(rule: readRule, queries)
         return WriteRule(
             writable: SubscriptionMatcher(
-                writable, queries, meter: meter, where: nil, chargesLength: false),
-            freelyWritable: SubscriptionMatcher(writable, queries), readable: readable,
+                writable, queries, meter: meter, where: nil, chargesLength: false,
+                errorPolicy: .mismatchingWithinLimits),
+            freelyWritable: SubscriptionMatcher(rule: writable, queries), readable: readable,
             deletions: DeletionRule(
                 readable: readable,
                 readableByID: SubscriptionMatcher(
-                    readRule.filter(\.isDecidedByID), queries),
+                    rule: readRule.filter(\.isDecidedByID), queries),
                 brought: brought),
             shadows: shadows)
     }

@@ -19,6 +19,7 @@ final class DocumentScene {
         private let makeHost: (SceneStore) -> SyncHost
         /// Number of commits whose history a compaction keeps.
         private let history: UInt64
+        private let transactionLength: Int
         /// Whether what came waits until somebody lets it be written.
         var isBusy = false
         /// Whether what came is written, and waits until somebody makes it durable.
@@ -26,6 +27,9 @@ final class DocumentScene {
         fileprivate var jobs: [WriteJob] = []
         /// The frames that it has sent, with documents in them or not.
         fileprivate(set) var sent: [FrameType] = []
+        /// Whether the bytes of these frames are kept.
+        var keepsFrames = false
+        fileprivate(set) var frames: [[UInt8]] = []
         /// How long the frames with documents were.
         fileprivate(set) var segmentLength = 0
         /// Why it has ended connections.
@@ -38,9 +42,9 @@ final class DocumentScene {
 
         fileprivate init(
             _ number: Int, keyOf owner: Int, _ lengths: SyncHost.Lengths, mostCorrections: Int,
-            history: UInt64
+            history: UInt64, transactionLength: Int
         ) throws {
-            self.history = history
+            (self.history, self.transactionLength) = (history, transactionLength)
             key = Array(repeating: UInt8(owner + 1), count: 32)
             let source = SeededSource(seed: UInt64(number))
             let identity = SyncHost.Identity(
@@ -51,12 +55,16 @@ final class DocumentScene {
                     random: { source.next() })
             }
             store = try SceneStore(
-                SimulatedVolume(seed: UInt64(number)), Self.options(clock, history))
+                SimulatedVolume(seed: UInt64(number)),
+                Self.options(clock, history, transactionLength))
             host = makeHost(store)
         }
 
-        private static func options(_ clock: FakeClock, _ history: UInt64) -> LogStoreOptions {
+        private static func options(
+            _ clock: FakeClock, _ history: UInt64, _ transactionLength: Int
+        ) -> LogStoreOptions {
             var options = LogStoreOptions()
+            options.transactionLength = transactionLength
             options.clock = clock.clock
             options.history = HistoryHorizon(commits: history, bytes: .max)
             // Only what is in a segment that has ended is ever forgotten.
@@ -68,7 +76,7 @@ final class DocumentScene {
         fileprivate func reopen(on volume: SimulatedVolume) throws {
             jobs = []
             (refusals, newlyRefused) = ([:], [])
-            store = try SceneStore(volume, Self.options(clock, history))
+            store = try SceneStore(volume, Self.options(clock, history, transactionLength))
             host = makeHost(store)
         }
 
@@ -100,14 +108,16 @@ final class DocumentScene {
 
     init(
         _ count: Int, _ lengths: SyncHost.Lengths = SyncHost.Lengths(),
-        mostCorrections: Int = 1_000, keyOfSecond: Int = 1, history: UInt64 = 1_000
+        mostCorrections: Int = 1_000, keyOfSecond: Int = 1, history: UInt64 = 1_000,
+        transactionLengthOfFirst: Int = 1 << 30
     ) throws {
         for number in 0..<count {
             let owner = number == 1 ? keyOfSecond : number
             nodes.append(
                 try Node(
                     number, keyOf: owner, lengths, mostCorrections: mostCorrections,
-                    history: history))
+                    history: history,
+                    transactionLength: number == 0 ? transactionLengthOfFirst : 1 << 30))
         }
     }
 
@@ -317,6 +327,7 @@ final class DocumentScene {
             case .send(let wire, let bytes):
                 guard let ends = wires[wire], ends.count == 2 else { continue }
                 if let type = FrameType(rawValue: bytes[8]) { nodes[number].sent.append(type) }
+                if nodes[number].keepsFrames { nodes[number].frames.append(bytes) }
                 if nodes[number].sent.last == .segment {
                     nodes[number].segmentLength += bytes.count
                 }
