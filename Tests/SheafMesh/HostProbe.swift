@@ -29,7 +29,8 @@ package final class HostProbe {
     /// Reads an input; returns what is wrong with what the peer did, if something is.
     ///
     /// The first byte says what the peer is like. Then each frame is a type, a length of two bytes, and a
-    /// body; that of a segment is the commits in it, unless the type is 128 more.
+    /// body; that of a segment is the commits in it, unless the type is 128 more. A site of 0 in
+    /// `forgotten` stands for that of the peer.
     package static func read(_ input: UnsafeRawBufferPointer) throws -> String? {
         guard let first = input.first else { return nil }
         let probe = try HostProbe(first)
@@ -122,10 +123,19 @@ package final class HostProbe {
             return try hear([head] + body)
         }
         hasEnded = type == .close
+        if type == .forgotten, body.starts(with: [UInt8](repeating: 0, count: 8)) {
+            return try hear(frames.bytes(of: Frame(type, ownSite + body.dropFirst(8))))
+        }
         guard type == .segment, head < 0x80 else {
             return try hear(frames.bytes(of: Frame(type, body)))
         }
         try hear(frames.bytes(of: Frame(.segment, [1, 0] + segments.bytes(of: body))))
+    }
+
+    private var ownSite: [UInt8] {
+        var writer = ByteWriter()
+        writer.write(queries.documents.site.rawValue)
+        return writer.bytes
     }
 
     private func hear(_ bytes: [UInt8]) throws {
