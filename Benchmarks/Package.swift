@@ -59,6 +59,7 @@ let package = Package(
                 .product(name: "SheafQuery", package: "sheaf"),
                 .product(name: "Sheaf", package: "sheaf"),
                 .product(name: "SheafNetwork", package: "sheaf"),
+                .product(name: "SheafMesh", package: "sheaf"),
             ] + (hasLevelDB ? ["CLevelDB"] : []),
             packageAccess: false, swiftSettings: settings),
 

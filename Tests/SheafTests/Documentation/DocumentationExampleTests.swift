@@ -1,4 +1,5 @@
 import Sheaf
+import SheafMesh
 import SheafStorage
 import SheafTestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import SheafMesh
 import Testing
 
 /// What a program does with writes that another peer does not take.

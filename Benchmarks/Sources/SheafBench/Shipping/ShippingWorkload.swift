@@ -30,6 +30,15 @@ enum ShippingWorkload {
                     "difference-bytes", "where 1,000 documents differ, by their own bytes",
                     unit: "times", .lower, systems: [sheaf(ShippingTrial.differenceBytes)]),
                 Case(
+                    "limited-connection",
+                    "a started peer that may read one in a thousand of 1,000,000 documents, in one process",
+                    unit: "ms", .lower,
+                    systems: [
+                        System("sheaf") { try await ConnectionTrial($0, isLimited: true) },
+                        System("all-rights") { try await ConnectionTrial($0, isLimited: false) },
+                        System("sqlite") { try ConditionScanTrial($0) },
+                    ]),
+                Case(
                     "mesh-redundancy",
                     "documents that come, by those that are new, in a full mesh of 8",
                     unit: "times", .lower,

@@ -1,24 +1,24 @@
-import Sheaf
+package import Sheaf
 import Synchronization
 
 /// A transport whose connections have rights: those of the peers that connect, and the own ones at the other end.
-final class RightsTransport: PeerTransport {
+package final class RightsTransport: PeerTransport {
     private let base: any PeerTransport
     private let host: Host
 
-    init(
+    package init(
         _ base: any PeerTransport, ofOthers rights: PeerRights? = nil, own: PeerRights? = nil
     ) {
         self.base = base
         host = Host(rights, own)
     }
 
-    func start(_ host: any PeerTransportHost) throws {
+    package func start(_ host: any PeerTransportHost) throws {
         self.host.real.withLock { $0 = host }
         try base.start(self.host)
     }
 
-    func stop() { base.stop() }
+    package func stop() { base.stop() }
 
     private final class Host: PeerTransportHost {
         let real = Mutex<(any PeerTransportHost)?>(nil)
