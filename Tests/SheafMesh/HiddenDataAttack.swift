@@ -14,15 +14,21 @@ package final class HiddenDataAttack {
     private var random: SeededRandom
     private var subscriptions: RandomSubscription
     private var connectionCount: UInt64 = 0
+    private let token: AttachmentToken
     private let file: [UInt8]
     /// Number of frames with which both servers have answered.
     package private(set) var frameCount = 0
+    /// Number of questions whose subscriptions the servers took.
+    package private(set) var acceptedCount = 0
+    /// Number of files that an attacker was asked to prove.
+    package private(set) var proofCount = 0
     private let rights = PeerRights(
         read: ["cars": "color = 'red'"], write: ["cars": "color IN ('red', 'green')"])
 
     package init(seed: UInt64) throws {
         random = SeededRandom(seed: seed, "attack")
         subscriptions = RandomSubscription(random: SeededRandom(seed: seed, "queries"))
+        subscriptions.hasArguments = true
         servers = try (0..<2).map { _ in try TwinWorld(2, watching: TwinWorld.outside) }
         connectionCount = 1
         for server in servers {
@@ -40,7 +46,7 @@ package final class HiddenDataAttack {
         let node = servers[1].nodes[0]
         let id = try node.attachments.add(random.bytes(3_000))
         file = id.bytes
-        let token = try AttachmentToken(
+        token = try AttachmentToken(
             ["id": .string(id.description), "len": .integer(3_000)])
         var hidden = (0..<5).map { number in
             TwoWorlds.insert(
@@ -52,6 +58,9 @@ package final class HiddenDataAttack {
         }
         hidden += (0..<4).map { TwoWorlds.insert("k\($0)", ["color": "blue", "pin": 4_711]) }
         hidden += (0..<2).map { TwoWorlds.insert("g\($0)", ["color": "green", "n": 1]) }
+        hidden += (0..<2).map {
+            TwoWorlds.insert("b\($0)", ["pin": 4_711, "photo": token.value], in: "boats")
+        }
         try node.commit(hidden)
         try node.commit([DocumentChange("cars", .string("h0"), .delete)])
         // Another store has written and deleted some of it.
@@ -95,16 +104,22 @@ package final class HiddenDataAttack {
         }
         var texts = (0...random.below(2)).map { _ in subscriptions.text() }
         if random.chance(1, in: 4) { texts.append("SELECT * FROM cars") }
-        let plan = Attacker.Plan(
-            texts: texts, ids: try guessedIDs(), file: file, seed: random.next(),
+        let plan = HiddenDataAttacker.Plan(
+            texts: texts, ids: try guessedIDs(), token: token, file: file, seed: random.next(),
             hasCursor: random.chance(1, in: 5), writes: random.chance(1, in: 4),
-            borrowsSite: random.chance(1, in: 3), commit: UInt64(random.below(60)),
+            borrowsSite: random.chance(1, in: 3), lies: random.chance(1, in: 3),
+            commit: UInt64(random.below(60)),
             writer: random.below(2))
         connectionCount += 1
         let answers = try servers.map { server in
-            var attacker = try Attacker(
+            var attacker = try HiddenDataAttacker(
                 plan, server, wire: connectionCount, rights: rights)
-            return try attacker.run()
+            let answers = try attacker.run()
+            if server === servers[0] {
+                if attacker.isAnswered { acceptedCount += 1 }
+                proofCount += attacker.proofCount
+            }
+            return answers
         }
         frameCount += answers[0].count
         guard let index = TwoWorlds.difference(answers[0], answers[1]) else { return nil }
@@ -125,166 +140,5 @@ package final class HiddenDataAttack {
                     collection: "cars", id: try DocumentID.key(of: .string(name))))
         }
         return ids
-    }
-}
-
-/// One connection of an attacker: a session that sends the messages of its plan.
-private struct Attacker {
-    struct Plan {
-        let texts: [String]
-        let ids: [DocumentAddress]
-        let file: [UInt8]
-        let seed: UInt64
-        let hasCursor: Bool
-        let writes: Bool
-        /// Whether the hello of the attacker names the site of the other store.
-        let borrowsSite: Bool
-        /// The commit that the attacker names as its newest.
-        let commit: UInt64
-        /// The store that writes a readable document while the attacker is connected.
-        let writer: Int
-
-        /// The sites of the server and of the other store.
-        func authors(of server: TwinWorld) -> [Site] {
-            server.nodes.map(\.queries.documents.site)
-        }
-    }
-
-    private let plan: Plan
-    private let server: TwinWorld
-    private let wire: UInt64
-    private var session: SyncSession
-    private var random: SeededRandom
-    private var received: [[UInt8]] = []
-    private var hasWritten = false
-    private static let site = Site(rawValue: 70)
-
-    init(
-        _ plan: Plan, _ server: TwinWorld, wire: UInt64, rights: PeerRights
-    ) throws {
-        (self.plan, self.server, self.wire) = (plan, server, wire)
-        random = SeededRandom(seed: plan.seed, "attacker")
-        // With another log identifier, the store would draw another site.
-        let other = server.nodes[1]
-        let (site, log) =
-            plan.borrowsSite
-            ? (other.queries.documents.site, other.host.log)
-            : (Self.site, .init(low: 1, high: 1))
-        session = SyncSession(
-            Hello(
-                database: MeshPeer.database, peerKey: Array(repeating: 7, count: 32),
-                site: site, log: log, nonce: 1,
-                wallMilliseconds: server.nodes[0].clock.clock.wallMilliseconds(),
-                isServer: false, name: ""), at: server.now)
-        try server.connectOutside(wire, rights: rights)
-    }
-
-    mutating func run() throws -> [[UInt8]] {
-        try exchange()
-        guard session.isOpen else { return received }
-        for hops in [8, 0, 3] { session.seek(Seek(id: plan.file, hops: hops)) }
-        session.fetch(AttachmentPart(id: plan.file, .hashes, 0))
-        let queries = try plan.texts.map { text in
-            SubscribedQuery(text: text, arguments: try Insertion.initial(Object(), NameTable()))
-        }
-        let cursor = plan.hasCursor ? Cursor(log: .init(low: 5, high: 5), commit: 3) : nil
-        session.subscribe(
-            Subscribe(
-                generation: 1, queries, at: plan.commit, from: cursor,
-                whole: plan.hasCursor ? plan.ids : []))
-        try exchange()
-        try server.advance(milliseconds: 1_500)
-        try exchange()
-        // Documents written meanwhile are sent as they come.
-        try server.nodes[plan.writer].commit([
-            TwoWorlds.insert(
-                "v\(random.below(8))", ["color": "red", "n": .integer(Int64(random.below(100)))])
-        ])
-        try server.perform(plan.writer)
-        try exchange()
-        try server.disconnect(wire)
-        return received
-    }
-
-    /// Runs until neither side has anything to send.
-    private mutating func exchange() throws {
-        for _ in 0..<500 {
-            try server.run()
-            let frames = server.takeReceived()
-            received += frames
-            for bytes in frames {
-                bytes.withUnsafeBytes { session.receive($0, at: server.now) }
-            }
-            var isQuiet = frames.isEmpty
-            while let effect = session.takeEffect() {
-                isQuiet = false
-                try take(effect)
-            }
-            if isQuiet { return }
-        }
-    }
-
-    private mutating func take(_ effect: SyncSession.Effect) throws {
-        switch effect {
-        case .send(let bytes):
-            try server.receive(bytes, on: wire)
-        case .listOwn:
-            // It claims to have the guessed documents, in some version.
-            let list = plan.ids.map { DocumentVersion(id: $0.bytes, version: random.next()) }
-                .sorted { $0.id.lexicographicallyPrecedes($1.id) }
-            session.compare(with: VersionList(sorted: list))
-        case .apply(let step):
-            session.acknowledge(commit: step.commit, of: step.generation)
-            session.grant(step.length)
-        case .listMatches: try session.tell(VersionList(sorted: []))
-        case .wanted: try write()
-        default: break
-        }
-    }
-
-    /// Sends documents under guessed ids: permitted and forbidden states, deltas of documents that it never received,
-    /// and deletions.
-    ///
-    /// It sends no permitted state under the id of a deleted document, which would reveal the versions of all its
-    /// writers, or of a document that it may write and not read, which it could read then.
-    private mutating func write() throws {
-        guard plan.writes, !hasWritten else { return }
-        hasWritten = true
-        let now = HybridTime(milliseconds: server.nodes[0].clock.clock.wallMilliseconds())
-        let stamp = Stamp(now, Self.site)
-        // Other stores may have drawn stamps at that time before.
-        let older = Stamp(HybridTime(milliseconds: 1), plan.authors(of: server)[random.below(2)])
-        let unread = try ["h0", "w0", "w1", "g0", "g1"].map { try DocumentID.key(of: .string($0)) }
-        session.beginCommit(1, stamp: nil)
-        for address in plan.ids {
-            var form = ShippedDocument.Form.state
-            let bytes: [UInt8]?
-            switch random.below(unread.contains(address.id) ? 3 : 5) {
-            case 0:
-                bytes = try Insertion.document(
-                    ["color": "none", "n": 3], at: stamp, NameTable())
-            case 1:
-                form = .delta
-                bytes = try Self.document(at: older).withUnsafeBytes { base in
-                    try DocumentEditor.delta(
-                        of: [.set(path: ["n"], to: 4)], in: EncodedDocument(base), at: stamp,
-                        NameTable())?.bytes
-                }
-            case 2:
-                bytes = try Self.document(at: stamp).withUnsafeBytes { document in
-                    try Insertion.deletion(of: EncodedDocument(document), at: stamp)
-                }
-            default: bytes = try Self.document(at: stamp)
-            }
-            address.id.withUnsafeBytes { id in
-                bytes?.withUnsafeBytes { session.add("cars", id: id, form, $0) }
-            }
-        }
-        session.endCommit()
-        session.sendSegment()
-    }
-
-    private static func document(at stamp: Stamp) throws -> [UInt8] {
-        try Insertion.document(["color": "red", "n": 3], at: stamp, NameTable())
     }
 }

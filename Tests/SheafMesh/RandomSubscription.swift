@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafTestSupport
 
 /// Random subscriptions of cars: every form of condition that could ask for a number, a word, an id or a count.
@@ -5,9 +6,19 @@ struct RandomSubscription {
     var random: SeededRandom
     /// How many of ten subscriptions have ORDER BY and LIMIT.
     var rankedInTen = 3
+    /// Whether conditions name `arguments`.
+    var hasArguments = false
+    static let arguments: Object = [
+        "pin": 4_711, "word": "secret", "ids": ["h0", "k1", "v1"], "pattern": "s%",
+    ]
 
     mutating func text() -> String {
-        var text = "SELECT * FROM cars"
+        let source = [
+            "cars", "cars", "cars", "COLLECTION cars (photo ATTACHMENT)",
+            "COLLECTION cars (pin REGISTER)", "cars USE INDEX ''", "boats",
+        ][random.below(7)]
+        var text =
+            "\(["", "", "", "--+ {\"#disable_index_scan\": true}\n"][random.below(4)])SELECT * FROM \(source)"
         if !random.chance(1, in: 6) { text += " WHERE \(condition(depth: random.below(3)))" }
         guard random.chance(rankedInTen, in: 10) else { return text }
         let terms = (0...random.below(2)).map { _ in
@@ -40,11 +51,13 @@ struct RandomSubscription {
     }
 
     private mutating func condition(depth: Int) -> String {
+        if depth == 0, random.chance(1, in: 3) { return otherForm() }
         guard depth == 0 else {
             let left = condition(depth: depth - 1)
-            switch random.below(4) {
+            switch random.below(5) {
             case 0: return "NOT (\(left))"
             case 1: return "(\(left)) OR (\(condition(depth: depth - 1)))"
+            case 2: return "(\(left)) XOR (\(condition(depth: depth - 1)))"
             default: return "(\(left)) AND (\(condition(depth: depth - 1)))"
             }
         }
@@ -61,6 +74,39 @@ struct RandomSubscription {
         case 9: return "pin IS \(["", "NOT "][random.below(2)])MISSING"
         case 10: return "char_length(word) > \(random.below(8))"
         default: return "n > \(random.below(90))"
+        }
+    }
+
+    /// Conditions with the rarer operators and functions.
+    private mutating func otherForm() -> String {
+        if hasArguments, random.chance(1, in: 3) {
+            return [
+                "pin = :pin", "pin < :pin", "word = :word", "_id IN :ids", "word LIKE :pattern",
+            ][
+                random.below(5)]
+        }
+        switch random.below(20) {
+        case 0: return "word ILIKE 'SECR%'"
+        case 1: return "word SIMILAR TO '(secret|open)'"
+        case 2: return "regexp_like(word, '^s.*t$', 'i')"
+        case 3: return "ANY v IN object_values(photo) SATISFIES v = 3000 END"
+        case 4: return "EVERY k IN ['pin', 'word'] SATISFIES k != word END"
+        case 5: return "ANY v WITHIN photo SATISFIES v = 3000 END"
+        case 6: return "photo IS \(["", "NOT "][random.below(2)])MISSING"
+        case 7: return "photo.len > \(number())"
+        case 8: return "starts_with(_id, '\(["h", "k", "v"][random.below(3)])')"
+        case 9: return "pos(word, 'cr') = 2"
+        case 10: return "char_length(serialize_json(photo)) > 3"
+        case 11: return "array_contains([4711, 7], pin)"
+        case 12: return "date_part(date_add(pin, 'day', 1), 'year') = 1970"
+        case 13: return "word || _id = 'secreth0'"
+        case 14: return "type(pin) = 'integer'"
+        case 15: return "(pin << 1) >> 1 = \(number())"
+        case 16: return "coalesce(pin, 0) - \(number()) > 0"
+        case 17: return "cast(pin AS string) LIKE '4%'"
+        case 18: return "decode(word, 'secret', true, false)"
+        default:
+            return "substr(word, \(random.below(5)), 1) = '\(["s", "e", "c"][random.below(3)])'"
         }
     }
 }

@@ -30,7 +30,7 @@ enum WorldsCommand {
     ) -> Int32 {
         let end =
             Clock.system.monotonicNanoseconds() + UInt64(minutes) * 60 * 1_000_000_000
-        var (count, frames) = (0, 0)
+        var (count, frames, accepted, proofs) = (0, 0, 0, 0)
         var number = seed
         do {
             while count < subscriptions || Clock.system.monotonicNanoseconds() < end {
@@ -42,13 +42,17 @@ enum WorldsCommand {
                 }
                 count += 500
                 frames += attack.frameCount
+                accepted += attack.acceptedCount
+                proofs += attack.proofCount
                 number += 1
             }
         } catch {
             say("violation: \(error), seed \(number)")
             return 1
         }
-        say("\(count) subscriptions, \(frames) frames, the same with and without the hidden data")
+        say(
+            "\(count) subscriptions, \(accepted) of them answered, \(proofs) parts of files asked for, "
+                + "\(frames) frames, the same with and without the hidden data")
         return 0
     }
 }

@@ -26,5 +26,6 @@ import Testing
         let found = try attack.run(subscriptions: 150)
         #expect(found == nil, "seed \(seed)")
         #expect(attack.frameCount > 300)
+        #expect(attack.acceptedCount > 75 && attack.proofCount > 5)
     }
 }
