@@ -131,10 +131,10 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// Writes with a new site from now on, which the log has with the next commit.
-    func drawNewSite(_ state: inout WriterState) {
+    /// Writes with a site that nobody has from now on, which the log has with the next commit.
+    func draw(_ site: Site, _ state: inout WriterState) {
         state.clock = HybridClock(
-            site: Self.drawSite(store.options.random), latest: state.clock.latest,
+            site: site, latest: state.clock.latest,
             leniencyMilliseconds: state.clock.leniencyMilliseconds)
         (state.isSiteWritten, state.ownWrites) = (false, .ofNewSite)
     }
@@ -320,7 +320,12 @@ package final class DocumentEngine: Sendable {
         _ state: inout WriterState, _ append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> CommitID {
         guard transaction.hasChanges else {
-            return max(transaction.snapshot.commit, transaction.pending.lastCommit)
+            let newest = max(transaction.snapshot.commit, transaction.pending.lastCommit)
+            if let site = transaction.nextSite {
+                beginHandover(to: site, &state)
+                state.handover?.commit = newest
+            }
+            return newest
         }
         if !transaction.tokens.isEmpty {
             tokenWatch.withLock { $0 }?(transaction.tokens)
@@ -330,6 +335,7 @@ package final class DocumentEngine: Sendable {
         if transaction.hasChangedSite {
             (state.isSiteWritten, state.ownWrites) = (false, .ofNewSite)
         }
+        if let site = transaction.nextSite { beginHandover(to: site, &state) }
         if state.isClockApart {
             state.isClockApart = state.clock.latest.milliseconds < transaction.snapshot.commitAt
             state.isSiteWritten = false
@@ -343,6 +349,7 @@ package final class DocumentEngine: Sendable {
         let batch = try transaction.batch(
             from: origin, writing: state.siteWriting, state.registry)
         let commit = try onStorage { () throws(StorageError) in try append(batch) }
+        if transaction.nextSite != nil { state.handover?.commit = commit }
         state.noteSiteWritten()
         state.mark.noteWritten(by: commit, in: store)
         state.registry.noteWritten(state.directory)
@@ -355,7 +362,7 @@ package final class DocumentEngine: Sendable {
         if transaction.metOwnFuture {
             // Somebody has seen what this store does not know to have written: it is an older state of
             // itself, and goes on as somebody else.
-            drawNewSite(&state)
+            draw(Self.drawSite(store.options.random), &state)
         }
         return commit
     }

@@ -32,6 +32,8 @@ package struct DocumentTransaction: Sendable {
     var connection: UInt64?
     /// Whether the transaction writes as another site than those before it.
     var hasChangedSite = false
+    /// The site that the store has from this commit on, with which all writes to it are moved.
+    var nextSite: Site?
     /// What documents have that are written once in this commit.
     var stamp: Stamp?
     /// What the change in hand was written with.
@@ -266,8 +268,8 @@ package struct DocumentTransaction: Sendable {
         } else {
             document = try DocumentSnapshot(snapshot, directory).document(key.bytes)
         }
-        positions[key] = working.count
         working.append(try WorkingDocument(key, document))
+        positions[key] = working.count - 1
         return working.count - 1
     }
 

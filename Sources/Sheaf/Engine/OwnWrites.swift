@@ -78,48 +78,10 @@ struct SiteReport: Sendable {
 }
 
 extension DocumentEngine {
-    /// Goes on as another site, and gives it what was written since the opening: peers know other writes of the
-    /// same times.
-    ///
-    /// What they know is then merged with what was written here, and covered by nothing.
-    ///
-    /// Returns the commit; nil where the store has another site than `expected` by now.
-    @discardableResult
-    func separate(
-        from expected: Site? = nil, after time: HybridTime? = nil,
-        append: (WriteBatch) throws(StorageError) -> CommitID
-    ) throws(WriteError) -> CommitID? {
-        let change = state.withLock { state -> (old: Site, start: HybridTime, new: Site)? in
-            let site = state.clock.site
-            guard expected ?? site == site else { return nil }
-            let start = time ?? state.ownWrites.opened
-            // If two handovers are not durable, peers know the site before the first one.
-            if state.handover?.precedes(store.snapshot().commit) != true {
-                state.handover = SiteHandover(site: site, pauses: pauses(state))
-            }
-            state.handover?.commit = nil
-            drawNewSite(&state)
-            return (site, start, state.clock.site)
-        }
-        guard let change else { return nil }
-        let (commit, _) = try write(from: nil, append: append) {
-            (transaction) throws(WriteError) in
-            do throws(EngineError) {
-                try transaction.moveWrites(of: change.old, after: change.start, to: change.new)
-            } catch {
-                throw .engine(error)
-            }
-        }
-        state.withLock { state in
-            if state.clock.site == change.new { state.handover?.commit = commit }
-        }
-        return commit
-    }
-
     /// The periods in which the site has made no write, as far as the log knows.
     package var pauses: [WritePause] { state.withLock { pauses($0) } }
 
-    private func pauses(_ state: WriterState) -> [WritePause] {
+    func pauses(_ state: WriterState) -> [WritePause] {
         let now = HybridTime(
             milliseconds: min(
                 store.options.clock.wallMilliseconds(), HybridTime.maximumMilliseconds))
@@ -148,45 +110,6 @@ extension DocumentEngine {
             guard !pauses.isEmpty else { return nil }
             guard let forgotten else { return state.ownWrites.opened }
             return pauses.first { $0.contains(forgotten) }?.after
-        }
-    }
-}
-
-extension DocumentTransaction {
-    /// Gives what a site has written after a time to another one, in all documents.
-    fileprivate mutating func moveWrites(
-        of site: Site, after time: HybridTime, to other: Site
-    ) throws(EngineError) {
-        let documents = DocumentSnapshot(snapshot, directory)
-        var keys: Set<[UInt8]> = []
-        for collection in directory.collections {
-            try documents.forEachDocument(of: collection) { (key, document) throws(EngineError) in
-                let written = try onDocument(key) { () throws(Malformed) in
-                    try document.read { bytes throws(Malformed) in
-                        try EncodedDocument(bytes).header().time(of: site)
-                    }
-                }
-                if written > time, !document.isRemnant { keys.insert(key) }
-                return true
-            }
-        }
-        keys.formUnion(pending.keys(startingWith: StoreKey.documents.lower))
-        for key in keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-            let position = try open(DocumentKey(key))
-            guard let state = working[position].state else { continue }
-            let moved = try onDocument(key) { () throws(Malformed) in
-                try state.span.withUnsafeBytes { (bytes) throws(Malformed) in
-                    try EncodedDocument(bytes).movingWrites(
-                        of: site, after: time, to: other, directory.names)
-                }
-            }
-            guard let moved else { continue }
-            // In the place of the old state: joined with it, both would stay.
-            _ = working[position].forget()
-            try working[position].take(
-                ChangedBytes(bytes: moved, spellsNames: true), directory.names)
-            try countLength(working[position].changedLength)
-            notePending(position)
         }
     }
 }

@@ -259,6 +259,7 @@ extension SyncHost {
     /// Takes in what became of a job.
     package func noteWritten(_ outcome: WriteJob.Outcome) {
         outcome.chargeBudget()
+        noteUnmoved(outcome)
         if outcome.lacksOwnWrites {
             mayReportSite = true
             reportNewSite()

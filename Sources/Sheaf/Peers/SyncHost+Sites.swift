@@ -21,6 +21,8 @@ extension SyncHost {
     static let turn: UInt64 = 5_000_000_000
     /// Time between two messages in the log about one key, in nanoseconds.
     private static let noteInterval: UInt64 = 60_000_000_000
+    /// Maximum number of documents named in the log that could not be moved to another site.
+    private static let mostUnmovedNotes = 16
     /// Number of earlier openings that are remembered for a key.
     private static let mostEarlier = 4
     private static let contested = "another peer with the same key is connected"
@@ -36,6 +38,29 @@ extension SyncHost {
     }
 
     // MARK: Writes that a store does not have any more
+
+    /// Writes to the log what kept writes of this store from being moved to another site.
+    func noteUnmoved(_ outcome: WriteJob.Outcome) {
+        if outcome.isSeparation, let error = outcome.error {
+            queries.log?.write(
+                .error,
+                "the store cannot go on as another site, and tries again when a peer reports a write that is not in it",
+                ["reason": "\(error)"])
+        }
+        for document in outcome.unmoved.prefix(Self.mostUnmovedNotes) {
+            let address = news.snapshot.address(of: document.key)
+            let id = address.flatMap { try? DocumentID.id(of: $0.id) }
+            queries.log?.write(
+                .error,
+                "a document cannot be assigned to the new site of this store: writes to it that peers know, and that "
+                    + "are not in this store, are lost if it is sent; run sheaf verify, and copy what can be read to "
+                    + "another store with sheaf salvage",
+                [
+                    "collection": address?.collection ?? "", "id": id?.json ?? "",
+                    "documents": "\(outcome.unmoved.count)", "reason": "\(document.reason)",
+                ])
+        }
+    }
 
     /// Has the other side go on as another site: this peer knows a write that it does not have.
     func reportForgotten(_ time: HybridTime, to link: Link) {
@@ -80,14 +105,17 @@ extension SyncHost {
         }
     }
 
-    /// Whether documents of states before a commit are still sent to a peer.
+    /// Whether documents of states before a commit are still sent to a peer, or will be.
     private func isTelling(before commit: CommitID, _ link: Link) -> Bool {
-        guard let telling = link.telling else { return false }
+        let (telling, delayed) = (link.telling, link.delayed)
         let states = [
-            telling.outgoing?.snapshot, telling.catchingUp?.snapshot,
-            telling.compared, telling.preparation?.snapshot,
+            telling?.outgoing?.snapshot, telling?.catchingUp?.snapshot, telling?.compared,
+            telling?.preparation?.snapshot, telling?.limited.draft?.outgoing.snapshot,
+            delayed?.asked, delayed?.wanted?.snapshot,
         ]
         if states.contains(where: { $0.map { $0.log.commit < commit } ?? false }) { return true }
+        if link.session.hasUnsent { return true }
+        guard let telling else { return false }
         return telling.isStreaming && telling.sent < commit
     }
 

@@ -110,6 +110,7 @@ extension SyncHost {
         link.session.sendSegment()
         noteSyncedIfIdle(link)
         handle(link)
+        reportNewSite()
     }
 
     /// Begins the next step, or sends commits; false where there is nothing to be told.

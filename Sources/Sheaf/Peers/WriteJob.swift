@@ -69,6 +69,10 @@ package struct WriteJob: Sendable {
         fileprivate(set) var isNew = false
         /// Whether the peer knows writes of this store that it has never made.
         fileprivate(set) var lacksOwnWrites = false
+        /// Documents whose writes could not be assigned to the new site of the store.
+        fileprivate(set) var unmoved: [UnmovedDocument] = []
+        /// Whether the job was to have the store go on as another site, and wrote nothing of a peer.
+        fileprivate(set) var isSeparation = false
         /// The time of a write that the peer has made and does not have any more; the step that would cover it, and
         /// those after it, were not applied.
         fileprivate(set) var forgottenByPeer: HybridTime?
@@ -149,6 +153,7 @@ package struct WriteJob: Sendable {
                 let (commit, reception) = try queries.documents.receive(
                     step, from: peer, step.pauses, rule, watched, append: append)
                 if reception.lacksOwnWrites { outcome.lacksOwnWrites = true }
+                outcome.unmoved += reception.unmoved
                 if let time = reception.forgottenByPeer {
                     outcome.forgottenByPeer = time
                     return
@@ -206,15 +211,15 @@ package struct WriteJob: Sendable {
         _ append: (WriteBatch) throws(StorageError) -> CommitID, _ outcome: Outcome
     ) -> Outcome {
         var outcome = outcome
-        do throws(WriteError) {
-            outcome.lastCommit = try queries.documents.separate(
+        outcome.isSeparation = true
+        do throws(EngineError) {
+            let separation = try queries.documents.separate(
                 from: separation.site, after: separation.after, append: append)
-            outcome.lacksOwnWrites = outcome.lastCommit != nil
+            outcome.lastCommit = separation?.commit
+            outcome.unmoved = separation?.unmoved ?? []
+            outcome.lacksOwnWrites = separation != nil
         } catch {
-            switch error {
-            case .engine(let error): outcome.error = error
-            case .query: preconditionFailure("To go on as another site asks no questions.")
-            }
+            outcome.error = error
         }
         return outcome
     }
@@ -254,6 +259,8 @@ extension DocumentEngine {
         var lacksOwnWrites = false
         /// With it: the time up to which the writes of this store are unique.
         var uniqueThrough: HybridTime?
+        /// Documents whose writes could not be assigned to the new site of this store.
+        var unmoved: [UnmovedDocument] = []
         /// A write that the peer has made and does not have any more.
         var forgottenByPeer: HybridTime?
     }
@@ -311,15 +318,11 @@ extension DocumentEngine {
         _ rule: WriteRule?, _ watched: WatchedDocuments,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> (CommitID, Reception) {
-        do throws(WriteError) { try separate(after: time, append: append) } catch {
-            switch error {
-            case .engine(let error): throw error
-            case .query: preconditionFailure("To go on as another site asks no questions.")
-            }
-        }
+        let separation = try separate(after: time, append: append)
         var (commit, reception) = try receive(
             step, from: peer, [], rule, watched, hasSeparated: true, append: append)
         reception.lacksOwnWrites = true
+        reception.unmoved = separation?.unmoved ?? []
         return (commit, reception)
     }
 

@@ -1,27 +1,50 @@
 package import SheafBytes
 
-/// The stamps of a document, with another site assigned to some of them.
-private struct MovedStamps: StampSource {
-    let header: EncodedHeader
+/// Which stamps of a document get another site.
+private struct SiteMove {
     let site: Site
     let time: HybridTime
     let other: Site
-    let kept: KeptCounters
+    /// Whether the site has added to a counter, or restarted one, after the time.
+    ///
+    /// A sum that the site has added to since includes its earlier additions, so it cannot be assigned to another
+    /// site: a peer that has the earlier sum would count these twice.
+    let hasCounted: Bool
 
-    func moved(_ stamp: Stamp) -> Stamp {
-        guard stamp.site == site, !kept.epochs.contains(stamp) else { return stamp }
+    init(
+        of site: Site, after time: HybridTime, to other: Site, in document: EncodedDocument,
+        _ names: NameTable
+    ) throws(Malformed) {
+        (self.site, self.time, self.other) = (site, time, other)
+        var hasCounted = false
+        try DotWalk.visit(document, names) { item in
+            switch item.kind {
+            case .sum, .olderSum, .restart: break
+            default: return
+            }
+            for stamp in [item.stamp, item.epoch] {
+                if let stamp, stamp.site == site, stamp.time > time { hasCounted = true }
+            }
+        }
+        self.hasCounted = hasCounted
+    }
+
+    func moved(_ stamp: Stamp, _ kind: Dot.Kind) -> Stamp {
+        guard stamp.site == site else { return stamp }
         // If the site has counted since the pause, later stamps keep the site, and older ones get the other
-        // site: otherwise peers that have seen forgotten writes would drop the older parts.
-        let isMoved = kept.hasCounted ? stamp.time <= time : stamp.time > time
+        // site: otherwise peers that have seen forgotten writes would drop the older parts. A restart keeps its stamp,
+        // since sums of all sites refer to it; what the same statement wrote besides it does not.
+        let isMoved = hasCounted ? stamp.time <= time && kind != .restart : stamp.time > time
         return isMoved ? Stamp(stamp.time, other) : stamp
     }
 
-    func stamp(_ reference: UInt32) throws(Malformed) -> Stamp {
-        moved(try header.stamp(reference))
+    func moved(_ dot: Dot) -> Dot {
+        Dot(
+            dot.kind, moved(dot.stamp, dot.kind), epoch: moved(dot.epoch, .restart), dot.content)
     }
 
     func moved(_ vector: VersionVector) -> VersionVector {
-        guard !kept.hasCounted else {
+        guard !hasCounted else {
             var noted = vector
             noted.note(Stamp(vector.time(of: site), other))
             return noted
@@ -36,32 +59,50 @@ private struct MovedStamps: StampSource {
     }
 }
 
-/// The part of a site in the counters of a document.
-///
-/// A sum that the site has added to since a time includes its earlier additions, so it cannot be assigned to another
-/// site: a peer that has the earlier sum would count these twice.
-private struct KeptCounters {
-    /// Whether the site has added to a counter, or restarted one, after the time.
-    private(set) var hasCounted = false
-    /// Stamps of counter restarts, which sums of all sites refer to.
-    private(set) var epochs: Set<Stamp> = []
+/// Writes a document dot by dot: another site can change the order of dots of one time.
+private struct MovedDots {
+    let source: JoinSide
+    let move: SiteMove
+    let names: NameTable
 
-    init(
-        of document: EncodedDocument, _ site: Site, since time: HybridTime, _ names: NameTable
-    ) throws(Malformed) {
-        var (stamps, epochs) = ([Stamp](), Set<Stamp>())
-        try DotWalk.visit(document, names) { item in
-            let epoch: Stamp?
-            switch item.kind {
-            case .sum, .olderSum: epoch = item.epoch
-            case .restart: epoch = item.stamp
-            default: return
-            }
-            if let stamp = item.stamp { stamps.append(stamp) }
-            if let epoch { epochs.insert(epoch) }
+    func write(_ root: EncodedEntry, into writer: inout EntryWriter) throws(Malformed) {
+        let (marks, map) = try contents(of: root)
+        try writer.writeRoot(marks: marks.dots, isPartial: false) { (writer) throws(Malformed) in
+            try writeFields(of: map, depth: 1, into: &writer)
         }
-        hasCounted = (stamps + epochs).contains { $0.site == site && $0.time > time }
-        self.epochs = hasCounted ? epochs : []
+    }
+
+    private func contents(
+        of entry: EncodedEntry
+    ) throws(Malformed) -> (FieldContents, EncodedObject?) {
+        let side = try entry.content(source, isWhole: true)
+        var field = FieldContents()
+        field.dots = side.dots.map(move.moved)
+        field.hasMap = side.map.object != nil
+        field.overrides = side.overrides
+        return (field, side.map.object)
+    }
+
+    private func writeFields(
+        of map: EncodedObject?, depth: Int, into writer: inout EntryWriter
+    ) throws(Malformed) -> Int {
+        guard depth <= Value.maximumDepth else {
+            throw .tooDeep(at: map?.start ?? 0, limit: Value.maximumDepth)
+        }
+        let frame = writer.beginObject()
+        for index in 0..<(map?.count ?? 0) {
+            guard let map else { break }
+            try writer.beginField(index, of: map)
+            let (field, inner) = try contents(of: try map.entry(index))
+            _ = try field.write(into: &writer, names, depth: depth) {
+                (writer) throws(Malformed) in
+                try writeFields(of: inner, depth: depth + 1, into: &writer)
+            }
+            writer.endField()
+        }
+        let count = writer.fieldCount(frame)
+        _ = writer.endObject(frame)
+        return count
     }
 }
 
@@ -77,21 +118,15 @@ extension EncodedDocument {
         let header = try header()
         let vector = try header.vector()
         guard vector.time(of: site) > time else { return nil }
-        let stamps = MovedStamps(
-            header: header, site: site, time: time, other: other,
-            kept: try KeptCounters(of: self, site, since: time, names))
-        let source = CopySource(
-            stamps: stamps,
-            root: try header.rootStamp(readingTo: bytes.count).map { stamps.moved($0) })
-        let renaming = Renaming(names: names, others: names, source: source)
+        guard !isPartial else { throw .invalid("a delta in the place of a state", at: 0) }
+        let move = try SiteMove(of: site, after: time, to: other, in: self, names)
+        let dots = MovedDots(source: try JoinSide(self), move: move, names: names)
         return try DocumentWriter.write(
-            vector: stamps.moved(vector), base: nil,
-            deletion: try header.deletion().map { stamps.moved($0) }, isPartial: isPartial,
+            vector: move.moved(vector), base: nil,
+            deletion: try header.deletion().map { move.moved($0, .value) }, isPartial: false,
             capacity: bytes.count + 64
         ) { (writer) throws(Malformed) in
-            guard try root.tag() != .noRoot else { return writer.write(.noRoot) }
-            writer.rootStamp = nil
-            try renaming.write(root, isRoot: true, depth: 0, into: &writer)
+            try dots.write(root, into: &writer)
         }
     }
 }

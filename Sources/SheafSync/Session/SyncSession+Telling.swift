@@ -46,6 +46,9 @@ extension SyncSession {
         return hasRoom
     }
 
+    /// Whether documents wait for credit, or to be sent with others.
+    package var hasUnsent: Bool { !telling.pieces.isEmpty || telling.raw.count > 0 }
+
     /// The cursor of the other side says nothing: the two have to compare what they have.
     ///
     /// Also later, where there is more to be seen than before; not while they compare already.

@@ -105,6 +105,28 @@ struct ForgottenWriteTests {
         #expect(try scene.rows(0, all) == rows)
     }
 
+    @Test func `a field set by a statement that restarted a counter survives the loss of both`()
+        throws
+    {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, [cars])
+        try write(scene, 0, "a", "first")
+        try scene.execute(0, "UPDATE cars APPLY one RESTART WITH 0 SET first = 2")
+        try meet(scene, 0, 1)
+        let backup = scene.nodes[0].volume.processDeath()
+        try scene.advance(milliseconds: 1)
+        try scene.execute(0, "UPDATE cars APPLY one RESTART WITH 0 SET first = 3")
+        try scene.run()
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        try count(scene, 0, "one", 2)
+        try meet(scene, 0, 1)
+        let rows = [#"{"_id":"a","first":2,"one":2}"#]
+        #expect(try scene.rows(1, all) == rows)
+        try scene.subscribe(0, [cars])
+        try scene.run()
+        #expect(try scene.rows(0, all) == rows)
+    }
+
     @Test(arguments: [false, true])
     func `a counter continued after a rollback loses only forgotten writes`(_ subscribe: Bool)
         throws

@@ -3,23 +3,42 @@ import SheafDocument
 import SheafQuery
 import SheafStorage
 import SheafTestSupport
+import Synchronization
+
+/// What a store has written to its log.
+private final class SceneLog: Sendable {
+    let lines = Mutex<[String]>([])
+
+    func add(_ message: String, _ metadata: StoreLog.Metadata) {
+        let details = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
+        lines.withLock { $0.append(message + details.joined()) }
+    }
+}
 
 /// The store of a peer without a thread: whoever writes makes it durable himself.
 final class SceneStore {
     let volume: SimulatedVolume
     let engine: StoreEngine
     let queries: QueryEngine
+    private let log: SceneLog
 
     init(_ volume: SimulatedVolume, _ options: LogStoreOptions) throws {
         var options = options
         options.isHousekeepingAutomatic = false
         self.volume = volume
         engine = try StoreEngine(opening: volume, options: options)
-        queries = try QueryEngine(opening: engine)
+        let log = SceneLog()
+        self.log = log
+        queries = try QueryEngine(
+            opening: engine,
+            log: StoreLog(from: .error) { _, message, metadata in log.add(message, metadata) })
         // Subscriptions of the tests have ORDER BY and LIMIT.
         _ = try queries.execute(
             "ALTER SYSTEM SET dql_restrict_subscriptions = false", [:], .refusing)
     }
+
+    /// The errors that were written to the log, with what they are about.
+    var errors: [String] { log.lines.withLock { $0 } }
 
     /// Makes durable what was written.
     func flush() throws(StorageError) {

@@ -1,0 +1,121 @@
+import SheafBytes
+import SheafDocument
+import SheafDocumentModel
+import SheafTestSupport
+import Testing
+
+/// Writes since a pause that are assigned to another site (`format-spec/commits.md`, *Sites*).
+@Suite struct MovedWritesTests {
+    private let site = Site(rawValue: 1)
+    private let other = Site(rawValue: 0x100)
+
+    private func stamp(_ time: UInt64, _ site: Site) -> Stamp {
+        Stamp(HybridTime(rawValue: time), site)
+    }
+
+    private func move(
+        _ document: BytesDocument, of site: Site, after time: HybridTime
+    ) -> BytesDocument? {
+        let bytes = document.read {
+            try $0?.movingWrites(of: site, after: time, to: other, NameTable())
+        }
+        return bytes.map { BytesDocument($0) }
+    }
+
+    @Test func `what a statement writes besides a restart survives the loss of both`() throws {
+        var before = BytesDocument()
+        before.insert(["f": 0], stamp: stamp(5, Site(rawValue: 2)))
+        before.apply(
+            [
+                .set(path: ["f"], to: 1), .set(path: ["m"], to: [:]),
+                .restart(path: ["c"], with: .integer(0)),
+            ], stamp: stamp(10, site))
+        var forgotten = before
+        forgotten.apply(
+            [
+                .set(path: ["f"], to: 2), .set(path: ["m"], to: [:]),
+                .restart(path: ["c"], with: .integer(7)),
+            ], stamp: stamp(30, site))
+        var store = before
+        store.apply([.increment(path: ["c"], by: .integer(2))], stamp: stamp(50, site))
+        let moved = try #require(move(store, of: site, after: HybridTime(rawValue: 20)))
+        moved.validate()
+        #expect(
+            moved.dump == [
+                "/c|restart|10.1||" + key(0), "/c|sum|50.1|10.1|" + key(2),
+                "/f|value|10.256||" + key(1), "/m|mark|10.256||", "|mark|5.2||",
+                "|vector|5.2||", "|vector|50.1||", "|vector|50.256||",
+            ])
+        let joined = moved.joined(with: forgotten)
+        #expect(joined.value == ["c": 2, "f": 1, "m": [:]])
+        #expect(forgotten.joined(with: moved) == joined)
+    }
+
+    private func key(_ value: Value) -> String {
+        var writer = SortKeyWriter()
+        writer.append(value)
+        return writer.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    /// Histories with slow clocks, so that several sites write with one time.
+    @Test func `moved documents have the same dots with other stamps, in their only form`() {
+        var count = 0
+        for seed: UInt64 in 7_000..<7_030 {
+            var history = ModelHistory(seed: seed, peers: 3)
+            var documents = Array(repeating: BytesDocument(), count: 3)
+            for _ in 0..<60 {
+                history.next().apply(to: &documents)
+                let document = documents[Int(seed % 3)]
+                guard let latest = document.vector.entries.first(where: { $0.site == site })?.time
+                else { continue }
+                let time = HybridTime(rawValue: latest.rawValue / 2)
+                guard let moved = move(document, of: site, after: time) else { continue }
+                count += 1
+                #expect(moved.mistake == nil, "seed \(seed)")
+                #expect(
+                    moved.dump == expected(document.dump, after: time.rawValue), "seed \(seed)")
+            }
+        }
+        #expect(count > 400)
+    }
+
+    /// The lines of a dump as the specification says that they become.
+    private func expected(_ dump: [String], after time: UInt64) -> [String] {
+        func isLater(_ stamp: Substring) -> Bool {
+            let parts = stamp.split(separator: ".")
+            return parts.last == "1" && UInt64(parts[0]).map { $0 > time } ?? false
+        }
+        let lines = dump.map { fields($0) }
+        let hasCounted = lines.contains { line in
+            ["sum", "olderSum", "restart"].contains(line[1])
+                && (isLater(line[2]) || isLater(line[3]))
+        }
+        func changed(_ stamp: Substring, keeps: Bool) -> Substring {
+            guard stamp.hasSuffix(".1"), !keeps else { return stamp }
+            return isLater(stamp) == !hasCounted ? stamp.dropLast(2) + ".256" : stamp
+        }
+        var result: [String] = []
+        for var line in lines {
+            if line[1] == "vector", line[2].hasSuffix(".1") {
+                let own = hasCounted ? String(line[2]) : "\(time).1"
+                if own != "0.1" { result.append("|vector|\(own)||") }
+                line[2] = line[2].dropLast(2) + ".256"
+            } else {
+                line[2] = changed(line[2], keeps: hasCounted && line[1] == "restart")
+                line[3] = changed(line[3], keeps: hasCounted)
+            }
+            result.append(line.joined(separator: "|"))
+        }
+        return result.sorted()
+    }
+
+    /// Splits a line of a dump at its last four separators: names may contain separators, which are escaped.
+    private func fields(_ line: String) -> [Substring] {
+        var parts = line.split(separator: "|", omittingEmptySubsequences: false)
+        while parts.count > 5 {
+            parts[0] = parts[0] + "|" + parts[1]
+            parts.remove(at: 1)
+        }
+        return parts
+    }
+}

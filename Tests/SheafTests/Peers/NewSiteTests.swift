@@ -1,0 +1,240 @@
+import Sheaf
+import SheafDocument
+import SheafStorage
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// Stores that went back to an older state draw another site while documents of earlier states are on their way.
+struct NewSiteTests {
+    private let cars = "SELECT * FROM cars"
+    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+    private let rights = PeerRights(read: ["cars": "true"], write: ["cars": "true"])
+
+    private func write(_ scene: DocumentScene, _ id: String, _ field: String) throws {
+        try scene.advance(milliseconds: 1)
+        try scene.execute(
+            0, "INSERT INTO cars DOCUMENTS (:car) ON ID CONFLICT DO UPDATE",
+            ["car": ["_id": .string(id), field: 1] as Value])
+        try scene.advance(milliseconds: 1)
+    }
+
+    private func site(_ scene: DocumentScene) -> Site {
+        scene.nodes[0].store.queries.documents.site
+    }
+
+    /// Connects a peer to store 0, again after each connection that one of them has ended.
+    private func meet(
+        _ scene: DocumentScene, _ other: Int, _ rights: PeerRights? = nil
+    ) throws {
+        var wire = try scene.connect(0, other, rightsOfRight: rights)
+        try scene.run()
+        for _ in 0..<4 where !scene.isConnected(wire) {
+            wire = try scene.connect(0, other, rightsOfRight: rights)
+            try scene.run()
+        }
+        #expect(scene.isConnected(wire))
+    }
+
+    /// Returns a scene in which store 0 has forgotten a write that two peers have, and has made another one.
+    private func forgetfulScene(
+        _ lengths: SyncHost.Lengths = SyncHost.Lengths(), transactionLength: Int = 1 << 30,
+        writes: Bool = true
+    ) throws -> DocumentScene {
+        let scene = try DocumentScene(3, lengths, transactionLengthOfFirst: transactionLength)
+        for number in 1...2 { try scene.subscribe(number, [cars]) }
+        try write(scene, "a", "first")
+        for number in 1...2 { try meet(scene, number) }
+        let backup = scene.nodes[0].volume.processDeath()
+        try write(scene, "a", "lost")
+        try scene.run()
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        if writes { try write(scene, "a", "new") }
+        return scene
+    }
+
+    private let merged = #"{"_id":"a","first":1,"lost":1,"new":1}"#
+
+    @Test func `a new site does not overtake the answer to a subscription that waits for its turn`()
+        throws
+    {
+        let scene = try forgetfulScene()
+        try scene.subscribe(2, [])
+        let wire = try scene.connect(0, 2)
+        try scene.run()
+        scene.hold(wire, to: 0)
+        for turn in 0..<SyncLimits.subscriptionsAtOnce + 3 {
+            try scene.subscribe(2, [cars + " WHERE n = \(turn)"])
+            if turn >= SyncLimits.subscriptionsAtOnce { try scene.advance(milliseconds: 500) }
+        }
+        try scene.subscribe(2, [cars])
+        try scene.advance(milliseconds: 500)
+        // More subscriptions arrive at once than may be answered at once.
+        try scene.letGo(wire, to: 0)
+        let old = site(scene)
+        try meet(scene, 1)
+        #expect(site(scene) != old)
+        #expect(scene.isConnected(wire))
+        for _ in 0..<6 { try scene.advance(milliseconds: 500) }
+        try meet(scene, 2)
+        #expect(try scene.rows(2, all) == [merged])
+    }
+
+    /// Returns a report of the forgotten write; nil if the store has drawn another site.
+    private func report(_ scene: DocumentScene) -> Frame? {
+        guard let pause = scene.nodes[0].store.queries.documents.pauses.last else { return nil }
+        let time = HybridTime(rawValue: pause.after.rawValue + 1)
+        return Frame(.forgotten, ForgottenWrite(site: site(scene), time: time).bytes)
+    }
+
+    /// A peer reports a forgotten write after each number of steps in which documents are chosen and sent.
+    @Test(arguments: [false, true])
+    func `a new site overtakes no document that is chosen or sent`(_ isLimited: Bool) throws {
+        var lengths = SyncHost.Lengths()
+        lengths.evaluated = 51
+        let rights = isLimited ? rights : nil
+        var count = 0
+        for steps in 0..<24 {
+            let scene = try forgetfulScene(lengths, writes: false)
+            try scene.subscribe(2, [cars + " WHERE new = 1"])
+            let wire = try scene.connect(0, 2, rightsOfRight: rights)
+            scene.forge(wire, to: 0)
+            try scene.run()
+            let ids = (0..<6).map { "{'_id': 'b\($0)', 'new': 1}" }.joined(separator: "), (")
+            try scene.execute(
+                0,
+                Query(
+                    verbatim: "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'new': 1}), (\(ids)) "
+                        + "ON ID CONFLICT DO UPDATE"))
+            try scene.run(steps: steps)
+            // The peer itself may have reported it.
+            guard let report = report(scene) else { continue }
+            count += 1
+            try scene.deliver(report, on: wire, to: 0)
+            try scene.run()
+            try meet(scene, 2, rights)
+            #expect(try scene.rows(2, all).first == merged, "after \(steps) steps")
+        }
+        #expect(count > 8)
+    }
+
+    @Test(arguments: [false, true])
+    func `a new site does not overtake a document that waits for credit`(_ isLimited: Bool) throws {
+        let seed: UInt64 = 11
+        var random = SeededRandom(seed: seed)
+        var text = ""
+        while text.utf8.count < 4_800_000 { text += String(random.below(1 << 40), radix: 36) }
+        let scene = try forgetfulScene(writes: false)
+        try scene.subscribe(2, [cars + " WHERE new = 1"])
+        let rights = isLimited ? rights : nil
+        let wire = try scene.connect(0, 2, rightsOfRight: rights)
+        scene.forge(wire, to: 0)
+        try scene.run()
+        scene.hold(wire, to: 0)
+        try scene.execute(
+            0, "UPDATE cars SET new = 1, text = :text WHERE _id = 'a'", ["text": text])
+        try scene.run()
+        let old = site(scene)
+        try scene.deliver(try #require(report(scene)), on: wire, to: 0)
+        try scene.run()
+        #expect(site(scene) != old)
+        try scene.letGo(wire, to: 0)
+        try meet(scene, 2, rights)
+        let query: Query = "SELECT _id, first, lost, new FROM cars"
+        #expect(try scene.rows(2, query) == [merged], "seed \(seed)")
+    }
+
+    // MARK: Moving writes
+
+    @Test func `a document that cannot be read does not keep the site of the others`() throws {
+        let scene = try forgetfulScene()
+        let store = scene.nodes[0].store
+        try scene.execute(0, "INSERT INTO boats DOCUMENTS ({'_id': 'x'})")
+        let number = try #require(
+            store.queries.documents.snapshot().directory.number(ofCollection: "boats"))
+        var batch = WriteBatch()
+        try batch.put(
+            StoreKey.bytes(ofDocument: "x", collection: number), [1, 0xFF, 0xFF, 0xFF])
+        _ = try store.engine.append(batch)
+        try store.flush()
+        let old = site(scene)
+        try meet(scene, 1)
+        #expect(site(scene) != old)
+        #expect(try scene.rows(1, all) == [merged])
+        try meet(scene, 2)
+        #expect(try scene.rows(2, all) == [merged])
+        let errors = store.errors.filter { $0.contains("boats") }
+        #expect(errors.count == 1, "\(store.errors)")
+        #expect(errors.first?.contains("sheaf salvage") == true)
+    }
+
+    @Test func `writes that are too long for one transaction are moved in several`() throws {
+        let scene = try forgetfulScene(transactionLength: 32_000)
+        let text = String(repeating: "x", count: 900)
+        for number in 0..<50 {
+            try scene.execute(
+                0, "INSERT INTO cars DOCUMENTS (:car)",
+                ["car": ["_id": "b\(number)", "text": .string(text)] as Value])
+        }
+        let store = scene.nodes[0].store
+        let (old, commit) = (site(scene), scene.nodes[0].newestCommit)
+        try meet(scene, 1)
+        #expect(site(scene) != old)
+        #expect(scene.nodes[0].newestCommit > commit + 10)
+        #expect(store.errors.filter { !$0.contains("a peer knows writes") } == [])
+        try meet(scene, 2)
+        for number in 1...2 {
+            #expect(try scene.rows(number, all).first == merged)
+            #expect(try scene.rows(number, all).count == 51)
+        }
+        // The new site is in the log, and no peer knows a write that it lacks.
+        let new = site(scene)
+        try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
+        #expect(site(scene) == new)
+        for number in 1...2 { try meet(scene, number) }
+        #expect(site(scene) == new)
+    }
+
+    /// Each state after some of the commits that move writes.
+    @Test func `a store that cannot move all of its writes goes on with the old site`() throws {
+        var part = 0
+        var isMoved = false
+        while !isMoved {
+            let scene = try forgetfulScene(transactionLength: 32_000)
+            let text = String(repeating: "x", count: 900)
+            for number in 0..<12 {
+                try scene.execute(
+                    0, "INSERT INTO cars DOCUMENTS (:car)",
+                    ["car": ["_id": "0b\(number)", "text": .string(text)] as Value])
+            }
+            let (store, old) = (scene.nodes[0].store, site(scene))
+            let pauses = store.queries.documents.pauses
+            var count = 0
+            isMoved = true
+            let time = try #require(pauses.last).after
+            do throws(EngineError) {
+                _ = try store.queries.documents.separate(after: time) {
+                    (batch) throws(StorageError) in
+                    count += 1
+                    guard count <= part else { throw .closed }
+                    return try store.engine.append(batch)
+                }
+            } catch {
+                isMoved = false
+                #expect(error == .storage(.closed))
+            }
+            try store.flush()
+            #expect((site(scene) != old) == isMoved)
+            #expect(store.queries.documents.pauses == (isMoved ? [] : pauses))
+            try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
+            #expect((site(scene) != old) == isMoved)
+            for number in 1...2 {
+                try meet(scene, number)
+                #expect(try scene.rows(number, all).last == merged, "after \(part) commits")
+            }
+            #expect(site(scene) != old)
+            part += 1
+        }
+        #expect(part > 5)
+    }
+}
