@@ -10,10 +10,15 @@ final class RunningPeer {
     private let ended = Monitor<Int32?>(nil)
     let store: String
 
-    init(_ kind: String, store: String, _ words: [String]) throws {
+    convenience init(_ kind: String, store: String, _ words: [String]) throws {
+        try self.init(["peer", kind], store: store, words)
+    }
+
+    /// Runs any command on a store beside the test.
+    init(_ command: [String], store: String, _ words: [String] = []) throws {
         self.store = store
         process.executableURL = ToolRun.executable
-        process.arguments = ["peer", kind, store] + words
+        process.arguments = command + [store] + words
         process.standardInput = FileHandle.nullDevice
         let output = Pipe()
         process.standardOutput = output
@@ -75,6 +80,15 @@ final class RunningPeer {
     func stop(_ signal: Int32 = SIGTERM) throws -> Int32 {
         kill(process.processIdentifier, signal)
         return try end()
+    }
+
+    /// Milliseconds that its threads have run on processors.
+    var processorMilliseconds: Int {
+        let path = "/proc/\(process.processIdentifier)/stat"
+        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        // The name of the program, in parentheses, can contain spaces.
+        let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
+        return fields.dropFirst(11).prefix(2).reduce(0) { $0 + (Int($1) ?? 0) * 10 }
     }
 
     /// What it has told people.
@@ -171,7 +185,7 @@ struct PeerScene {
         try peer("connect", name, words)
     }
 
-    private func peer(_ kind: String, _ name: String, _ words: [String]) throws -> RunningPeer {
+    func peer(_ kind: String, _ name: String, _ words: [String]) throws -> RunningPeer {
         if !FileManager.default.fileExists(atPath: path("\(name).key")) {
             _ = try key("\(name).key")
         }

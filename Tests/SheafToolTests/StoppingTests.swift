@@ -5,6 +5,8 @@ import Testing
 
 /// How soon a peer that runs ends when it is asked to.
 struct StoppingTests {
+    private let scene = PeerScene()
+
     /// Milliseconds from SIGTERM to the end of the process.
     private func stoppingTime(of peer: RunningPeer) throws -> UInt64 {
         let start = Clock.system.monotonicNanoseconds()
@@ -12,23 +14,41 @@ struct StoppingTests {
         return (Clock.system.monotonicNanoseconds() - start) / 1_000_000
     }
 
+    /// Expects a peer to end in time; on a machine with a high load, even a peer without work takes a while.
+    private func expectStop(of peer: RunningPeer) throws {
+        let idle = try scene.serve("idle", "--listen", "127.0.0.1:0")
+        _ = try idle.address()
+        let usual = try stoppingTime(of: idle)
+        let taken = try stoppingTime(of: peer)
+        #expect(taken < 2_000 + 2 * usual, "\(taken) ms, and \(usual) ms without work")
+    }
+
+    /// Waits until a peer has worked for half a second since `start`.
+    private func waitForWork(of peer: RunningPeer, since start: Int) {
+        while peer.processorMilliseconds < start + 500 {}
+    }
+
+    private func fill(_ peer: RunningPeer) throws {
+        let big = String(repeating: "ab", count: 500)
+        for first in stride(from: 0, to: 1_000, by: 100) {
+            let documents = (first..<first + 100).map { "({'_id': \($0), 'big': '\(big)'})" }
+            try peer.execute("INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", "))
+        }
+    }
+
+    /// A condition that matches nothing, and reads so many texts of so many kilobytes for each document.
+    private func slow(_ terms: Int, kilobytes: Int, of field: String = "big") -> String {
+        (0..<terms).map { "char_length(repeat(\(field), \(kilobytes))) = -\($0)" }
+            .joined(separator: " OR ")
+    }
+
     @Test
     func `a peer ends within two seconds of SIGTERM while it evaluates an expensive subscription`()
         throws
     {
-        let scene = PeerScene()
-        let idle = try scene.serve("idle", "--listen", "127.0.0.1:0")
-        _ = try idle.address()
-        // On a machine with a high load, even this takes a while.
-        let usual = try stoppingTime(of: idle)
-
         let server = try scene.serve("server", "--listen", "127.0.0.1:0")
         let address = try server.address()
-        let big = String(repeating: "ab", count: 500)
-        for first in stride(from: 0, to: 1_000, by: 100) {
-            let documents = (first..<first + 100).map { "({'_id': \($0), 'big': '\(big)'})" }
-            try server.execute("INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", "))
-        }
+        try fill(server)
         // Each query costs a hundredth of a second for each document, and all cost more than the budget.
         var words = ["--connect", address]
         for query in 0..<32 {
@@ -45,8 +65,74 @@ struct StoppingTests {
             if peers.contains(where: { ($0["wants"] as? [String])?.count == 32 }) { break }
         }
         #expect(try server.status().peers.allSatisfy { $0["isGiven"] as? Bool == false })
-        let taken = try stoppingTime(of: server)
-        #expect(taken < 2_000 + 2 * usual, "\(taken) ms, and \(usual) ms without a subscription")
+        try expectStop(of: server)
         _ = try hostile.stop()
+    }
+
+    @Test(arguments: ["SELECT * FROM cars WHERE", "UPDATE cars SET n = 1 WHERE"])
+    func `a peer ends within two seconds of SIGTERM while it runs a slow statement`(
+        beginning: String
+    ) throws {
+        let server = try scene.serve("server", "--listen", "127.0.0.1:0")
+        _ = try server.address()
+        try fill(server)
+        let start = server.processorMilliseconds
+        let client = try RunningPeer(
+            "execute", store: server.store, ["\(beginning) \(slow(25, kilobytes: 800))"])
+        waitForWork(of: server, since: start)
+        try expectStop(of: server)
+        #expect(try client.end() == 1)
+        #expect(client.errorText.contains("the peer stops, and has cancelled the statement"))
+    }
+
+    /// The cost of the rule on documents that its owner may not read counts for no budget.
+    @Test func `a peer ends within two seconds of SIGTERM while it evaluates a slow write rule`()
+        throws
+    {
+        let authority = try scene.key("authority.key")
+        func words(_ name: String, _ rights: [String]) throws -> [String] {
+            let key = try scene.key("\(name).key")
+            let run = try ToolRun(
+                ["grant", scene.path("authority.key"), key, "--database", "scene"] + rights)
+            try run.output.write(to: URL(fileURLWithPath: scene.path("\(name).grant")))
+            return ["--authority", authority, "--grant", scene.path("\(name).grant")]
+        }
+        let rule = "cars=" + slow(40, kilobytes: 800, of: "text") + " OR char_length(text) > 0"
+        let server = try scene.peer(
+            "serve", "server",
+            ["--listen", "127.0.0.1:0", "--subscribe", "SELECT * FROM cars"]
+                + words("server", ["--all"]))
+        let address = try server.address()
+        let long = String(repeating: "t", count: 20_000)
+        try server.execute(
+            "INSERT INTO cars DOCUMENTS ({'_id': 1, 'owner': 'bob', 'text': '\(long)'})")
+        let device = try scene.peer(
+            "connect", "device",
+            ["--connect", address]
+                + words("device", ["--read", "cars=owner = 'ann'", "--write", rule]))
+        _ = try device.line("connected")
+        let start = server.processorMilliseconds
+        try device.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'owner': 'bob', 'text': 't'})")
+        waitForWork(of: server, since: start)
+        try expectStop(of: server)
+        _ = try device.stop()
+    }
+
+    @Test
+    func `a peer ends within two seconds of SIGTERM while it lists what it subscribes to itself`()
+        throws
+    {
+        let query = "SELECT * FROM cars WHERE \(slow(25, kilobytes: 800))"
+        let server = try scene.serve("server", "--listen", "127.0.0.1:0", "--subscribe", query)
+        let address = try server.address()
+        try fill(server)
+        let start = server.processorMilliseconds
+        let other = try scene.connect("other", "--connect", address)
+        waitForWork(of: server, since: start)
+        let asking = try RunningPeer(["sync", "status"], store: server.store)
+        waitForWork(of: server, since: server.processorMilliseconds)
+        try expectStop(of: server)
+        #expect(try asking.end() == 1)
+        _ = try other.stop()
     }
 }

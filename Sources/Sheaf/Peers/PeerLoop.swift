@@ -284,7 +284,8 @@ final class PeerLoop: Sendable {
 
     /// Says what was written; somebody has to make it durable, and when that is done, it is published.
     private func run(_ job: WriteJob) -> CommitID? {
-        guard let log = try? store.log else { return nil }
+        // What is not acknowledged is sent again to a peer that is opened again.
+        guard !evaluationStop.isSet, let log = try? store.log else { return nil }
         let outcome = job.run(store.queries) { batch throws(StorageError) in
             try log.append(batch)
         }

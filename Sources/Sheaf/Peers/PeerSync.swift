@@ -1,4 +1,4 @@
-import SheafQuery
+package import SheafQuery
 import Synchronization
 
 /// What a peer wants of others, and how far they have what it wrote.
@@ -139,8 +139,17 @@ public final class PeerSync: Sendable {
         try checksum(of: [subscription.checked])
     }
 
-    private func checksum(of queries: [SubscriptionQuery]) throws -> DocumentChecksum {
-        let matcher = SubscriptionMatcher(queries, store.queries)
+    /// The same, for a caller that can end the evaluation from another thread.
+    package func checksum(
+        of subscription: Subscription, until stop: EvaluationStop
+    ) throws -> DocumentChecksum {
+        try checksum(of: [subscription.checked], until: stop)
+    }
+
+    private func checksum(
+        of queries: [SubscriptionQuery], until stop: EvaluationStop? = nil
+    ) throws -> DocumentChecksum {
+        let matcher = SubscriptionMatcher(queries, store.queries, stop: stop)
         do throws(EngineError) {
             return DocumentChecksum(try store.queries.snapshot().versions(matching: matcher))
         } catch {

@@ -23,7 +23,7 @@ package final class SubscriptionMatcher {
     /// What happens where a query cannot be evaluated on a document.
     enum ErrorPolicy {
         case throwing
-        /// The document does not match; an error is thrown only if the document is damaged.
+        /// The document does not match; an error is thrown only if the document is damaged or the peer stops.
         case mismatching
         /// The same, but a query that exceeds a limit throws an error.
         case mismatchingWithinLimits
@@ -31,8 +31,10 @@ package final class SubscriptionMatcher {
         fileprivate func throwsError(_ reason: QueryError.Reason) -> Bool {
             switch self {
             case .throwing: true
-            case .mismatching: reason == .damaged
-            case .mismatchingWithinLimits: reason == .damaged || reason == .limit
+            // A rule whose evaluation the end of the peer has cancelled says nothing of the document.
+            case .mismatching: reason == .damaged || reason == .cancelled
+            case .mismatchingWithinLimits:
+                reason == .damaged || reason == .cancelled || reason == .limit
             }
         }
     }
@@ -70,12 +72,24 @@ package final class SubscriptionMatcher {
         self.init(queries, engine, meter: nil, where: nil)
     }
 
-    /// Creates a matcher for what a peer may read or write of stored documents: an error would show the peer something
-    /// of a document that it may not read.
+    /// Creates a matcher whose evaluations may cost anything, until `stop` ends them.
     convenience init(
-        rule: [SubscriptionQuery], _ engine: QueryEngine, meter: EvaluationMeter? = nil
+        _ queries: [SubscriptionQuery], _ engine: QueryEngine, stop: EvaluationStop?
     ) {
-        self.init(rule, engine, meter: meter, where: nil, errorPolicy: .mismatching)
+        self.init(queries, engine, meter: .unlimited(stop: stop), where: nil)
+    }
+
+    /// Creates a matcher for what a peer may read or write of stored documents.
+    ///
+    /// An error would show the peer something of a document that it may not read. Without a meter its evaluations may
+    /// cost anything, until `stop` ends them.
+    convenience init(
+        rule: [SubscriptionQuery], _ engine: QueryEngine, meter: EvaluationMeter? = nil,
+        stop: EvaluationStop?
+    ) {
+        self.init(
+            rule, engine, meter: meter ?? .unlimited(stop: stop), where: nil,
+            errorPolicy: .mismatching)
     }
 
     init(
@@ -157,10 +171,11 @@ package final class SubscriptionMatcher {
     /// Stands for `EngineError.paused` where only query errors can be thrown.
     private static let pause = QueryError(.failed, "the evaluation continues later")
 
-    /// Counts the visit of a document; throws where the turn of the loop is over.
+    /// Counts the visit of a document; throws where the turn of the loop is over, or the peer stops.
     func visit() throws(EngineError) {
         guard let meter else { return }
         guard !meter.isTurnOver else { throw .paused }
+        do throws(QueryError) { try meter.checkStop() } catch { throw .evaluation(error) }
         meter.countVisit()
     }
 

@@ -83,7 +83,7 @@ extension SyncHost {
         let isWider = !wire.allSatisfy { known.contains($0) }
         wishes.wire = wire
         wishes.queries = queries
-        wishes.matcher = SubscriptionMatcher(queries, self.queries)
+        wishes.matcher = SubscriptionMatcher(queries, self.queries, stop: evaluationStop)
         if isWider { wishes.epoch += 1 }
         for link in allLinks where link.session.isOpen { ask(link) }
     }
@@ -169,7 +169,7 @@ extension SyncHost {
         // An error on a document that a limited peer may not read would end the connection.
         if link.isLimited {
             matcher = SubscriptionMatcher(
-                wishes.queries, queries, meter: nil,
+                wishes.queries, queries, meter: .unlimited(stop: evaluationStop),
                 where: rankFilter(link, in: snapshot, isOwn: true))
         }
         do throws(EngineError) {
@@ -252,7 +252,7 @@ extension SyncHost {
                     awaited: setAside.addresses,
                     disputed: refusals.addresses(of: link.session.remote?.peerKey ?? [])
                         .union(link.asking.disputed.keys),
-                    budget: link.writable == nil ? nil : meter(of: link))))
+                    budget: link.writable == nil ? nil : meter(of: link), stop: evaluationStop)))
         link.asking.waiting = []
     }
 
@@ -337,6 +337,8 @@ extension SyncHost {
             fail(link, .protocolBroken, text("a step has a document that is not valid"))
         case .clock: fail(link, .refused, text("a step has a time that is not valid"))
         case .limit: fail(link, .limit, text("a step, or a document of it, is too long"))
+        case .evaluation(let error) where error.reason == .cancelled:
+            fail(link, .done, "the peer stops")
         case .evaluation(let error) where error.reason == .limit:
             fail(
                 link, .limit,

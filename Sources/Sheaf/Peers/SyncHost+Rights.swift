@@ -74,13 +74,14 @@ extension SyncHost {
                 let readRule = try queries(rights.read)
                 link.readRule = readRule
                 link.readable = SubscriptionMatcher(
-                    rule: readRule, queries, meter: link.readMeter)
+                    rule: readRule, queries, meter: link.readMeter, stop: evaluationStop)
                 link.readableByID = SubscriptionMatcher(
-                    rule: readRule.filter(\.isDecidedByID), queries)
+                    rule: readRule.filter(\.isDecidedByID), queries, stop: evaluationStop)
                 link.writable = try queries(rights.write)
             }
             if let rights = link.ownRights {
-                link.sendable = SubscriptionMatcher(rule: try queries(rights.write), queries)
+                link.sendable = SubscriptionMatcher(
+                    rule: try queries(rights.write), queries, stop: evaluationStop)
             }
             return true
         } catch {

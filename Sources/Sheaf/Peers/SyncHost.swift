@@ -34,7 +34,6 @@ package final class SyncHost {
         /// What came of steps that are not written yet, from one peer, takes about so many bytes of memory;
         /// the rest is on the disk.
         package var inMemory = 20 << 20
-
         /// A step that has more bytes is cut: nobody should need so much memory to write it at once.
         package var step = 256 << 20
 
@@ -153,7 +152,7 @@ package final class SyncHost {
         /// What the other side may see; none where that is everything.
         var readable: SubscriptionMatcher?
         /// Counts the units of evaluations of `readable`.
-        let readMeter = EvaluationMeter.unlimited()
+        let readMeter: EvaluationMeter
         /// The same as queries, and the part of it that `_id` alone decides.
         var readRule: [SubscriptionQuery]?
         var readableByID: SubscriptionMatcher?
@@ -183,8 +182,9 @@ package final class SyncHost {
         init(
             _ number: UInt64, drawn: UInt64, _ session: SyncSession, _ rights: PeerRights?,
             own ownRights: PeerRights?, _ kind: PeerConnectionKind, expecting key: [UInt8]?,
-            at now: UInt64
+            until stop: EvaluationStop, at now: UInt64
         ) {
+            readMeter = .unlimited(stop: stop)
             (connectedAt, expectedKey) = (now, key)
             self.drawn = drawn
             self.kind = kind
@@ -246,7 +246,7 @@ package final class SyncHost {
         let session = SyncSession(hello, expecting: key, at: now)
         let link = Link(
             number, drawn: hello.nonce, session, rights, own: ownRights, kind, expecting: key,
-            at: now)
+            until: evaluationStop, at: now)
         link.knownSite = site.site
         links[number] = link
         handle(link)

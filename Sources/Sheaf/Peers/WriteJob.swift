@@ -26,6 +26,8 @@ package struct WriteJob: Sendable {
     var disputed: Set<DocumentAddress> = []
     /// The evaluation budget of a peer that may not write everything; evaluations of its write rule lower it.
     var budget: EvaluationMeter?
+    /// What ends the job before it is done; the step that it interrupts leaves the store untouched.
+    var stop: EvaluationStop?
     /// Tokens for which a proof was given; a job that has some has no steps.
     var proven: [UnprovenToken] = []
 
@@ -133,7 +135,7 @@ package struct WriteJob: Sendable {
         guard proven.isEmpty else { return prove(queries, append) }
         // Another thread may lower the budget meanwhile.
         let units = budget?.units ?? 0
-        let meter = EvaluationMeter(units)
+        let meter = EvaluationMeter(units, stop: stop)
         outcome.budget = budget
         write(queries, meter, append, &outcome)
         outcome.ruleUnits = max(0, units - meter.units)
@@ -151,7 +153,7 @@ package struct WriteJob: Sendable {
             meter.add(free, maximum: .max)
             do throws(EngineError) {
                 let (commit, reception) = try queries.documents.receive(
-                    step, from: peer, step.pauses, rule, watched, append: append)
+                    step, from: peer, step.pauses, rule, watched, until: stop, append: append)
                 if reception.lacksOwnWrites { outcome.lacksOwnWrites = true }
                 outcome.unmoved += reception.unmoved
                 if let time = reception.forgottenByPeer {
@@ -192,16 +194,17 @@ package struct WriteJob: Sendable {
     private func writeRule(_ queries: QueryEngine, _ meter: EvaluationMeter) -> WriteRule? {
         guard let writable else { return nil }
         let readRule = readable ?? []
-        let readable = SubscriptionMatcher(rule: readRule, queries)
+        let readable = SubscriptionMatcher(rule: readRule, queries, stop: stop)
         return WriteRule(
             writable: SubscriptionMatcher(
                 writable, queries, meter: meter, where: nil, chargesLength: false,
                 errorPolicy: .mismatchingWithinLimits),
-            freelyWritable: SubscriptionMatcher(rule: writable, queries), readable: readable,
+            freelyWritable: SubscriptionMatcher(rule: writable, queries, stop: stop),
+            readable: readable,
             deletions: DeletionRule(
                 readable: readable,
                 readableByID: SubscriptionMatcher(
-                    rule: readRule.filter(\.isDecidedByID), queries),
+                    rule: readRule.filter(\.isDecidedByID), queries, stop: stop),
                 brought: brought),
             shadows: shadows)
     }
@@ -273,7 +276,7 @@ extension DocumentEngine {
     func receive(
         _ step: PreparedStep, from peer: Site, _ pauses: [WritePause] = [],
         _ rule: WriteRule?, _ watched: WatchedDocuments = WatchedDocuments(),
-        hasSeparated: Bool = false,
+        until stop: EvaluationStop? = nil, hasSeparated: Bool = false,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> (CommitID, Reception) {
         let stamp = step.stamp ?? Stamp(.initial, peer)
@@ -285,7 +288,8 @@ extension DocumentEngine {
                 if !pauses.isEmpty { transaction.peerPauses = (peer, pauses) }
                 transaction.unproven.bringer = step.bringer
                 transaction.connection = step.connection
-                try Self.receive(step.documents, rule, watched, in: &transaction, &reception)
+                try Self.receive(
+                    step.documents, rule, watched, until: stop, in: &transaction, &reception)
                 reception.forgottenByPeer = transaction.forgottenByPeer
                 if transaction.forgottenByPeer != nil { throw Self.takeBack }
                 if transaction.lacksOwnWrites, !hasSeparated {
@@ -301,7 +305,7 @@ extension DocumentEngine {
             if reception.forgottenByPeer != nil { return (0, reception) }
             if reception.lacksOwnWrites {
                 return try receiveSeparated(
-                    step, from: peer, after: reception.uniqueThrough, rule, watched,
+                    step, from: peer, after: reception.uniqueThrough, rule, watched, until: stop,
                     append: append)
             }
             if !reception.gaps.isEmpty { return (0, reception) }
@@ -315,12 +319,13 @@ extension DocumentEngine {
     /// Receives a step again, as another site than the one whose writes the peer knows better.
     private func receiveSeparated(
         _ step: PreparedStep, from peer: Site, after time: HybridTime?,
-        _ rule: WriteRule?, _ watched: WatchedDocuments,
+        _ rule: WriteRule?, _ watched: WatchedDocuments, until stop: EvaluationStop?,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> (CommitID, Reception) {
         let separation = try separate(after: time, append: append)
         var (commit, reception) = try receive(
-            step, from: peer, [], rule, watched, hasSeparated: true, append: append)
+            step, from: peer, [], rule, watched, until: stop, hasSeparated: true,
+            append: append)
         reception.lacksOwnWrites = true
         reception.unmoved = separation?.unmoved ?? []
         return (commit, reception)
@@ -328,13 +333,15 @@ extension DocumentEngine {
 
     private static func receive(
         _ documents: DocumentPile, _ rule: WriteRule?,
-        _ watched: WatchedDocuments, in transaction: inout DocumentTransaction,
+        _ watched: WatchedDocuments, until stop: EvaluationStop?,
+        in transaction: inout DocumentTransaction,
         _ reception: inout Reception
     ) throws(WriteError) {
         transaction.fresh.reserve(documents.count)
         var collection: UInt16 = 0
         do throws(EngineError) {
             try documents.forEach { (document) throws(EngineError) in
+                do throws(QueryError) { try stop?.check() } catch { throw .evaluation(error) }
                 if document.beginsCollection {
                     collection = try transaction.number(ofCollection: document.collection)
                 }

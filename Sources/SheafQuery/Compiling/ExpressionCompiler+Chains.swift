@@ -40,10 +40,10 @@ extension ExpressionCompiler {
     ) throws(QueryError) -> Compiled {
         let text = scope.text
         if steps.count == 1 {
-            let (operation, meter) = (steps[0].operation, context.meter)
+            let (operation, context) = (steps[0].operation, context)
             return try Compiled.combine(try compile(first), try compile(steps[0].operand)) {
                 (left, right) throws(QueryError) in
-                try meter?.charge([left, right])
+                try context.charge(left, right)
                 do throws(QueryError) {
                     return try Operators.arithmetic(operation, left, right)
                 } catch {
@@ -78,12 +78,12 @@ extension ExpressionCompiler {
         }
         if let known, rest.isEmpty { return .constant(known.value) }
         let (text, first, beginning, others) = (scope.text, start.evaluator, known, rest)
-        let meter = context.meter
+        let context = context
         return .dynamic { (frame) throws(QueryError) in
             var chain = if let beginning { beginning } else { Chain(try first(frame)) }
             for (operation, operand) in others {
                 let value = try operand(frame)
-                try meter?.charge(CollectionOfOne(value))
+                try context.charge(value)
                 do throws(QueryError) { try chain.append(operation, value) } catch {
                     throw error.located(at: range, in: text)
                 }

@@ -169,19 +169,19 @@ extension ExpressionCompiler {
             } catch {
                 throw self.error(error.reason, error.message, hint: error.hint, pattern.pattern)
             }
-            let (meter, length) = (context.meter, text?.textLength ?? 0)
+            let (context, length) = (context, text?.textLength ?? 0)
             return try predicate([operands[0]]) { (values) throws(QueryError) in
                 if case .string(let text)? = values[0] {
-                    try meter?.charge(pattern: length, on: text)
+                    try context.charge(pattern: length, on: text)
                 }
                 let truth = try matcher.matches(values[0])
                 return isNegated ? truth.negated : truth
             }
         }
-        let (range, text, meter) = (pattern.pattern.range, scope.text, context.meter)
+        let (range, text, context) = (pattern.pattern.range, scope.text, context)
         return try predicate(operands) { (values) throws(QueryError) in
             if case .string(let text)? = values[0] {
-                try meter?.charge(pattern: values[1]?.textLength ?? 0, on: text)
+                try context.charge(pattern: values[1]?.textLength ?? 0, on: text)
             }
             let escape = values.count > 2 ? values[2] : .string("")
             do throws(QueryError) {

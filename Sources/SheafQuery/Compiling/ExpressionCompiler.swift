@@ -251,10 +251,10 @@ final class ExpressionCompiler {
         if let special = try compilePattern(call, operands, at: range) { return special }
         let text = scope.text
         return try Compiled.combine(operands) { (values) throws(QueryError) in
-            try context.meter?.charge(values)
+            try context.charge(values)
             do throws(QueryError) {
                 let result = try function.evaluate(values, context)
-                try context.meter?.charge(CollectionOfOne(result))
+                try context.charge(result)
                 return result
             } catch {
                 throw error.located(at: range, in: text)
@@ -280,10 +280,10 @@ final class ExpressionCompiler {
             throw QueryError(
                 error.reason, error.message, hint: error.hint, at: range, in: scope.text)
         }
-        let meter = context.meter
+        let context = context
         return try operands[0].map { (value) throws(QueryError) in
             guard case .string(let text)? = value else { return value == .null ? .null : nil }
-            try meter?.charge(pattern: pattern.utf8.count, on: text)
+            try context.charge(pattern: pattern.utf8.count, on: text)
             return .bool(try matcher.matches(text))
         }
     }

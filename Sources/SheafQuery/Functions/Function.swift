@@ -55,4 +55,51 @@ package struct FunctionContext: Sendable {
         self.meter = meter
         self.interruption = interruption
     }
+
+    /// Maximum length of a text and of a list that are read or made without checking for an interruption.
+    private static let longText = 4_096, longList = 256
+
+    /// Counts the cost of a value that is read or made; throws where the statement has to end.
+    ///
+    /// Without a meter, only long values count: checking for an interruption takes longer than to read a short one.
+    @inline(__always)
+    package func charge(_ value: Value?) throws(QueryError) {
+        if let meter { return try meter.charge(CollectionOfOne(value)) }
+        guard Self.isLong(value) else { return }
+        try interruption?.check()
+    }
+
+    /// Counts the cost of values that are read.
+    @inline(__always)
+    package func charge(_ values: [Value?]) throws(QueryError) {
+        if let meter { return try meter.charge(values) }
+        guard values.contains(where: Self.isLong) else { return }
+        try interruption?.check()
+    }
+
+    /// Counts the cost of the two values of an operator.
+    @inline(__always)
+    package func charge(_ left: Value?, _ right: Value?) throws(QueryError) {
+        if let meter { return try meter.charge([left, right]) }
+        guard Self.isLong(left) || Self.isLong(right) else { return }
+        try interruption?.check()
+    }
+
+    /// Counts the cost of matching a text with a pattern of some bytes.
+    @inline(__always)
+    package func charge(pattern length: Int, on text: String) throws(QueryError) {
+        if let meter { return try meter.charge(pattern: length, on: text) }
+        guard text.utf8.count > Self.longText else { return }
+        try interruption?.check()
+    }
+
+    @inline(__always)
+    private static func isLong(_ value: Value?) -> Bool {
+        switch value {
+        case .string(let text)?: text.utf8.count > longText
+        case .array(let values)?: values.count > longList
+        case .object(let object)?: object.count > longList
+        default: false
+        }
+    }
 }

@@ -11,7 +11,7 @@ package final class EvaluationMeter: Sendable {
     private let allowance = Atomic<Int>(.max)
     private let slice: EvaluationSlice?
     private let stop: EvaluationStop?
-    /// Whether the meter only counts units, and never ends an evaluation.
+    /// Whether the meter only counts units.
     private let isUnlimited: Bool
 
     package init(_ units: Int, slice: EvaluationSlice? = nil, stop: EvaluationStop? = nil) {
@@ -20,14 +20,16 @@ package final class EvaluationMeter: Sendable {
         (self.slice, self.stop) = (slice, stop)
     }
 
-    private init() {
+    private init(stop: EvaluationStop?) {
         rest = Atomic(.max)
         isUnlimited = true
-        (slice, stop) = (nil, nil)
+        (slice, self.stop) = (nil, stop)
     }
 
-    /// Creates a meter that only counts units, and never ends an evaluation.
-    package static func unlimited() -> EvaluationMeter { EvaluationMeter() }
+    /// Creates a meter that only counts units; nothing but `stop` ends an evaluation.
+    package static func unlimited(stop: EvaluationStop?) -> EvaluationMeter {
+        EvaluationMeter(stop: stop)
+    }
 
     /// Number of units counted by an unlimited meter.
     package var counted: Int { .max - units }
@@ -62,7 +64,7 @@ package final class EvaluationMeter: Sendable {
     /// Uses up units; throws where there are none left, or the evaluation has to stop.
     package func charge(_ units: Int) throws(QueryError) {
         let left = Self.lower(rest, by: units)
-        guard !isUnlimited else { return }
+        guard !isUnlimited else { return try checkStop() }
         let allowed = Self.lower(allowance, by: units)
         slice?.charge(units)
         guard left >= 0 else {
@@ -71,8 +73,12 @@ package final class EvaluationMeter: Sendable {
         guard allowed >= 0 else {
             throw QueryError(.limit, "a query costs more on one document than its evaluation may")
         }
-        if let stop, stop.isSet { throw QueryError(.cancelled, "the evaluation was stopped") }
+        try checkStop()
     }
+
+    /// Throws where the evaluation has to end, whatever is left of the budget.
+    @inline(__always)
+    package func checkStop() throws(QueryError) { try stop?.check() }
 
     // One thread at a time evaluates, so loading and storing need not be one operation.
     @inline(__always)
@@ -157,6 +163,13 @@ package final class EvaluationStop: Sendable {
 
     /// Whether evaluation has to end.
     package var isSet: Bool { flag.load(ordering: .relaxed) }
+
+    /// Throws where evaluation has to end.
+    @inline(__always)
+    package func check() throws(QueryError) {
+        guard isSet else { return }
+        throw QueryError(.cancelled, "the evaluation was stopped")
+    }
 
     /// Ends evaluation.
     package func set() {

@@ -27,6 +27,8 @@ final class ControlServer: Sendable {
     private static let mostConversations = 16
     /// So long somebody may take to say what he wants, or to read on.
     private static let patienceSeconds = 10
+    /// For so long errors are sent to commands when the peer stops.
+    private static let lastWordsNanoseconds: UInt64 = 250_000_000
 
     private let listener: ControlSocket
     private let path: String
@@ -48,7 +50,8 @@ final class ControlServer: Sendable {
     /// Whether the peer is being closed, so that nobody should wait for it.
     var isStopping: Bool { state.withLock(\.isStopping) }
 
-    /// Refuses further commands, and waits for those that are being answered.
+    /// Refuses further commands, and waits for those that are being answered; one that does not read what is
+    /// sent to it is cut off.
     func stop() {
         unlink(path)
         let conversations = state.withLock { state in
@@ -57,6 +60,9 @@ final class ControlServer: Sendable {
         }
         state.broadcast()
         listener.end()
+        for conversation in conversations { conversation.endReading() }
+        let deadline = Clock.system.monotonicNanoseconds() + Self.lastWordsNanoseconds
+        state.wait(until: deadline) { !$0.conversations.isEmpty }
         for conversation in conversations { conversation.end() }
         state.wait { !$0.conversations.isEmpty }
     }

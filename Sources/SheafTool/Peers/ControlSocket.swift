@@ -78,6 +78,11 @@ final class ControlSocket: Sendable {
         }
     }
 
+    /// Reads nothing more; what is written still arrives.
+    func endReading() {
+        shutdown(descriptor, Int32(SHUT_RD))
+    }
+
     /// Ends the conversation for both ends.
     func end() {
         shutdown(descriptor, Int32(SHUT_RDWR))

@@ -11,17 +11,29 @@ final class PeerAnswers: Sendable {
 
     let peer: Peer
     let transport: TCPTransport
-    private let isStopping = Monitor(false)
+    private struct State: Sendable {
+        var isStopping = false
+        /// The statements that run.
+        var statements: Set<Task<Void, Never>> = []
+    }
+
+    private let state = Monitor(State())
+    private let evaluationStop = EvaluationStop()
 
     init(_ peer: Peer, _ transport: TCPTransport) {
         self.peer = peer
         self.transport = transport
     }
 
-    /// Lets go of those who wait.
+    /// Cancels statements and waits; each fails with an error that says that the peer stops.
     func stop() {
-        isStopping.withLock { $0 = true }
-        isStopping.broadcast()
+        evaluationStop.set()
+        let statements = state.withLock { state in
+            state.isStopping = true
+            return state.statements
+        }
+        state.broadcast()
+        for statement in statements { statement.cancel() }
     }
 
     /// Answers one request.
@@ -50,7 +62,7 @@ final class PeerAnswers: Sendable {
         let arguments = QueryArguments(values)
         let statement = try asTool { () throws in try Parser.parse(text) }
         let store = peer.store
-        let result = try waitFor { try await store.execute(Query(verbatim: text), arguments) }
+        let result = try untilStopped { try await store.execute(Query(verbatim: text), arguments) }
         for item in result.items {
             guard write(try asTool { try item.jsonString }) else { return }
         }
@@ -67,6 +79,27 @@ final class PeerAnswers: Sendable {
         _ = write(line.closed)
     }
 
+    /// Keeps the thread until a task has ended, which is cancelled when the peer stops.
+    private func untilStopped<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Value
+    ) throws(ToolError) -> Value {
+        var running: Task<Void, Never>?
+        defer { if let running { state.withLock { _ = $0.statements.remove(running) } } }
+        return try waitFor(started: { task in
+            running = task
+            let isStopping = state.withLock { state in
+                state.statements.insert(task)
+                return state.isStopping
+            }
+            if isStopping { task.cancel() }
+        }) {
+            do { return try await body() } catch {
+                guard Task.isCancelled else { throw error }
+                throw ToolError.failed("the peer stops, and has cancelled the statement")
+            }
+        }
+    }
+
     // MARK: How far others are
 
     private func status() throws(ToolError) -> String {
@@ -75,7 +108,9 @@ final class PeerAnswers: Sendable {
         line.add("commit", peer.sync.newestCommit)
         var subscriptions: [String] = []
         for subscription in peer.sync.subscriptions {
-            let checksum = try asTool { try peer.sync.checksum(of: subscription) }
+            let checksum = try asTool {
+                try peer.sync.checksum(of: subscription, until: evaluationStop)
+            }
             var entry = JSONLine()
             entry.add("query", subscription.query)
             entry.add("documents", checksum.count)
@@ -134,8 +169,10 @@ final class PeerAnswers: Sendable {
                 let lack = only.map { "\($0) does not have" } ?? "not all peers have"
                 throw .failed("\(lack) commit \(commit) after \(seconds) s")
             }
-            let isOver = isStopping.wait(until: min(end, now + Self.stepNanoseconds)) { !$0 }
-            guard !isOver else { throw .failed("the peer is being closed") }
+            let isOver = state.wait(until: min(end, now + Self.stepNanoseconds)) {
+                !$0.isStopping
+            }
+            guard !isOver else { throw .failed("the peer stops") }
         }
     }
 

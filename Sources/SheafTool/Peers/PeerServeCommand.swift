@@ -17,7 +17,9 @@ extension Command {
 
             A line is printed for each event: listening, connected, disconnected, refused,
             unreachable, and conflict, where another peer has the key of this one. SIGINT and
-            SIGTERM close the store. While the peer runs it has the store: 'sheaf peer list',
+            SIGTERM close the store: the command ends within 2 seconds, whatever it is doing.
+            Statements of 'sheaf peer execute' that run then fail, and what other peers have sent
+            and is not written yet is sent again the next time. While the peer runs it has the store: 'sheaf peer list',
             'sheaf peer execute', 'sheaf sync status' and 'sheaf explain-sync' ask it, through
             the socket PATH.peer, which is its owner's alone.
 

@@ -8,17 +8,19 @@ import SheafStorage
     import Darwin
 #endif
 
-/// Keeps the thread until a task has ended.
+/// Keeps the thread until a task has ended; `started` gets the task, which can be cancelled.
 func waitFor<Value: Sendable>(
+    started: (Task<Void, Never>) -> Void = { _ in },
     _ body: @escaping @Sendable () async throws -> Value
 ) throws(ToolError) -> Value {
     let answer = Monitor<Result<Value, any Error>?>(nil)
-    Task.detached {
+    let task = Task.detached {
         let result: Result<Value, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
         answer.withLock { $0 = result }
         answer.broadcast()
     }
+    started(task)
     let result = answer.wait(while: { $0 == nil }, then: { $0 })
     return try asTool { () throws in
         guard let result else { throw CancellationError() }

@@ -6,6 +6,8 @@ import SheafStorage
 import SheafSync
 import SheafTestSupport
 
+import class SheafQuery.EvaluationStop
+
 /// Hosts that exchange documents, message by message: a test says what arrives when, and when it is
 /// written.
 final class DocumentScene {
@@ -13,6 +15,8 @@ final class DocumentScene {
     final class Node: HostNode {
         let key: [UInt8]
         let clock = FakeClock()
+        /// Ends evaluations, as when the peer stops.
+        let evaluationStop = EvaluationStop()
         private(set) var store: SceneStore
         private(set) var host: SyncHost
         /// Makes the host anew over a store.
@@ -49,10 +53,11 @@ final class DocumentScene {
             let source = SeededSource(seed: UInt64(number))
             let identity = SyncHost.Identity(
                 database: Hello.DatabaseID(low: 1, high: 2), peerKey: key)
+            let stop = evaluationStop
             makeHost = { store in
                 SyncHost(
                     store.queries, identity, lengths: lengths, mostCorrections: mostCorrections,
-                    random: { source.next() })
+                    evaluationStop: stop, random: { source.next() })
             }
             store = try SceneStore(
                 SimulatedVolume(seed: UInt64(number)),

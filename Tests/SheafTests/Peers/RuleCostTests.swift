@@ -89,6 +89,32 @@ struct RuleCostTests {
         #expect(scene.nodes[0].host.evaluationUnits(of: scene.nodes[1].key) ?? .max >= 199_990_000)
     }
 
+    @Test(arguments: [
+        nil,
+        PeerRights(read: ["cars": "true"], write: ["cars": "char_length(text) > 0"]),
+        PeerRights(read: ["cars": "owner = 'ann'"], write: ["cars": "char_length(text) > 0"]),
+    ])
+    func `a peer that stops leaves a step of another peer unwritten and unacknowledged`(
+        rights: PeerRights?
+    ) throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        try scene.execute(0, documents(3, owner: "bob", length: 1))
+        try scene.execute(1, documents(6, length: 2))
+        let before = try scene.rows(0, "SELECT * FROM cars")
+        let stopped = scene.nodes[0]
+        let wire = try scene.connect(0, 1, rightsOfRight: rights)
+        stopped.isBusy = true
+        try scene.run()
+        stopped.evaluationStop.set()
+        stopped.isBusy = false
+        try scene.run()
+        #expect(!scene.isConnected(wire))
+        #expect(stopped.farewells == [Farewell(.done, "the peer stops")])
+        #expect(try scene.rows(0, "SELECT * FROM cars") == before)
+        #expect(scene.nodes[1].synced(with: stopped) == 0)
+    }
+
     @Test func `evaluating the write rule on hidden documents costs a peer nothing`()
         throws
     {
