@@ -114,6 +114,25 @@ struct AttachmentTests {
         try await mesh.close()
     }
 
+    @Test func `a document has the tokens of its attachments`() async throws {
+        let ditto = try await Ditto.inMemory()
+        let cars = ditto.store.collection("cars")
+        let file = try await ditto.store.newAttachment(
+            data: Data([1, 2, 3]), metadata: ["name": "a"])
+        try cars.upsert(["_id": "a", "file": file, "box": ["file": file], "n": 1, "o": ["id": 1]])
+        let document = try #require(cars.findByID("a").exec())
+        let token = try #require(document["file"].attachmentToken)
+        #expect(token == file.token && token.len == 3 && token.metadata == ["name": "a"])
+        #expect(document["box"]["file"].attachmentToken == file.token)
+        for other in [document["n"], document["o"], document["none"]] {
+            #expect(other.attachmentToken == nil)
+        }
+        cars.findByID("a").update { document in
+            #expect(document?["file"].attachmentToken == file.token)
+        }
+        try await ditto.close()
+    }
+
     @Test func `what is no token is refused, and so is a fetch without peers`() async throws {
         let mesh = DittoMesh()
         let ditto = try await mesh.ditto()

@@ -4,10 +4,60 @@
 import DittoNames
 import Foundation
 import Sheaf
+import SheafTestSupport
 import Testing
 
 /// What the documentation shows of the names of the reference system, run.
 struct DocumentedNamesTests {
+    private let printed = PrintedLines()
+
+    private func print(_ item: Any) { printed.add("\(item)") }
+
+    @Test func `an observer with an invalid statement has its error`() async throws {
+        let ditto = try await Ditto.inMemory()
+        ditto.store.onUnthrownError = { error in
+            printed.add("\(error)")
+        }
+        let observer = ditto.store.registerObserver(query: "SELEC * FROM cars") { _ in }
+        if let error = observer.error {
+            print(error)
+        }
+        #expect(printed.all.count == 2 && printed.all[0] == printed.all[1])
+        #expect(observer.isCancelled && ditto.store.observers.isEmpty)
+        try await ditto.close()
+    }
+
+    @Test func `a server is configured, and a change waits until it has arrived there`() async throws {
+        let directory = TemporaryDirectory()
+        let (url, key) = (URL(filePath: directory.path("server")), LoopbackScene.key)
+        let server = try await Ditto.open(
+            config: DittoConfig(
+                databaseID: "orders", connect: .smallPeersOnly(privateKey: key),
+                persistenceDirectory: url, isServer: true))
+        let address = try await LoopbackScene.listen(server)
+        try server.sync.registerSubscription(query: "SELECT * FROM orders")
+        let ditto = try await LoopbackScene.ditto("orders")
+        ditto.updateTransportConfig { $0.connect.tcpServers.insert(address) }
+        try ditto.startSync()
+        try await ditto.store.execute("INSERT INTO orders DOCUMENTS ({ _id: 'order-456' })")
+        let result = try await ditto.store.execute(
+            "UPDATE orders SET status = 'shipped' WHERE _id = :id", arguments: ["id": "order-456"])
+        let commitID = result.commitID ?? 0
+        let observer = ditto.store.registerObserver(
+            "SELECT * FROM system:data_sync_info WHERE is_ditto_server = true"
+        ) { result in
+            let documents = result.items.first?.value["documents"] as? [String: Any]
+            let delivered = documents?["delivered_up_to_local_commit_id"] as? Int64 ?? 0
+            if delivered >= commitID { print("order-456 is on the server") }
+        }
+        #expect(await printed.next(1) == ["order-456 is on the server"])
+        observer.cancel()
+        let there = try await server.store.execute("SELECT * FROM orders")
+        #expect(there.items.map { $0.jsonString() } == [#"{"_id":"order-456","status":"shipped"}"#])
+        try await ditto.close()
+        try await server.close()
+    }
+
     @Test func `a location is a map in a store, and a unit under the names of the reference`() async throws {
         let store = try await Store.inMemory()
         let car: Value = [

@@ -28,6 +28,51 @@ import Testing
         try await other.close()
     }
 
+    @Test func `the default level is info, and the five levels of a store stay distinct`()
+        async throws
+    {
+        #expect(DittoLogger.minimumLogLevel == .info)
+        #expect(
+            StoreLog.Level.allCases.map { DittoLogLevel($0) }
+                == [.verbose, .debug, .info, .warning, .error])
+        #expect(Set(StoreLog.Level.allCases.map { DittoLogLevel($0) }).count == 5)
+    }
+
+    @Test func `a long transaction is reported from debug upward, and by default from info`()
+        async throws
+    {
+        let usual = DittoLogger.minimumLogLevel
+        defer {
+            DittoLogger.minimumLogLevel = usual
+            DittoLogger.setCustomLogCallback(nil)
+        }
+        for level in [usual, .verbose] {
+            let hint = "slow at \(level)"
+            let (levels, found) = AsyncStream.makeStream(of: DittoLogLevel.self)
+            DittoLogger.setCustomLogCallback { level, message in
+                if message.contains(hint) { found.yield(level) }
+            }
+            DittoLogger.minimumLogLevel = level
+            let ditto = try await Ditto.inMemory()
+            for parameter in [
+                "transaction_duration_before_logging_ms = 0", "transaction_trace_interval_ms = 1",
+            ] { try await ditto.store.execute("ALTER SYSTEM SET \(parameter)") }
+            var seen: [DittoLogLevel] = []
+            try await ditto.store.transaction(hint: hint) { _ in
+                for await level in levels {
+                    seen.append(level)
+                    if level == .error { return .rollback }
+                }
+                return .commit
+            }
+            if level == .verbose { #expect(seen.first == .debug) }
+            // A machine that is busy passes levels over, and turns back to none.
+            #expect(zip(seen, seen.dropFirst()).allSatisfy { $0.rawValue > $1.rawValue })
+            #expect(seen.last == .error && seen.allSatisfy { $0.rawValue <= level.rawValue })
+            try await ditto.close()
+        }
+    }
+
     @Test func `what has no effect is logged`() async throws {
         let lines = Mutex<[String]>([])
         DittoLogger.setCustomLogCallback { level, message in

@@ -41,7 +41,7 @@ struct NameTests {
         try await ditto.store.execute("INSERT INTO b DOCUMENTS ({ _id: 1, n: NULL, l: [NULL] })")
         try await ditto.store.execute("INSERT INTO a DOCUMENTS (:d)", arguments: ["d": ["_id": 2]])
         #expect(ditto.store.collectionNames() == ["a", "b"])
-        #expect(ditto.store.collections().map(\.name) == ["a", "b"])
+        #expect(ditto.store.collections().exec().map(\.name) == ["a", "b"])
         let items = try await withCheckedThrowingContinuation { continuation in
             ditto.store.execute(
                 query: "SELECT * FROM b", deliverOn: DispatchQueue(label: "completion")
@@ -70,32 +70,174 @@ struct NameTests {
         try await ditto.close()
     }
 
+    @Test func `calls without labels take completion handlers, signals and transactions`()
+        async throws
+    {
+        let ditto = try await Ditto.inMemory()
+        try await ditto.store.transaction { transaction in
+            try await transaction.execute("INSERT INTO a DOCUMENTS ({ _id: 1 })")
+            try await transaction.execute(
+                "INSERT INTO a DOCUMENTS (:d)", arguments: ["d": ["_id": 2]])
+            return .commit
+        }
+        let counts = await withCheckedContinuation { waiter in
+            ditto.store.execute("SELECT * FROM a") { result in
+                waiter.resume(returning: (try? result.get())?.items.count)
+            }
+        }
+        #expect(counts == 2)
+        let (results, found) = AsyncStream.makeStream(of: Int.self)
+        let observer = ditto.store.registerObserver("SELECT * FROM a") { result, signalNext in
+            found.yield(result.items.count)
+            signalNext()
+        }
+        var iterator = results.makeAsyncIterator()
+        #expect(await iterator.next() == 2)
+        try await ditto.store.execute("DELETE FROM a WHERE _id = 1")
+        #expect(await iterator.next() == 1)
+        observer.cancel()
+        try await ditto.close()
+    }
+
+    @Test func `collections are observed by their names`() async throws {
+        let ditto = try await Ditto.inMemory()
+        try await ditto.store.execute(
+            "ALTER SYSTEM SET live_query_system_collection_refresh_interval = 1")
+        try await ditto.store.execute("INSERT INTO b DOCUMENTS ({ _id: 1 })")
+        let (events, found) = AsyncStream.makeStream(of: DittoCollectionsEvent.self)
+        let live = ditto.store.collections().observeLocal(
+            deliverOn: DispatchQueue(label: "collections")
+        ) { found.yield($0) }
+        var iterator = events.makeAsyncIterator()
+        let first = try #require(await iterator.next())
+        #expect(first.isInitial && first.collections.map(\.name) == ["b"])
+        #expect(first.oldCollections.isEmpty && first.insertions.isEmpty && first.deletions.isEmpty)
+        // Another document changes no name, so the next event has the new collection.
+        try await ditto.store.execute("INSERT INTO b DOCUMENTS ({ _id: 2 })")
+        await ditto.rows(of: "SELECT * FROM system:collections WHERE documents = 2", 3)
+        try await ditto.store.execute("INSERT INTO a DOCUMENTS ({ _id: 1 })")
+        let second = try #require(await iterator.next())
+        #expect(!second.isInitial && second.collections.map(\.name) == ["a", "b"])
+        #expect(second.oldCollections.map(\.name) == ["b"])
+        #expect(second.insertions == [0] && second.deletions.isEmpty)
+        live.stop()
+        #expect(live.isStopped)
+        try await ditto.close()
+    }
+
+    // MARK: The page, and what the compiler says
+
     @Test func `the page lists each name as the sources have it`() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
-        let folder = root.appending(path: "Sources/DittoNames").standardizedFileURL
+        let sources = try NameSources()
+        var listed: [String] = []
+        for cells in try NameSources.rows() {
+            let name = try #require(cells[0].split(separator: ".").last.map(String.init))
+            let message = sources.unavailable[name]
+            #expect((message != nil) == (cells[1] == "unavailable"), "\(name)")
+            guard let message else {
+                #expect(sources.declares(name), "\(name)")
+                continue
+            }
+            listed.append(name)
+            let named = NameSources.code(in: cells[2])
+            #expect(!named.isEmpty, "\(name) has no replacement on the page")
+            for code in named {
+                #expect(message.contains("`\(code)`"), "\(name): the compiler says \(message)")
+            }
+        }
+        #expect(listed.sorted() == sources.unavailable.keys.sorted())
+    }
+
+    @Test func `the replacement of each unavailable name exists`() async throws {
+        let sources = try NameSources()
+        let ditto = try await Ditto.inMemory()
+        #expect(sources.unavailable.count == sources.markCount && sources.markCount > 10)
+        for (name, message) in sources.unavailable {
+            let replacements = NameSources.code(in: message)
+            #expect(!replacements.isEmpty, "\(name): \(message)")
+            for code in replacements {
+                if code.contains(" FROM ") || code.hasPrefix("UPDATE ") {
+                    // A statement: it can be planned.
+                    _ = try await ditto.store.execute(
+                        "EXPLAIN \(code)", arguments: code.contains(":value") ? ["value": 1] : [:])
+                    continue
+                }
+                for part in code.matches(of: /[A-Za-z]\w*/) {
+                    #expect(sources.declares(String(part.output)), "\(name): \(code)")
+                }
+            }
+        }
+        try await ditto.close()
+    }
+}
+
+/// What the sources declare, and the rows of the page of names.
+private struct NameSources {
+    /// Messages of unavailable names.
+    private(set) var unavailable: [String: String] = [:]
+    /// The number of marks that make a name unavailable.
+    let markCount: Int
+    /// The sources without unavailable declarations.
+    private let available: String
+
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../..")
+
+    init() throws {
+        let folder = Self.root.appending(path: "Sources/DittoNames").standardizedFileURL
         var sources = ""
         for case let url as URL in try #require(
             FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
         where url.pathExtension == "swift" {
             sources += try String(contentsOf: url, encoding: .utf8) + "\n"
         }
-        let lines = sources.split(separator: "\n", omittingEmptySubsequences: false)
+        let mark = try Regex(
+            #"@available\(\s*\*, unavailable,\s*message:\s*"([^"]+)"\s*\)\s*"#
+                + #"(?:public )?(?:final )?(?:class|enum|func|var|case) (\w+)"#,
+            as: (Substring, Substring, Substring).self)
+        for found in sources.matches(of: mark) {
+            unavailable[String(found.output.2)] = String(found.output.1)
+        }
+        markCount = sources.matches(of: /\*,\s*unavailable/).count
+        available = sources.replacing(mark, with: "")
+    }
+
+    /// Whether there is such a declaration or label that can be used.
+    func declares(_ name: String) -> Bool {
+        let declaration = "\\b(func|var|let|class|struct|enum|case|typealias) \(name)\\b"
+        guard let pattern = try? Regex("\(declaration)|\\b\(name)( \\w+)?: ") else { return false }
+        return available.contains(pattern)
+    }
+
+    /// The cells of each row about a name, the first one without its marks.
+    static func rows() throws -> [[String]] {
         let page = try String(
             contentsOf: root.appending(path: "Sources/Sheaf/Sheaf.docc/ReferenceNames.md"),
             encoding: .utf8)
-        var listed = 0
-        for row in page.split(separator: "\n") where row.hasPrefix("| `") {
-            let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            let name = cells[0].replacing("`", with: "")
-            let pattern = try Regex("(func|var|let|class|enum) \(name)\\b|\\b\(name): @escaping")
-            let indexes = lines.indices.filter { lines[$0].contains(pattern) }
-            let isUnavailable = indexes.contains {
-                $0 > 0 && lines[$0 - 1].contains("@available(*, unavailable")
-            }
-            #expect(!indexes.isEmpty, "\(name)")
-            #expect(isUnavailable == (cells[1] == "unavailable"), "\(name)")
-            listed += isUnavailable ? 1 : 0
+        return page.split(separator: "\n").filter { $0.hasPrefix("| `") }.map { row in
+            var cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            cells[0] = cells[0].replacing("`", with: "")
+            return cells
         }
-        #expect(listed == lines.count { $0.contains("@available(*, unavailable") })
+    }
+
+    /// What is between backquotes.
+    static func code(in text: String) -> [String] {
+        text.matches(of: /`([^`]+)`/).map { String($0.output.1) }
+    }
+}
+
+extension Ditto {
+    /// Returns after a query has had rows in so many results.
+    fileprivate func rows(of query: String, _ count: Int) async {
+        let (results, found) = AsyncStream.makeStream(of: Int.self)
+        let observer = store.registerObserver(query: query, deliverOn: DispatchQueue(label: "rows"))
+        { found.yield($0.items.count) }
+        defer { observer.cancel() }
+        var left = count
+        for await rows in results where rows > 0 {
+            left -= 1
+            if left == 0 { return }
+        }
     }
 }

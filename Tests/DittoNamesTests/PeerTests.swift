@@ -47,15 +47,10 @@ struct PeerTests {
 
     @Test func `a handler says who may connect`() async throws {
         let (left, right) = (try await LoopbackScene.ditto(), try await LoopbackScene.ditto())
-        let (requests, asked) = AsyncStream.makeStream(of: String.self)
+        let (requests, asked) = AsyncStream.makeStream(of: DittoConnectionRequest.self)
         let isOpen = Atomic<Bool>(false)
         left.presence.connectionRequestHandler = { request in
-            #expect(request.connectionType == .accessPoint)
-            // They never met: it has come with the greeting.
-            #expect(request.peerMetadata["user"] as? String == "ann")
-            #expect(request.peerMetadataJSONData == Data(#"{"user":"ann"}"#.utf8))
-            #expect(request.identityServiceMetadata.isEmpty)
-            asked.yield(request.peerKeyString)
+            asked.yield(request)
             return isOpen.load(ordering: .relaxed) ? .allow : .deny
         }
         let address = try await LoopbackScene.listen(left)
@@ -69,7 +64,11 @@ struct PeerTests {
         // The second time nobody has come in before.
         var count = 0
         for await request in requests {
-            #expect(request == key)
+            #expect(request.peerKeyString == key && request.connectionType == .accessPoint)
+            // They never met: it has come with the greeting.
+            #expect(request.peerMetadata["user"] as? String == "ann")
+            #expect(request.peerMetadataJSONData == Data(#"{"user":"ann"}"#.utf8))
+            #expect(request.identityServiceMetadata.isEmpty)
             count += 1
             if count == 2 { break }
         }
@@ -92,10 +91,12 @@ struct PeerTests {
         let (server, client) = (
             try await Ditto.inMemory(config: config), try await LoopbackScene.ditto()
         )
+        server.deviceName = "server"
         let address = try await LoopbackScene.listen(server)
         client.updateTransportConfig { $0.connect.tcpServers.insert(address) }
         try client.startSync()
-        _ = await client.graph { $0.localPeer.isConnectedToDittoServer }
+        let graph = await client.graph { $0.remotePeers.first?.deviceName == "server" }
+        #expect(graph.localPeer.isConnectedToDittoServer)
         let servers = try await client.store.execute(
             query: "SELECT * FROM system:data_sync_info WHERE is_ditto_server = true")
         #expect(servers.items.count == 1)
@@ -142,27 +143,13 @@ struct PeerTests {
         }
     }
 
-    @Test func `identities that need a cloud are refused`() async throws {
-        for identity: DittoIdentity in [
-            .onlinePlayground(appID: "a", token: "t"), .manual(certificateConfig: "c"),
-        ] {
-            let error = #expect(throws: DittoError.self) { try Ditto(identity: identity) }
-            guard case .unsupportedError(let message) = error else {
-                Issue.record("\(identity)")
-                continue
-            }
-            #expect(message.contains(".sharedKey(appID:sharedKey:)"))
-        }
-        let url = try #require(URL(string: "https://example.org"))
-        for (connect, message): (DittoConfigConnect, String) in [
-            (.server(url: url), "transportConfig.connect.tcpServers"),
-            (.smallPeersOnly(privateKey: "c2hvcnQ="), "openssl rand -base64 32"),
-            (.smallPeersOnly(privateKey: "no Base64"), "openssl rand -base64 32"),
-        ] {
+    @Test func `a shared key that is too short or no Base64 is refused`() async throws {
+        for key in ["c2hvcnQ=", "no Base64"] {
             let error = await #expect(throws: DittoError.self) {
-                _ = try await Ditto.inMemory(config: DittoConfig(connect: connect))
+                _ = try await Ditto.inMemory(
+                    config: DittoConfig(connect: .smallPeersOnly(privateKey: key)))
             }
-            #expect(error?.description.contains(message) == true)
+            #expect(error?.description.contains("openssl rand -base64 32") == true)
         }
     }
 

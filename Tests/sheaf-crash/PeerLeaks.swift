@@ -1,4 +1,5 @@
 import DittoNames
+import Foundation
 import Sheaf
 import SheafNetwork
 import SheafStorage
@@ -50,10 +51,11 @@ enum PeerLeaks {
         let paths = [directory.path("left"), directory.path("right")]
         let gate = AsyncStream<Void>.makeStream()
         let pending: [Task<Void, any Error>]
-        switch round % 3 {
+        switch round % 4 {
         case 0: pending = try await overMemory(round, paths, until: gate.stream)
         case 1: pending = try await overTCP(round, paths, until: gate.stream)
-        default: pending = try await asDitto(round, paths, until: gate.stream)
+        case 2: pending = try await asDitto(round, paths, until: gate.stream)
+        default: pending = try await openedAsDitto(round, paths, until: gate.stream)
         }
         gate.continuation.finish()
         for task in pending { try await task.value }
@@ -143,17 +145,55 @@ enum PeerLeaks {
                             databaseID: "leaks", key: key,
                             transports: [network.transport(for: key)]))))
         }
+        return try await live(dittos, round, until: gate)
+    }
+
+    /// Databases that were opened with a configuration, and so with a network and a gate of their own.
+    private static func openedAsDitto(
+        _ round: Int, _ paths: [String], until gate: AsyncStream<Void>
+    ) async throws -> [Task<Void, any Error>] {
+        let key = Data(repeating: 7, count: 32).base64EncodedString()
+        var dittos: [Ditto] = []
+        for path in paths {
+            let ditto = try await Ditto.open(
+                config: DittoConfig(
+                    databaseID: "leaks", connect: .smallPeersOnly(privateKey: key),
+                    persistenceDirectory: URL(filePath: path)))
+            ditto.presence.connectionRequestHandler = { _ in .allow }
+            dittos.append(ditto)
+        }
+        let addresses = AsyncStream<String>.makeStream()
+        dittos[0].peer?.presence.onTransportEvent { event in
+            if case .listening(let address) = event { addresses.continuation.yield(address) }
+        }
+        dittos[0].updateTransportConfig { config in
+            config.listen.tcp.isEnabled = true
+            config.listen.tcp.interfaceIP = "127.0.0.1"
+            config.listen.tcp.port = 0
+        }
+        try dittos[0].startSync()
+        for await address in addresses.stream {
+            dittos[1].updateTransportConfig { $0.connect.tcpServers.insert(address) }
+            break
+        }
+        return try await live(dittos, round, until: gate)
+    }
+
+    // MARK: What they do
+
+    private static func live(
+        _ dittos: [Ditto], _ round: Int, until gate: AsyncStream<Void>
+    ) async throws -> [Task<Void, any Error>] {
+        defer { withExtendedLifetime(dittos) {} }
         for ditto in dittos {
             try ditto.sync.registerSubscription(query: "SELECT * FROM t")
             ditto.store.registerObserver(query: "SELECT * FROM t") { _ in }
         }
         guard let left = dittos[0].peer, let right = dittos[1].peer else {
-            throw CrashFailure("a Ditto over a peer has none")
+            throw CrashFailure("a Ditto has no peer")
         }
         return try await live(left, right, round, until: gate)
     }
-
-    // MARK: What they do
 
     /// Has two peers share a document, and leaves a transaction of the left one open until `gate` ends, with
     /// writes that wait for it.

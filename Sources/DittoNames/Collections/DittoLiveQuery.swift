@@ -6,6 +6,10 @@ import Synchronization
 public final class DittoLiveQuery: Sendable {
     private let delivery: Delivery?
 
+    init(_ delivery: Delivery?) {
+        self.delivery = delivery
+    }
+
     /// Begins to tell `body` which documents are found, and what has become of them.
     init(
         _ query: PendingQuery, _ store: DittoStore, on queue: DispatchQueue,

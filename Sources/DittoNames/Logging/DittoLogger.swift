@@ -1,5 +1,5 @@
 public import Foundation
-import Sheaf
+package import Sheaf
 import Synchronization
 
 /// How much a message matters; the first one matters most.
@@ -83,7 +83,8 @@ public enum DittoLogger {
 }
 
 extension DittoLogLevel {
-    fileprivate init(_ level: StoreLog.Level) {
+    /// The level of messages that a store logs at `level`; different ones differ.
+    package init(_ level: StoreLog.Level) {
         self =
             switch level {
             case .trace: .verbose

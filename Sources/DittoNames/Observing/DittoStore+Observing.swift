@@ -49,6 +49,15 @@ extension DittoStore {
         registerObserver(query: query, arguments: arguments, deliverOn: queue, handler: handler)
     }
 
+    /// Calls `handlerWithSignalNext` with the result of a query, and with each later one after its signal.
+    @discardableResult
+    public func registerObserver(
+        _ query: String, arguments: [String: Any?]? = nil, deliverOn queue: DispatchQueue = .main,
+        handlerWithSignalNext: @escaping DittoStoreObservationHandlerWithSignalNext
+    ) -> DittoStoreObserver {
+        register(query, arguments, queue, handlerWithSignalNext)
+    }
+
     /// All observers that were not cancelled.
     public var observers: Set<DittoStoreObserver> { registered.withLock { $0 } }
 

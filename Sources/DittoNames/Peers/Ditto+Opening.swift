@@ -32,7 +32,7 @@ extension Ditto {
     public convenience init(
         identity: DittoIdentity = .offlinePlayground(), persistenceDirectory: URL? = nil
     ) throws {
-        let config = try identity.config(persistenceDirectory)
+        let config = identity.config(persistenceDirectory)
         let (peer, network) = try waiting { try await Ditto.parts(config) }
         self.init(
             peer.store, peer, network, config, in: try Ditto.directory(of: config))

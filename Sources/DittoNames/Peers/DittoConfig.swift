@@ -37,8 +37,12 @@ public struct DittoConfig: Hashable, Sendable {
 
 /// Who may connect with a peer.
 public enum DittoConfigConnect: Hashable, Sendable {
-    /// A cloud, which there is none of here: databases are not opened with it, and the error names what to
-    /// use.
+    /// A server of the reference system, which speaks another protocol.
+    @available(
+        *, unavailable,
+        message:
+            "use `.smallPeersOnly(privateKey:)`, and name a peer that has `isServer` in `transportConfig.connect.tcpServers`"
+    )
     case server(url: URL)
     /// Whoever has the same key: at least 16 random bytes in Base64. Without a key whoever knows the id
     /// of the database, which is for development.
@@ -51,16 +55,24 @@ public enum DittoIdentity: Hashable, Sendable {
     case offlinePlayground(appID: String? = nil, siteID: UInt64? = nil)
     /// Whoever has the same key may connect: at least 16 random bytes in Base64. A site id has no effect.
     case sharedKey(appID: String, sharedKey: String, siteID: UInt64? = nil)
-    /// A cloud says who may connect. There is none here: databases are not opened with it, and the error
-    /// names what to use.
+    /// A cloud decides who may connect, and there is none.
+    @available(
+        *, unavailable,
+        message:
+            "use `.offlinePlayground(appID:)` for development or `.sharedKey(appID:sharedKey:)`, and name peers in `transportConfig.connect.tcpServers`"
+    )
     case onlinePlayground(
         appID: String, token: String, enableDittoCloudSync: Bool = true, customAuthURL: URL? = nil)
-    /// Certificates of a cloud. There is none here: databases are not opened with it, and the error names
-    /// what to use.
+    /// Certificates of a cloud, and there is none.
+    @available(
+        *, unavailable,
+        message:
+            "use `.sharedKey(appID:sharedKey:)`, or `Ditto(over:)` with a peer whose transport has a grant"
+    )
     case manual(certificateConfig: String)
 
     /// The same as a configuration.
-    func config(_ directory: URL?) throws -> DittoConfig {
+    func config(_ directory: URL?) -> DittoConfig {
         switch self {
         case .offlinePlayground(let appID, let site):
             Self.note(site)
@@ -72,16 +84,6 @@ public enum DittoIdentity: Hashable, Sendable {
             return DittoConfig(
                 databaseID: appID, connect: .smallPeersOnly(privateKey: key),
                 persistenceDirectory: directory)
-        case .onlinePlayground:
-            throw DittoError.unsupported(
-                "there is no cloud that the identity onlinePlayground could log in to; use "
-                    + ".offlinePlayground(appID:) for development, or "
-                    + ".sharedKey(appID:sharedKey:), and name peers in the transport config")
-        case .manual:
-            throw DittoError.unsupported(
-                "certificates of the identity manual mean nothing here; use "
-                    + ".sharedKey(appID:sharedKey:), or Ditto(over:) with a Peer whose TCPTransport "
-                    + "has the identity .authority(publicKey:grant:)")
         }
     }
 
@@ -96,11 +98,6 @@ extension DittoConfigConnect {
     /// How peers know that they may talk to each other.
     func networkIdentity() throws -> NetworkIdentity {
         switch self {
-        case .server(let url):
-            throw DittoError.unsupported(
-                "no server can be reached at \(url): servers of the reference system speak another "
-                    + "protocol; use .smallPeersOnly(privateKey:), and name a peer that is a server "
-                    + "in transportConfig.connect.tcpServers")
         case .smallPeersOnly(nil):
             return .development(allowsOtherMachines: true)
         case .smallPeersOnly(let text?):

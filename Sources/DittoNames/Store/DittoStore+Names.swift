@@ -12,11 +12,22 @@ extension DittoStore {
         try await execute(query: query, arguments: arguments)
     }
 
-    /// Runs a statement, and calls `completion` on `queue` with what came of it.
+    /// Runs a statement, and calls `completion` on `queue` with its result or error.
+    public func execute(
+        _ query: String, arguments: [String: Any?]? = nil, deliverOn queue: DispatchQueue = .main,
+        completion: @escaping (Result<DittoQueryResult, any Error>) -> Void
+    ) {
+        execute(query: query, arguments: arguments, deliverOn: queue, completion: completion)
+    }
+
+    /// Runs a statement, and calls `completion` on `queue` with its result or error.
     public func execute(
         query: String, arguments: [String: Any?]? = nil, deliverOn queue: DispatchQueue = .main,
-        completion: @escaping @Sendable (Result<DittoQueryResult, any Error>) -> Void
+        completion: @escaping (Result<DittoQueryResult, any Error>) -> Void
     ) {
+        // Handlers of the reference system change variables around them, and cannot be `Sendable`. This
+        // one is called once, on a queue that the caller has chosen for that.
+        nonisolated(unsafe) let completion = completion
         let statement: Statement
         do {
             statement = try Statement(query, arguments)
@@ -37,19 +48,17 @@ extension DittoStore {
     /// The names of all collections that have documents, in their order; keeps the thread meanwhile.
     public func collectionNames() -> [String] {
         complaints.returning([]) {
-            let found = try read(Statement("SELECT name FROM system:collections", [:]))
-            return try found.items.compactMap { item in
-                guard case .string(let name)? = try item["name"] else { return nil }
-                return name
-            }.sorted()
+            try read(DittoCollectionsOperation.statement).collectionNames
         }
     }
 
-    /// All collections that have documents; they can be neither subscribed to nor observed together.
-    public func collections() -> [DittoCollection] { collectionNames().map { collection($0) } }
+    /// All collections, to be read or observed.
+    public func collections() -> DittoCollectionsOperation { DittoCollectionsOperation(self) }
 
     /// Combine is not on all systems.
-    @available(*, unavailable, message: "use registerObserver(query:arguments:deliverOn:handler:)")
+    @available(
+        *, unavailable, message: "use `registerObserver(query:arguments:deliverOn:handler:)`"
+    )
     public func observePublisher(query: String, arguments: [String: Any?]? = nil) {}
 }
 

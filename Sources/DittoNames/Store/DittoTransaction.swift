@@ -29,6 +29,14 @@ public final class DittoTransaction: Sendable {
             result, isReading: store.isReading(statement), store.complaints)
     }
 
+    /// Runs a statement, which sees what those before it have done.
+    @discardableResult
+    public nonisolated(nonsending) func execute(
+        _ query: String, arguments: [String: Any?]? = nil
+    ) async throws -> DittoQueryResult {
+        try await execute(query: query, arguments: arguments)
+    }
+
     /// Commits the transaction; returns once the commit is durable.
     ///
     /// Every later use of the transaction throws. What the block returns is returned, and what it throws
