@@ -68,12 +68,14 @@ extension MeshSimulation {
 
     /// A paper can be seen while its level is low.
     ///
-    /// It has one writer alone, so there is nothing in it of a write that somebody else has made at the same
-    /// time.
+    /// It has one writer, so it has no values of concurrent writes, which are sent with a document. The repair of a clock
+    /// writes it too: where clocks are wrong, each paper is always readable, or never.
     private func writePaper(_ peer: MeshPeer) throws {
         guard peer.rights == nil, !restored.contains(peer.number) else { return }
-        let id = Value.string("p\(peer.number).\(random.below(3))")
-        let level = random.below(8)
+        let number = random.below(3)
+        let id = Value.string("p\(peer.number).\(number)")
+        var level = random.below(8)
+        if plan.hasWrongClocks { level = number == 2 ? 5 + level % 3 : level % 5 }
         let text = level < 5 ? "open" : MarkScanner.mark("nobody")
         let (levelValue, textValue) = (Value.integer(Int64(level)), Value.string(text))
         let action: DocumentChange.Action
