@@ -228,7 +228,7 @@ private struct NameSources {
 }
 
 extension Ditto {
-    /// Returns after a query has had rows in so many results.
+    /// Returns once a query has had rows in this number of results.
     fileprivate func rows(of query: String, _ count: Int) async {
         let (results, found) = AsyncStream.makeStream(of: Int.self)
         let observer = store.registerObserver(query: query, deliverOn: DispatchQueue(label: "rows"))

@@ -36,7 +36,7 @@ struct StoppingTests {
         }
     }
 
-    /// A condition that matches nothing, and reads so many texts of so many kilobytes for each document.
+    /// A condition without a match; `terms` texts of `kilobytes` are made for each document.
     private func slow(_ terms: Int, kilobytes: Int, of field: String = "big") -> String {
         (0..<terms).map { "char_length(repeat(\(field), \(kilobytes))) = -\($0)" }
             .joined(separator: " OR ")

@@ -131,7 +131,7 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// Writes with a site that nobody has from now on, which the log has with the next commit.
+    /// Replaces the site of this store; the next commit records the new one in the log.
     func draw(_ site: Site, _ state: inout WriterState) {
         state.clock = HybridClock(
             site: site, latest: state.clock.latest,

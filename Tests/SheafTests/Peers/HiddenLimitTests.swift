@@ -78,7 +78,7 @@ struct HiddenLimitTests {
         let snapshot = scene.nodes[0].store.queries.documents.snapshot()
         let key = try #require(try snapshot.key(collection: "cars", id: "short"))
         let length = try #require(try snapshot.document(key)).bytes.count
-        // A document has so many bytes besides its texts. The last one makes it too long.
+        // Number of bytes of a document without its texts. The last text makes the document too long.
         let overhead = length - 2 * short - 1_000
         let rest = EncodedDocument.maximumLength - long - overhead + 1
         try insert(1, "long", owner: "carl", "note", rest, in: scene)
