@@ -175,6 +175,34 @@ struct CollectionTests {
         #expect(throws: DittoError.self) { try cars.upsert(["_id": 1.5]) }
     }
 
+    @Test(arguments: ["__x", "__collections", "system:refused_writes"])
+    func `collections of the system are changed by no call`(_ name: String) throws {
+        let collection = ditto.store.collection(name)
+        for strategy: DittoWriteStrategy in [
+            .merge, .insertIfAbsent, .insertDefaultIfAbsent, .updateDifferentValues,
+        ] {
+            #expect(throws: DittoError.self) {
+                try collection.upsert(["_id": 1], writeStrategy: strategy)
+            }
+        }
+        #expect(problems.all == [])
+        var calls = 0
+        #expect(collection.findAll().update { _ in calls += 1 }.isEmpty)
+        #expect(collection.find("a == 1").remove().isEmpty)
+        #expect(collection.findAll().limit(1).evict().isEmpty)
+        #expect(collection.findByID("a").update { _ in calls += 1 }.isEmpty)
+        #expect(!collection.findByID("a").remove())
+        #expect(!collection.findByID("a").evict())
+        let reason =
+            name == "__x"
+            ? "names that begin with __ are those of the system"
+            : "\(name) belongs to the system, and cannot be changed"
+        #expect(problems.all.count == 6)
+        #expect(problems.all.allSatisfy { $0.contains(reason) }, "\(problems.all)")
+        #expect(calls == 0)
+        #expect(problems.all.count == 6 && collection.findAll().exec().isEmpty)
+    }
+
     @Test func `a write inside of a transaction that is no part of it is refused`() async throws {
         try await ditto.store.transaction(hint: "outer") { transaction in
             #expect(throws: DittoError.self) { try cars.upsert(["_id": 1]) }

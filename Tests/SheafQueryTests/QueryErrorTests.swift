@@ -26,6 +26,25 @@ import Testing
         #expect(marked == "!" && excerpt.text.count == 100)
     }
 
+    @Test(arguments: ["x", "é", "e\u{301}\u{302}\u{308}\u{30B}"])
+    func `message and hint have at most 200 scalars, and the excerpt at most 100 characters`(
+        _ letters: String
+    ) throws {
+        let long = String(repeating: letters, count: 4_000)
+        let error = QueryError(
+            .meaning, "no source is called \(long) here", hint: "write \(long) instead",
+            at: SourceRange(7, 7 + long.utf8.count), in: "SELECT \(long) FROM t")
+        #expect(error.message.unicodeScalars.count == 200)
+        #expect(error.message.hasPrefix("no source is called \(letters)"))
+        #expect(error.message.unicodeScalars.contains("…") && error.message.hasSuffix(" here"))
+        let hint = try #require(error.hint)
+        #expect(hint.unicodeScalars.count == 200)
+        #expect(hint.hasPrefix("write \(letters)") && hint.hasSuffix(" instead"))
+        let excerpt = try #require(error.excerpt)
+        #expect(excerpt.text.count <= 100 && excerpt.text.unicodeScalars.count <= 200)
+        #expect(excerpt.text.hasPrefix("SELECT \(letters)") && excerpt.markLength <= 100)
+    }
+
     @Test func `places beyond the end are those at the end`() {
         let excerpt = QueryError.Excerpt(SourceRange(90, 95), of: "SELECT")
         #expect(excerpt.column == 7 && excerpt.markLength == 1)

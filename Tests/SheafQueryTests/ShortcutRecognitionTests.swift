@@ -37,6 +37,8 @@ import Testing
         "INSERT INTO t DOCUMENTS ({'a': 1})",
         "INSERT INTO t DOCUMENTS (:a), (object_concat(:b, :a))",
         "INSERT INTO COLLECTION t (c COUNTER) DOCUMENTS (:a)", "INSERT INTO __t DOCUMENTS (:a)",
+        "UPDATE __t SET a = 1 WHERE _id = 1", "DELETE FROM __t WHERE _id = 1",
+        "EVICT FROM __t WHERE _id = 1",
         "INSERT INTO t SELECT * FROM t WHERE _id = 1",
     ])
     func `another statement takes one`(_ text: String) throws {

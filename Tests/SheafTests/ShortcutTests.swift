@@ -33,6 +33,7 @@ import Testing
         "UPDATE system:indexes SET n = 1 WHERE ?", "DELETE FROM t WHERE ?",
         "DELETE FROM t WHERE ? RETURNING *", "DELETE FROM nowhere WHERE ?", "EVICT FROM t WHERE ?",
         "EVICT FROM t WHERE ? RETURNING n", "DELETE FROM __collections WHERE ?",
+        "UPDATE __t SET n = 1 WHERE ?", "DELETE FROM __t WHERE ?", "EVICT FROM __t WHERE ?",
     ]
     private static let conditions = ["_id = :id", ":id = _id", "t._id = :id", ":id = q._id"]
     private static let insertions = [

@@ -96,6 +96,12 @@ extension DittoStore {
         try sheaf.transactionBlocking(hint: "update of \(query.collection)") { transaction in
             let found = try transaction.executeBlocking(statement.query, statement.arguments)
             let documents = try found.items.map { DittoMutableDocument(try $0.value) }
+            if documents.isEmpty {
+                // Refused where the collection cannot be changed; a SELECT finds nothing there.
+                let check: Query =
+                    "UPDATE \(identifier: query.collection) UNSET nothing WHERE FALSE"
+                try transaction.executeBlocking(check)
+            }
             // The id is read before anybody can set another one.
             let ids = documents.map(\.id)
             body(documents)

@@ -55,6 +55,8 @@ extension QueryEngine {
         let advice = try run(statement, arguments, parameters, on: reader).advice()
         var commit: CommitID?
         if isProvisioning {
+            // The newest commit, as for every statement that writes and changes nothing.
+            commit = reader.snapshot.log.commit
             for index in advice.indexes {
                 commit = try create(index, in: statement.text, sink).commit
             }

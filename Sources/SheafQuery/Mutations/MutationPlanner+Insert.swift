@@ -5,11 +5,6 @@ extension MutationPlanner {
     /// What an INSERT does; its documents are the rows that were found, or stand in the statement.
     func plan(_ insert: Insert, rows: [Object]?) throws(QueryError) -> MutationPlan {
         try checkChangeable(insert.source)
-        guard !insert.source.name.text.hasPrefix("__") else {
-            throw QueryError(
-                .meaning, "names that begin with __ are those of the system",
-                at: insert.source.name.range, in: environment.text)
-        }
         let compiler = environment.compiler()
         return try Self.plan(
             insert, try documents(of: insert, rows, compiler), types(of: insert.source),

@@ -74,6 +74,13 @@ struct MutationPlanner {
         try selection(of: update.source, update.condition, Ordering(), readsFields: true)
     }
 
+    /// The SELECT whose rows are inserted; nil where the documents stand in the statement.
+    func selection(_ insert: Insert) throws(QueryError) -> Select? {
+        try checkChangeable(insert.source)
+        if case .select(let select) = insert.documents { return select }
+        return nil
+    }
+
     /// The types of the fields of a source.
     func types(of source: Source) -> FieldTypes {
         FieldTypes(source.types, isStrict: environment.isStrict)
@@ -161,11 +168,16 @@ struct MutationPlanner {
 
     // MARK: Documents
 
-    /// Refuses to change what belongs to the system.
+    /// Refuses to change what belongs to the system, and what is named as if it did.
     func checkChangeable(_ source: Source) throws(QueryError) {
         guard !environment.isVirtual(source) else {
             throw QueryError(
                 .meaning, "\(source.name.text) belongs to the system, and cannot be changed",
+                at: source.name.range, in: environment.text)
+        }
+        guard !PlanEnvironment.isReserved(source) else {
+            throw QueryError(
+                .meaning, "names that begin with __ are those of the system",
                 at: source.name.range, in: environment.text)
         }
     }

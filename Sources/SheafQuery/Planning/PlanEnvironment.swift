@@ -40,6 +40,9 @@ final class PlanEnvironment {
         source.name.text.hasPrefix(systemPrefix) || source.name.text == "__collections"
     }
 
+    /// Whether the name of a source begins with `__`, as those that are kept for the system.
+    static func isReserved(_ source: Source) -> Bool { source.name.text.hasPrefix("__") }
+
     /// The name of a collection of the system, without its namespace.
     func virtualName(_ source: Source) -> String {
         let name = source.name.text

@@ -17,18 +17,18 @@ struct AdvisedFields {
     }
 
     /// Whether an index does all that this one would do.
-    func isServed(by index: IndexDescription) -> Bool {
-        let first = index.fields.prefix(points.count).map(\.path)
+    func isServed(by fields: [IndexDescription.Field]) -> Bool {
+        let first = fields.prefix(points.count).map(\.path)
         guard first.count == points.count, points.allSatisfy(first.hasSpelling) else {
             return false
         }
-        let next = index.fields.dropFirst(points.count).prefix(tail.count)
+        let next = fields.dropFirst(points.count).prefix(tail.count)
         guard next.count == tail.count, zip(next, tail).allSatisfy({ $0.path.isSpelled($1.path) })
         else { return false }
         // Backwards all directions are the opposite ones.
         let turns = zip(next, tail).map { $0.isDescending != $1.isDescending }
         guard turns.allSatisfy({ $0 == turns[0] }) else { return false }
-        return covered.allSatisfy { path in index.fields.contains { $0.path.isSpelled(path) } }
+        return covered.allSatisfy { path in fields.contains { $0.path.isSpelled(path) } }
     }
 
     /// What it is good for.

@@ -5,26 +5,34 @@ import SheafDocument
 struct Adviser {
     let environment: PlanEnvironment
     private(set) var found: [IndexAdvice] = []
+    /// The indexes that the plan uses, and those it would use on a larger collection.
+    private(set) var existing: [IndexAdvice]
 
     private static let maximumNameLength = 120
 
-    init(environment: PlanEnvironment) {
+    init(environment: PlanEnvironment, existing: [IndexAdvice]) {
         self.environment = environment
+        self.existing = existing
     }
 
     mutating func advise(_ select: Select) throws(QueryError) {
         let wishes = try SelectPlanner(select, environment).wishes()
-        if !environment.isVirtual(select.source) {
+        if hasIndexes(select.source) {
             for fields in advised(wishes.condition, wishes) { suggest(fields, select.source) }
         }
-        for (source, paths) in wishes.joined where !environment.isVirtual(source) {
+        for (source, paths) in wishes.joined where hasIndexes(source) {
             // One field is enough to find rows by, and an index of any of them will do.
-            let isServed = indexes(of: source).contains { paths.hasSpelling($0.fields[0].path) }
+            let isServed = noteExisting(source) { paths.hasSpelling($0[0].path) }
             guard !isServed, let path = paths.first else { continue }
             var fields = AdvisedFields()
             fields.points = [path]
             suggest(fields, source, for: "a join, ")
         }
+    }
+
+    /// Whether a collection may have indexes.
+    private func hasIndexes(_ source: Source) -> Bool {
+        !environment.isVirtual(source) && !PlanEnvironment.isReserved(source)
     }
 
     // MARK: Conditions
@@ -69,12 +77,27 @@ struct Adviser {
 
     // MARK: Suggestions
 
-    private func indexes(of source: Source) -> [IndexDescription] {
+    /// The indexes of a collection, those that are suggested last.
+    private func indexes(of source: Source) -> [IndexAdvice] {
         let known = environment.collection(source)?.indexes ?? []
-        let new = found.filter { $0.collection.isSpelled(source.name.text) }.map {
-            IndexDescription(name: $0.name, fields: $0.fields, keyPrefix: [], irregularKeys: nil)
+        return known.map {
+            IndexAdvice(
+                name: $0.name, collection: source.name.text, fields: $0.fields, reason: "")
+        } + found.filter { $0.collection.isSpelled(source.name.text) }
+    }
+
+    /// Returns whether an index serves, and notes the first that does unless the plan uses one.
+    private mutating func noteExisting(
+        _ source: Source, where serves: (_ fields: [IndexDescription.Field]) -> Bool
+    ) -> Bool {
+        guard let index = indexes(of: source).first(where: { serves($0.fields) }) else {
+            return false
         }
-        return known + new
+        let isNoted = (existing + found).contains {
+            $0.collection.isSpelled(source.name.text) && serves($0.fields)
+        }
+        if !isNoted { existing.append(index) }
+        return true
     }
 
     private mutating func suggest(
@@ -82,7 +105,7 @@ struct Adviser {
     ) {
         let all = fields.all
         guard !all.isEmpty, all.count <= QueryLimits.maximumIndexFields,
-            !indexes(of: source).contains(where: fields.isServed)
+            !noteExisting(source, where: fields.isServed)
         else { return }
         found.append(
             IndexAdvice(

@@ -64,16 +64,14 @@ extension QueryRun {
         guard case .advise(let body, let isProvisioning) = statement.body else {
             throw QueryError(.meaning, "the statement asks for no advice")
         }
-        var adviser = Adviser(environment: environment)
-        var existing: [IndexAdvice] = []
-        if let select = try selection(of: body) {
-            try adviser.advise(select)
-            // A join without an index has no plan, and that index is suggested.
-            if let plan = try? SelectPlanner(select, environment).plan() {
-                existing = plan.usedIndexes
-            }
+        guard let select = try selection(of: body) else {
+            return Advice([], existing: [], isProvisioning: isProvisioning)
         }
-        return Advice(adviser.found, existing: existing, isProvisioning: isProvisioning)
+        // A join without an index has no plan, and that index is suggested.
+        let plan = try? SelectPlanner(select, environment).plan()
+        var adviser = Adviser(environment: environment, existing: plan?.usedIndexes ?? [])
+        try adviser.advise(select)
+        return Advice(adviser.found, existing: adviser.existing, isProvisioning: isProvisioning)
     }
 
     /// Returns the SELECT that finds the documents of a statement; nil where it finds none.
@@ -83,9 +81,7 @@ extension QueryRun {
         case .select(let select): return select
         case .update(let update): return try mutations.selection(update)
         case .delete(let delete): return try mutations.selection(delete)
-        case .insert(let insert):
-            if case .select(let select) = insert.documents { return select }
-            return nil
+        case .insert(let insert): return try mutations.selection(insert)
         case .explain(let inner), .profile(let inner), .advise(let inner, _):
             return try selection(of: inner)
         case .createIndex, .dropIndex, .set, .reset, .show, .showAll: return nil

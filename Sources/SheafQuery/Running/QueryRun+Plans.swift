@@ -22,7 +22,7 @@ extension QueryRun {
         case .delete(let delete):
             return describe(body, try plan(try mutations.selection(delete)))
         case .insert(let insert):
-            guard case .select(let select) = insert.documents else { return describe(body, nil) }
+            guard let select = try mutations.selection(insert) else { return describe(body, nil) }
             return describe(body, try plan(select))
         case .explain(let inner), .profile(let inner), .advise(let inner, _):
             return try describe(inner)

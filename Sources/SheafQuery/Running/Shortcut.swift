@@ -135,8 +135,7 @@ package enum Shortcut: Sendable {
     }
 
     private static func insertion(_ insert: Insert, in text: String) -> Shortcut? {
-        guard insert.source.isPlain, !insert.source.name.text.hasPrefix("__"),
-            case .expressions(let expressions) = insert.documents
+        guard insert.source.isPlain, case .expressions(let expressions) = insert.documents
         else { return nil }
         var documents: [(operand: Operand, range: SourceRange)] = []
         for expression in expressions {
@@ -187,7 +186,7 @@ extension Source {
     /// Whether it is a collection of documents, and nothing else is said of it.
     fileprivate var isPlain: Bool {
         types.isEmpty && ids == nil && index == nil && directives.isEmpty
-            && !PlanEnvironment.isVirtual(self)
+            && !PlanEnvironment.isVirtual(self) && !PlanEnvironment.isReserved(self)
     }
 }
 

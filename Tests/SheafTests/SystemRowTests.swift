@@ -1,0 +1,113 @@
+import Sheaf
+import Synchronization
+import Testing
+
+/// Rows of system collections that depend on a running store or peer, and notes in its log.
+@Suite struct SystemRowTests {
+    private func rows(_ store: Store, _ query: Query) async throws -> [String] {
+        try await store.execute(query).items.map { try $0.jsonString }
+    }
+
+    @Test func `shared statements are listed with their parameters, the last used first`()
+        async throws
+    {
+        let store = try await Store.inMemory()
+        let listing: Query = "SELECT statement, parameters FROM system:shared_statements"
+        let own = #"{"parameters":[],"statement":"\#(listing.text)"}"#
+        #expect(try await rows(store, listing) == [own])
+        try await store.execute(
+            "SELECT * FROM t WHERE a = :a AND b > :b AND c < :a", ["a": 1, "b": 2])
+        try await store.execute("DELETE FROM t WHERE _id = \(5)")
+        let text = "SELECT * FROM t WHERE a = :a AND b > :b AND c < :a"
+        let read = #"{"parameters":["a","b"],"statement":"\#(text)"}"#
+        let deletion = #"{"parameters":["$1"],"statement":"DELETE FROM t WHERE _id = :$1"}"#
+        #expect(try await rows(store, listing) == [own, deletion, read])
+        // The same text again is the same statement, and a text that does not parse is none.
+        try await store.execute(
+            "SELECT * FROM t WHERE a = :a AND b > :b AND c < :a", ["a": 3, "b": 4])
+        await #expect(throws: StoreError.self) { try await store.execute("SELECT FROM t") }
+        #expect(try await rows(store, listing) == [own, read, deletion])
+        #expect(
+            try await rows(
+                store, "SELECT COUNT(*) AS n FROM system:shared_statements WHERE _id = statement")
+                == [#"{"n":4}"#])
+        try await store.close()
+    }
+
+    @Test func `each transport of a peer has a row that says whether it is active`() async throws {
+        let scene = try await PeerScene(2)
+        let (left, right) = (scene.peers[0], scene.peers[1])
+        try right.sync.registerSubscription("SELECT * FROM cars")
+        scene.connect(0, 1)
+        try await left.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        try await right.items(of: "SELECT * FROM cars") { $0.count == 1 }
+        for peer in scene.peers {
+            #expect(
+                try await rows(peer.store, "SELECT * FROM system:transports_info")
+                    == [#"{"_id":"0","is_active":true,"transport":"MemoryTransport"}"#])
+        }
+        left.sync.stop()
+        #expect(
+            try await rows(
+                left.store, "SELECT is_active FROM system:transports_info WHERE _id = '0'")
+                == [#"{"is_active":false}"#])
+        try await scene.close()
+    }
+
+    @Test func `a peer with two transports has two rows, and one without has none`() async throws {
+        for count in [0, 2] {
+            let key = PeerKey.random()
+            let networks = (0..<count).map { _ in MemoryNetwork(connectsAll: false) }
+            let peer = try await Peer.inMemory(
+                configuration: PeerConfiguration(
+                    databaseID: "rows", key: key, deviceName: "peer",
+                    transports: networks.map { $0.transport(for: key) }))
+            #expect(
+                try await rows(
+                    peer.store, "SELECT _id, is_active FROM system:transports_info ORDER BY _id")
+                    == (0..<count).map { #"{"_id":"\#($0)","is_active":false}"# })
+            try await peer.close()
+        }
+    }
+
+    @Test func `what a statement names without effect is a warning in the log`() async throws {
+        let warnings = Warnings()
+        let log = StoreLog(from: .warning) { level, message, metadata in
+            warnings.note("\(level) \(message): \(metadata["statement"] ?? "")")
+        }
+        let store = try await Store.inMemory(options: StoreOptions(log: log))
+        try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'color': 'red'})")
+        try await store.execute("CREATE INDEX by_color ON cars (color)")
+        try await store.execute("ALTER SYSTEM SET tombstone_ttl_hours = 24")
+        try await store.execute("SELECT * FROM cars USE INDEX by_color WHERE color = 'red'")
+        try await store.execute("SELECT * FROM cars USE INDEX (by_color) WHERE color = 'red'")
+        #expect(warnings.all == [])
+        try await store.execute("ALTER SYSTEM SET transports_ble_enabled = false")
+        try await store.execute("ALTER SYSTEM SET Rotating_Log_File_Max_Age_H TO 1")
+        try await store.execute("SELECT * FROM cars USE INDEX (by_colour) WHERE color = 'red'")
+        try await store.execute(
+            "SELECT * FROM cars USE DIRECTIVES '{\"#index\": [\"by_color\", \"none\"]}'")
+        #expect(
+            warnings.all == [
+                "warning the parameter transports_ble_enabled has no effect here: "
+                    + "ALTER SYSTEM SET transports_ble_enabled = false",
+                "warning the parameter rotating_log_file_max_age_h has no effect here: "
+                    + "ALTER SYSTEM SET Rotating_Log_File_Max_Age_H TO …",
+                "warning cars has no index by_colour: did you mean by_color?: "
+                    + "SELECT * FROM cars USE INDEX (by_colour) WHERE color = …",
+                "warning cars has no index none: SELECT * FROM cars USE DIRECTIVES …",
+            ])
+        try await store.close()
+    }
+}
+
+/// The messages of a log, in their order.
+private final class Warnings: Sendable {
+    private let messages = Mutex<[String]>([])
+
+    var all: [String] { messages.withLock { $0 } }
+
+    func note(_ message: String) {
+        messages.withLock { $0.append(message) }
+    }
+}
