@@ -42,6 +42,9 @@ import Testing
             ("SELECT * FROM a «FULL» JOIN b ON c", end + "FULL", "joins are INNER, LEFT or RIGHT"),
             ("SELECT * FROM a «CROSS» JOIN b", end + "CROSS", "joins are INNER, LEFT or RIGHT"),
             ("SELECT * FROM a«,» b", end + ",", "two collections are read with JOIN"),
+            ("SELECT * FROM a LIMIT 1«,» 2", end + ",", "write LIMIT count OFFSET start"),
+            ("SELECT * FROM a WHERE b = 1«,» c = 2", end + ",", "AND and OR join conditions"),
+            ("UPDATE a SET b = 1 WHERE c«,» d", end + ",", "AND and OR join conditions"),
             ("SELECT * FROM a LIMIT 1 «WHERE» b", end + "WHERE", order),
             ("SELECT * FROM a OFFSET 1 «LIMIT» 1", end + "LIMIT", order),
             (

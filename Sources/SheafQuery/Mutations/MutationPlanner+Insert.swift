@@ -4,11 +4,24 @@ import SheafDocument
 extension MutationPlanner {
     /// What an INSERT does; its documents are the rows that were found, or stand in the statement.
     func plan(_ insert: Insert, rows: [Object]?) throws(QueryError) -> MutationPlan {
-        try checkChangeable(insert.source)
+        try check(insert)
         let compiler = environment.compiler()
         return try Self.plan(
             insert, try documents(of: insert, rows, compiler), types(of: insert.source),
             in: environment.text, newID: newID)
+    }
+
+    /// Refuses a collection of the system, and directives that a plan would refuse.
+    private func check(_ insert: Insert) throws(QueryError) {
+        try checkChangeable(insert.source)
+        _ = try environment.hints(insert.source)
+    }
+
+    /// The SELECT whose rows are inserted; nil where the documents stand in the statement.
+    func selection(_ insert: Insert) throws(QueryError) -> Select? {
+        try check(insert)
+        if case .select(let select) = insert.documents { return select }
+        return nil
     }
 
     /// Inserts documents, each with what of the statement it is.

@@ -74,13 +74,6 @@ struct MutationPlanner {
         try selection(of: update.source, update.condition, Ordering(), readsFields: true)
     }
 
-    /// The SELECT whose rows are inserted; nil where the documents stand in the statement.
-    func selection(_ insert: Insert) throws(QueryError) -> Select? {
-        try checkChangeable(insert.source)
-        if case .select(let select) = insert.documents { return select }
-        return nil
-    }
-
     /// The types of the fields of a source.
     func types(of source: Source) -> FieldTypes {
         FieldTypes(source.types, isStrict: environment.isStrict)

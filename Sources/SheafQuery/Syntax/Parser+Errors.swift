@@ -57,7 +57,7 @@ extension Parser {
 
     // MARK: The end
 
-    private static let clauses: [Keyword] = [
+    static let clauses: [Keyword] = [
         .from, .join, .inner, .left, .right, .where, .group, .having, .order, .limit, .offset, .on,
         .returning, .set, .unset, .apply, .use, .and, .or, .not, .in, .is, .like, .ilike, .between,
         .similar, .as,

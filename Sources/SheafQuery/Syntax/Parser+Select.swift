@@ -91,7 +91,13 @@ extension Parser {
     // MARK: Clauses
 
     mutating func condition() throws(QueryError) -> Expression? {
-        try take(.where) ? try expression() : nil
+        guard try take(.where) else { return nil }
+        let condition = try expression()
+        guard token.kind != .comma else {
+            throw unexpected(
+                "the end of the statement", Self.clauses, hint: "AND and OR join conditions")
+        }
+        return condition
     }
 
     /// ORDER BY, LIMIT and OFFSET.
@@ -105,6 +111,10 @@ extension Parser {
             }
         }
         let limit = try take(.limit) ? try expression() : nil
+        guard limit == nil || token.kind != .comma else {
+            throw unexpected(
+                "the end of the statement", Self.clauses, hint: "write LIMIT count OFFSET start")
+        }
         let offset = try take(.offset) ? try expression() : nil
         return Ordering(terms: terms, limit: limit, offset: offset)
     }
