@@ -95,8 +95,9 @@ final class PlanEnvironment {
     /// Returns a note for each index that a statement names and that its collection does not have.
     func notes(_ names: [String], _ collection: CollectionDescription) -> [String] {
         let known = collection.indexes.map(\.name)
+        let others = known.filter { !names.hasSpelling($0) }
         return names.filter { !known.hasSpelling($0) }.prefix(8).map { name in
-            let near = Suggestion.nearest(to: name, among: known).map { ": did you mean \($0)?" }
+            let near = Suggestion.nearest(to: name, among: others).map { ": did you mean \($0)?" }
             let shown = name.utf8.count <= 80 ? name : "of this name"
             return "\(collection.name) has no index \(shown)\(near ?? "")"
         }
