@@ -135,9 +135,10 @@ def commits(output):
               + bytes([0]))
     third = bytes([0]) + varint(302) + bytes([1])
     fourth = bytes([2]) + varint(302) + bytes([0])
-    output.begin("commits", "names, two commits with two documents each, a part of one without any, and its end, "
-                 "where it is cut")
-    output.bytes("commits.commits", names + first + second + third + fourth)
+    fifth = bytes([6]) + varint(302) + bytes([0])
+    output.begin("commits", "names, two commits with two documents each, a part of one without any, its end, "
+                 "where it is cut, and the end of a part of the wanted documents")
+    output.bytes("commits.commits", names + first + second + third + fourth + fifth)
     ids = [bytes([number] * 32) for number in (0, 7)]
     output.begin("unproven", "a commit with a document of which two tokens are unproven, and one without")
     output.bytes("unproven.commits", varint(0) + bytes([0]) + varint(303)
@@ -152,7 +153,9 @@ def commits(output):
          listed + varint(1025) + ids[0] + bytes([0])),
         ("order", "unproven tokens that are not in their order", listed + varint(2) + ids[1] + ids[0] + bytes([0])),
         ("again", "an unproven token twice", listed + varint(2) + ids[1] + ids[1] + bytes([0])),
-        ("flags", "flags that there are not", varint(0) + bytes([4]) + varint(1) + bytes([0])),
+        ("flags", "flags that there are not", varint(0) + bytes([8]) + varint(1) + bytes([0])),
+        ("part", "the end of a wanted part where the step is not cut",
+         varint(0) + bytes([4]) + varint(1) + bytes([0])),
         ("cut", "a step that goes on and is cut", varint(0) + bytes([2]) + varint(1) + bytes([1])),
         ("kind", "a document of another kind",
          head + bytes([6]) + text(b"c") + text(b"a") + text(b"") + bytes([0])),
@@ -268,7 +271,7 @@ def wishes(output):
     for name, kind, comment, data in wrong:
         output.begin(f"wish-{name}", comment)
         output.bytes(f"wish-{name}.refused{kind}", data)
-    for name, flag in [("want", b"\0"), ("want-more", b"\1")]:
+    for name, flag in [("want", b"\0"), ("want-more", b"\1"), ("want-part", b"\3")]:
         output.begin(name, "documents that are wanted")
         output.bytes(f"{name}.want", varint(3) + flag + addresses(named))
         output.lines += [f"{name}.generation = 3", f"{name}.count = 3"]

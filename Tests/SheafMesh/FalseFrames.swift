@@ -56,9 +56,12 @@ enum FalseFrames {
             return Frame(
                 .ask, varint(generation(&random)) + [UInt8(question.count)] + question)
         case 6:
-            let all = random.chance(1, in: 2)
             let documents: Want.Documents =
-                all ? .all : .some(addresses(&random), isContinued: random.chance(1, in: 2))
+                switch random.below(4) {
+                case 0, 1: .all
+                case 2: .some(addresses(&random), isContinued: random.chance(1, in: 2))
+                default: .part(addresses(&random))
+                }
             return Frame(.want, Want(generation: generation(&random), documents).bytes)
         case 7:
             let entries = addresses(&random).map {
@@ -155,22 +158,24 @@ enum FalseFrames {
 enum FalseCommits {
     static func falsified(_ commit: ShippedCommit, _ random: inout SeededRandom) -> ShippedCommit {
         var (number, stamp, isContinued) = (commit.commit, commit.stamp, commit.isContinued)
-        var isCut = commit.isCut
+        var (isCut, endsPart) = (commit.isCut, commit.endsPart)
         var documents = commit.documents
-        switch random.below(9) {
+        switch random.below(10) {
         case 0: number = [0, number &+ 1, .max][random.below(3)]
         case 1: isContinued.toggle()
         case 2:
             stamp = Stamp(HybridTime(rawValue: random.next()), Site(rawValue: random.next() | 1))
         case 3: documents += documents
         case 4: isCut.toggle()
+        case 5: endsPart.toggle()
         default:
             for index in documents.indices {
                 documents[index] = falsified(documents[index], &random)
             }
         }
         return ShippedCommit(
-            commit: number, stamp: stamp, documents, isContinued: isContinued, isCut: isCut)
+            commit: number, stamp: stamp, documents, isContinued: isContinued, isCut: isCut,
+            endsPart: endsPart)
     }
 
     private static func falsified(

@@ -7,12 +7,14 @@ package protocol HostNode {
 }
 
 extension HostNode {
-    /// Connects this peer with another one, which may have limited rights here, and knows them if `isTold`.
+    /// Connects this peer with another one; each may have limited rights at the other, and knows them if `isTold`.
     package func connect(
-        _ wire: UInt64, to other: some HostNode, rightsOfOther: PeerRights?, isTold: Bool,
-        at now: UInt64
+        _ wire: UInt64, to other: some HostNode, rights: PeerRights? = nil,
+        rightsOfOther: PeerRights?, isTold: Bool, at now: UInt64
     ) {
-        host.connect(wire, expecting: other.key, rights: rightsOfOther, at: now)
-        other.host.connect(wire, expecting: key, own: isTold ? rightsOfOther : nil, at: now)
+        host.connect(
+            wire, expecting: other.key, rights: rightsOfOther, own: isTold ? rights : nil, at: now)
+        other.host.connect(
+            wire, expecting: key, rights: rights, own: isTold ? rightsOfOther : nil, at: now)
     }
 }

@@ -74,7 +74,7 @@ private struct SessionHost {
                 session.announceOnly()
             }
         case .announceOnly: session.announce([], of: 8)
-        case .comparedInPart, .proven: break
+        case .proven: break
         case .proofAsked(let token): session.confirm(token)
         case .listOwn: session.compare(with: Self.list)
         case .apply(let step):
@@ -108,7 +108,11 @@ private struct SessionHost {
 
     private func tell(_ documents: Want.Documents, _ session: inout SyncSession) {
         var rest = 8
-        if case .some(let addresses, _) = documents { rest = min(addresses.count, 8) }
+        switch documents {
+        case .all: break
+        case .some(let addresses, _), .part(let addresses): rest = min(addresses.count, 8)
+        }
+        defer { if case .part = documents { session.endPart(7) } }
         while rest > 0, session.hasRoom() {
             rest -= 1
             session.beginCommit(7, stamp: nil)
@@ -116,8 +120,14 @@ private struct SessionHost {
             id.withUnsafeBytes { id in
                 document.withUnsafeBytes { session.add("c", id: id, .state, $0) }
             }
-            session.endCommit(isContinued: rest > 0)
+            session.endCommit(isContinued: rest > 0 || documents.isPart)
         }
         session.sendSegment()
+    }
+}
+
+extension Want.Documents {
+    fileprivate var isPart: Bool {
+        if case .part = self { true } else { false }
     }
 }

@@ -190,6 +190,7 @@ struct SyncVectorTests {
                 }),
             ShippedCommit(commit: 302, stamp: nil, [], isContinued: true),
             ShippedCommit(commit: 302, stamp: nil, [], isCut: true),
+            ShippedCommit(commit: 302, stamp: nil, [], isCut: true, endsPart: true),
         ]
         let bytes = try vectors.bytes("commits.commits")
         var names = NameTable()
@@ -246,6 +247,9 @@ struct SyncVectorTests {
             case .some(let addresses, let isContinued):
                 #expect(UInt64(addresses.count) == count)
                 #expect(isContinued == (name == "want-more"))
+            case .part(let addresses):
+                #expect(UInt64(addresses.count) == count)
+                #expect(name == "want-part")
             }
         }
         try vectors.forEach("acknowledge") { name, bytes in

@@ -40,8 +40,6 @@ extension SyncHost {
         /// Whether the other side has told, since it was asked, all that it had then.
         var hasCaughtUp = false
         var announced = Announced()
-        /// Where more differs than can be asked for at once.
-        var rounds: Rounds?
         /// What is to be looked at again when a comparison is done.
         var rankCheck: RankCheck?
         /// When it is the turn of what is to be asked.
@@ -117,7 +115,7 @@ extension SyncHost {
     }
 
     /// Asks for what this peer subscribes to: now, or when it is its turn.
-    func ask(_ link: Link, whole: [DocumentAddress] = [], rounds: Rounds? = nil) {
+    func ask(_ link: Link, whole: [DocumentAddress] = []) {
         guard link.session.isOpen else { return }
         // Who wants nothing, and wanted nothing, need not say so.
         guard !wishes.queries.isEmpty || link.asking.generation > 0 else { return }
@@ -133,7 +131,6 @@ extension SyncHost {
         link.asking.written = []
         (link.asking.staged, link.asking.stagedStamp) = (DocumentPile(), nil)
         link.asking.announced = Announced()
-        link.asking.rounds = rounds
         link.asking.rankCheck = nil
         link.asking.hasCaughtUp = false
         (link.asking.askedAgain, link.asking.comparesSetAside) = ([], false)
@@ -178,8 +175,7 @@ extension SyncHost {
             link.session.compare(
                 with: try versions(
                     matching: matcher, rankings, in: snapshot, isOwn: true, on: link),
-                most: lengths.wanted, ownFrom: link.asking.rounds?.ownFrom,
-                reportsDifferences: link.sendable != nil)
+                most: lengths.wanted, reportsDifferences: link.sendable != nil)
         } catch {
             failReading(link, error)
         }
@@ -279,12 +275,7 @@ extension SyncHost {
         if let time = outcome.forgottenByPeer { return reportForgotten(time, to: link) }
         correct(outcome.known, behind: outcome.lastCommit, on: link)
         let isCurrent = outcome.generation == link.asking.generation
-        var rounds: Rounds?
         if isCurrent, let applied = outcome.applied {
-            rounds = roundsLeft(behind: applied.commit, on: link)
-        }
-        if isCurrent, rounds == nil, let applied = outcome.applied {
-            link.asking.rounds = nil
             if link.asking.announced.messages.isEmpty {
                 link.asking.written.append((applied.commit, applied.here))
                 noteReached(applied.commit, on: link)
@@ -296,7 +287,7 @@ extension SyncHost {
             if outcome.isNew { change(link) { $0.updates += 1 } }
             if outcome.hasRepetition { noteRepetition(on: link) }
         }
-        let isComplete = isCurrent && rounds == nil && outcome.applied != nil
+        let isComplete = isCurrent && outcome.applied != nil
         noteSetAside(outcome, isComplete: isComplete, on: link)
         settleDisputed(outcome, isComplete: isComplete, on: link)
         noteLacking(outcome, on: link)
@@ -305,9 +296,6 @@ extension SyncHost {
             // What was sent whole before would be a delta again, and not fit.
             link.asking.missing.formUnion(outcome.gaps)
             return ask(link, whole: link.asking.missing.sorted(by: <))
-        }
-        if let rounds, let applied = outcome.applied {
-            return goOn(with: rounds, behind: applied.commit, on: link)
         }
         write(link)
         acknowledge(link)

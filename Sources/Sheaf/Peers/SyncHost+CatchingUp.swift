@@ -4,40 +4,6 @@ import SheafSync
 
 /// Steps from what one side has to the newest state of the other one.
 extension SyncHost {
-    // MARK: What this peer wants
-
-    /// A comparison of more documents than can be asked for at once: some in each round.
-    struct Rounds {
-        /// The commit of the other side that the first of them was of; none until what it brought is here.
-        var first: UInt64?
-        /// Of what only this side has, how far it was asked.
-        var ownFrom: [UInt8]?
-        /// Whether more differs than was asked for in this round.
-        var isPart = false
-    }
-
-    /// The rounds that are not done when all is here that a commit of the other side has told.
-    ///
-    /// What was compared in the first of them may have gone since, and is not compared again.
-    func roundsLeft(behind commit: UInt64, on link: Link) -> Rounds? {
-        guard let rounds = link.asking.rounds else { return nil }
-        return rounds.isPart || rounds.first != commit ? rounds : nil
-    }
-
-    /// Asks for the next round; or, behind the last one, for what has changed since the first.
-    ///
-    /// Where nobody could tell that, all is compared once more.
-    func goOn(with rounds: Rounds, behind commit: UInt64, on link: Link) {
-        let first = rounds.first ?? commit
-        if rounds.isPart {
-            return ask(link, rounds: Rounds(first: first, ownFrom: rounds.ownFrom))
-        }
-        if wishes.matcher?.isRanked == false { noteReached(first, on: link) }
-        ask(link)
-    }
-
-    // MARK: What others want
-
     /// A step from a cursor to a newer state, before it is sent.
     struct CatchUp {
         let snapshot: DocumentSnapshot

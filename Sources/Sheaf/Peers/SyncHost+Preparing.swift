@@ -148,6 +148,7 @@ extension SyncHost {
     }
 
     func wanted(_ link: Link, _ documents: Want.Documents, in newest: DocumentSnapshot) {
+        if case .part(let addresses) = documents { return sendPart(of: addresses, on: link) }
         link.delayed?.wanted = (documents, newest)
         guard let telling = link.telling else { return }
         // A list that was asked for is done: the session refuses what overtakes the answer.
@@ -163,6 +164,15 @@ extension SyncHost {
             scan: MatchScan(snapshot, telling.matcher.collections),
             unsendable: DocumentScan(telling.matcher.collections))
         prepare(link)
+    }
+
+    /// Begins to send a part of what the other side wants, in the state that is compared.
+    private func sendPart(of addresses: [DocumentAddress], on link: Link) {
+        guard let telling = link.telling, let snapshot = telling.compared else { return }
+        link.telling?.outgoing = Outgoing(
+            snapshot: snapshot, documents: Outgoing.Documents(addresses, in: snapshot), since: nil,
+            number: nextStepNumber(link, after: telling.limited.comparedList), isPart: true)
+        tell(link)
     }
 
     /// Goes on with what is computed before the other side is answered.
@@ -237,11 +247,8 @@ extension SyncHost {
         switch documents {
         case .all where telling.matcher.isRanked: wanted = .keys(ranked, next: 0)
         case .all: wanted = .all(collections: telling.matcher.collections[...], from: nil)
-        case .some(let addresses, _):
-            // A step has each document once, also where a peer names it twice.
-            var named: Set<[UInt8]> = []
-            let keys = addresses.compactMap { snapshot.key(of: $0) }
-            wanted = .keys(keys.filter { named.insert($0).inserted }, next: 0)
+        case .some(let addresses, _), .part(let addresses):
+            wanted = Outgoing.Documents(addresses, in: snapshot)
         }
         noteComparedRefusals(telling.sent, snapshot, on: link)
         link.telling?.isStreaming = true
@@ -255,5 +262,14 @@ extension SyncHost {
             newest: telling.newest)
         tell(link)
         reviewUnsendable(on: link)
+    }
+}
+
+extension SyncHost.Outgoing.Documents {
+    /// Named documents: a step has each of them once, also where a peer names it twice.
+    fileprivate init(_ addresses: [DocumentAddress], in snapshot: DocumentSnapshot) {
+        var named: Set<[UInt8]> = []
+        let keys = addresses.compactMap { snapshot.key(of: $0) }
+        self = .keys(keys.filter { named.insert($0).inserted }, next: 0)
     }
 }

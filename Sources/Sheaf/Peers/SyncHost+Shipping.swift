@@ -43,8 +43,10 @@ extension SyncHost {
                     document.unproven, to: link)
             }
         }
-        link.session.endCommit(isContinued: !isDone && !isCut)
-        if isCut {
+        link.session.endCommit(isContinued: !isCut && (!isDone || outgoing.isPart))
+        if isDone, outgoing.isPart {
+            link.session.endPart(number)
+        } else if isCut {
             rest.length = 0
             link.telling?.outgoing = rest
         } else if isDone {

@@ -72,6 +72,8 @@ extension SyncHost {
         var knownDeletions: Set<[UInt8]> = []
         /// The newest of its documents, and of those that were compared.
         var newest = NewestDocument()
+        /// Whether it is a part of the wanted documents: then the other side continues to compare.
+        var isPart = false
 
         enum Documents {
             /// These, from one on.
@@ -90,7 +92,9 @@ extension SyncHost {
     func tell(_ link: Link) {
         link.telling?.goesOn = false
         fillBudget(of: link)
-        guard link.telling?.isStreaming == true, link.session.isOpen else { return }
+        guard let telling = link.telling, telling.isStreaming || telling.outgoing != nil,
+            link.session.isOpen
+        else { return }
         do throws(EngineError) {
             while link.session.hasRoom() {
                 if link.telling?.outgoing != nil {
@@ -99,6 +103,8 @@ extension SyncHost {
                         link.telling?.goesOn = true
                         break
                     }
+                } else if link.telling?.isStreaming != true {
+                    break
                 } else if try !(link.isLimited ? beginLimitedStep(link) : beginStep(link)) {
                     break
                 }

@@ -353,9 +353,6 @@ package final class SyncHost {
             disconnect(link.number, .ended(farewell, isRemote: link.session.isEndedRemotely))
         case .greeted(let hello): greet(link, hello)
         case .listOwn(let generation): listOwn(link, generation)
-        case .comparedInPart(let address):
-            link.asking.rounds = Rounds(
-                first: link.asking.rounds?.first, ownFrom: address, isPart: true)
         case .apply(let step): apply(step, from: link)
         case .announced(let message): announced(message, on: link)
         case .announceOnly: announceFromNowOn(on: link)

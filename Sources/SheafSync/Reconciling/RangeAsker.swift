@@ -31,6 +31,21 @@ package struct RangeAsker: Sendable {
     /// What was found out by now.
     package private(set) var difference = Difference()
 
+    /// Removes up to `most` wanted documents from what was found out, and returns them.
+    package mutating func takeWanted(most: Int) -> [[UInt8]] {
+        let taken = Array(difference.wanted.prefix(most))
+        difference.wanted.removeFirst(taken.count)
+        return taken
+    }
+
+    /// The same, and then documents that only this side has.
+    package mutating func takeDiffering(most: Int) -> [[UInt8]] {
+        let wanted = takeWanted(most: most)
+        let own = Array(difference.own.prefix(most - wanted.count))
+        difference.own.removeFirst(own.count)
+        return wanted + own
+    }
+
     package init(_ list: VersionList) {
         self.list = list
         asked = [Open(upper: nil, range: list.documents.indices)]

@@ -10,6 +10,8 @@ extension SyncSession {
             /// The host makes a list.
             case listing
             case comparing(RangeAsker)
+            /// Some of the documents that differ were asked for; then comes this question, or the rest of them.
+            case receivingPart(RangeAsker, RangeQuestion?)
             case streaming
         }
 
@@ -26,9 +28,8 @@ extension SyncSession {
         var unpaidLength = 0
         /// Whether nothing is paid for before it is written.
         var isHolding = false
-        /// How many documents are asked for at once, and of its own ones those behind which address.
+        /// Maximum number of documents that are asked for at once.
         var mostWanted = SyncLimits.wantedDocuments
-        var ownFrom: [UInt8]?
         /// Whether the host learns which documents differ.
         var reportsDifferences = false
         /// How long it is when it is expanded.
@@ -64,15 +65,14 @@ extension SyncSession {
     /// Compares what this side has with what the other one has; both match what was subscribed to.
     ///
     /// - Parameters:
-    ///   - most: How many documents are asked for at once.
-    ///   - ownFrom: Of those that only this side has, the ones behind this address are asked for.
+    ///   - most: Maximum number of documents that are asked for at once.
     ///   - reportsDifferences: Whether `differing` names the documents that differ.
     package mutating func compare(
-        with list: VersionList, most: Int = SyncLimits.wantedDocuments, ownFrom: [UInt8]? = nil,
+        with list: VersionList, most: Int = SyncLimits.wantedDocuments,
         reportsDifferences: Bool = false
     ) {
         guard case .listing = asking.phase else { return }
-        (asking.mostWanted, asking.ownFrom) = (most, ownFrom)
+        asking.mostWanted = most
         asking.reportsDifferences = reportsDifferences
         guard !list.documents.isEmpty else {
             // There is nothing to compare: all of it is wanted.
@@ -181,38 +181,40 @@ extension SyncSession {
             throw .outOfOrder("an answer without a question")
         }
         switch try asker.take(answer) {
-        case .ask where asker.difference.wanted.count > asking.mostWanted:
-            // Nobody finds out more than he can ask for.
-            asking.phase = .streaming
-            try want(asker.difference)
-        case .ask(let question):
-            ask(question)
-            asking.phase = .comparing(asker)
-        case .done(let difference):
-            asking.phase = .streaming
-            try want(difference)
+        case .ask(let question): try goOn(with: asker, asking: question)
+        case .done: try goOn(with: asker, asking: nil)
         }
     }
 
-    /// What can be asked for at once.
-    private mutating func someOf(_ difference: RangeAsker.Difference) -> [[UInt8]] {
-        let wanted = difference.wanted.prefix(asking.mostWanted)
-        let ownFrom = asking.ownFrom
-        var allOwn = difference.own.filter { address in
-            ownFrom.map { $0.lexicographicallyPrecedes(address) } ?? true
+    /// Asks the next question, or for documents that differ: for as many as can be asked for at once, or in the end
+    /// for all that are left, also where only this side has them: on the other side they may match no more.
+    private mutating func goOn(
+        with asker: RangeAsker, asking question: RangeQuestion?
+    ) throws(WireError) {
+        var asker = asker
+        let most = asking.mostWanted
+        if let question {
+            // The memory for what was found out has a limit.
+            guard asker.difference.wanted.count >= most else {
+                ask(question)
+                asking.phase = .comparing(asker)
+                return
+            }
+            try want(asker.takeWanted(most: most), isPart: true)
+            asking.phase = .receivingPart(asker, question)
+        } else if asker.difference.wanted.count + asker.difference.own.count > most {
+            try want(asker.takeDiffering(most: most), isPart: true)
+            asking.phase = .receivingPart(asker, nil)
+        } else {
+            asking.phase = .streaming
+            try want(asker.takeDiffering(most: most), isPart: false)
         }
-        allOwn.sort { $0.lexicographicallyPrecedes($1) }
-        let own = allOwn.prefix(asking.mostWanted - wanted.count)
-        if wanted.count < difference.wanted.count || own.count < allOwn.count {
-            emit(.comparedInPart(ownThrough: own.last ?? ownFrom))
-        }
-        return Array(wanted + own)
     }
 
-    /// Asks for what differs, also where only this side has it: on the other side it may match no more.
-    private mutating func want(_ difference: RangeAsker.Difference) throws(WireError) {
+    /// Asks for documents, as a part of those that differ or as the last ones.
+    private mutating func want(_ differing: [[UInt8]], isPart: Bool) throws(WireError) {
         var addresses: [DocumentAddress] = []
-        for bytes in someOf(difference) {
+        for bytes in differing {
             do throws(Malformed) {
                 addresses.append(try DocumentAddress(decoding: bytes))
             } catch {
@@ -234,9 +236,10 @@ extension SyncSession {
             }
             let named = Array(rest.prefix(count))
             rest = rest.dropFirst(count)
-            send(
-                .want,
-                Want(generation: askedGeneration, .some(named, isContinued: !rest.isEmpty)).bytes)
+            let documents: Want.Documents =
+                isPart && rest.isEmpty
+                ? .part(named) : .some(named, isContinued: !rest.isEmpty)
+            send(.want, Want(generation: askedGeneration, documents).bytes)
         } while !rest.isEmpty
     }
 
@@ -256,8 +259,9 @@ extension SyncSession {
             grant(frame.body.count)
             return
         }
-        guard case .streaming = asking.phase else {
-            throw .outOfOrder("a segment that nobody has asked for")
+        switch asking.phase {
+        case .streaming, .receivingPart: break
+        default: throw .outOfOrder("a segment that nobody has asked for")
         }
         asking.unpaidLength += frame.body.count
         try stage(commits)
@@ -331,11 +335,28 @@ extension SyncSession {
                 continue
             }
             asking.lastCommit = commit.commit
+            try checkPhase(of: commit, isLast: index == commits.count - 1)
             apply(commits[first...index], length: asking.unpaidLength)
             dropStaged()
             first = index + 1
+            guard commit.endsPart, case .receivingPart(let asker, let question) = asking.phase
+            else { continue }
+            try goOn(with: asker, asking: question)
         }
         if first < commits.count { apply(commits[first...], length: 0) }
+    }
+
+    /// Checks that a step belongs to the part that was asked for, or to what follows the comparison.
+    private func checkPhase(of step: ShippedCommit, isLast: Bool) throws(WireError) {
+        guard case .receivingPart = asking.phase else {
+            guard !step.endsPart else {
+                throw .outOfOrder("the end of a part that was not asked for")
+            }
+            return
+        }
+        guard step.isCut, isLast || !step.endsPart else {
+            throw .outOfOrder("the commit \(step.commit) while the two sides compare")
+        }
     }
 
     private mutating func apply(_ commits: ArraySlice<ShippedCommit>, length: Int) {

@@ -14,13 +14,15 @@ extension SyncSession {
         var question: RangeQuestion?
         /// What is wanted, as far as it was named.
         var wanted: [DocumentAddress] = []
-        /// Whether the other side still compares: what is sent then belongs to nothing.
+        /// Whether the other side still compares: only parts of what it wants are sent then.
         var isComparing = false
+        /// Whether the host sends such a part.
+        var isSendingPart = false
         var segments = SegmentWriter()
         /// Commits that wait to be sent as a segment.
         var raw = CommitWriter()
         /// A commit that was begun, and has no documents yet.
-        var opening: (commit: UInt64, stamp: Stamp?, isCut: Bool)?
+        var opening: (commit: UInt64, stamp: Stamp?, isCut: Bool, endsPart: Bool)?
         /// How many names have numbers on the connection, and those that the other side was not told of.
         var nameCount = 0
         var freshNames: [[UInt8]] = []
@@ -84,13 +86,22 @@ extension SyncSession {
     ///
     /// A step that is cut ends with it, and what belongs to the commit goes on in the next one.
     package mutating func beginCommit(_ commit: UInt64, stamp: Stamp?, isCut: Bool = false) {
-        telling.opening = (commit, stamp, isCut)
+        telling.opening = (commit, stamp, isCut, false)
     }
 
     private mutating func open() {
-        guard let (commit, stamp, isCut) = telling.opening else { return }
+        guard let (commit, stamp, isCut, endsPart) = telling.opening else { return }
         telling.opening = nil
-        telling.raw.begin(commit, stamp: stamp, isCut: isCut)
+        telling.raw.begin(commit, stamp: stamp, isCut: isCut, endsPart: endsPart)
+    }
+
+    /// Ends the step that has the last documents of a wanted part, so that the other side continues to compare.
+    package mutating func endPart(_ commit: UInt64) {
+        guard isOpen, telling.isSendingPart else { return }
+        telling.opening = (commit, nil, true, true)
+        endCommit()
+        sendSegment()
+        telling.isSendingPart = false
     }
 
     /// Adds a document, in the numbers of the connection.
@@ -185,6 +196,7 @@ extension SyncSession {
         telling.opening = nil
         telling.generation = request.generation
         (telling.teller, telling.question, telling.wanted) = (nil, nil, [])
+        telling.isSendingPart = false
         telling.hasCursor = request.cursor != nil
         telling.isComparing = request.cursor == nil
         emit(.subscribed(request))
@@ -196,6 +208,7 @@ extension SyncSession {
             return (message.generation, try RangeQuestion(decoding: message.rest))
         }
         try checkComparing(generation, "a question")
+        guard !telling.isSendingPart else { throw .outOfOrder("a question before the wanted part") }
         guard telling.question == nil else { throw .outOfOrder("a second question") }
         guard telling.teller == nil else { return try answer(question) }
         telling.question = question
@@ -208,18 +221,34 @@ extension SyncSession {
         guard telling.question == nil else {
             throw .outOfOrder("what is wanted before the answer to a question")
         }
+        guard !telling.isSendingPart else {
+            throw .outOfOrder("what is wanted before the wanted part")
+        }
         switch want.documents {
         case .all:
             guard telling.wanted.isEmpty else { throw .outOfOrder("all behind some") }
             endComparing(.all)
         case .some(let addresses, let isContinued):
-            guard telling.wanted.count + addresses.count <= SyncLimits.wantedDocuments else {
-                throw .outOfOrder("more than \(SyncLimits.wantedDocuments) wanted documents")
-            }
-            telling.wanted += addresses
+            try addWanted(addresses)
             guard !isContinued else { return }
             endComparing(.some(telling.wanted, isContinued: false))
+        case .part(let addresses):
+            guard telling.teller != nil else {
+                throw .outOfOrder("a part of what is wanted before a question")
+            }
+            try addWanted(addresses)
+            telling.isSendingPart = true
+            let part = Want.Documents.part(telling.wanted)
+            telling.wanted = []
+            emit(.wanted(part))
         }
+    }
+
+    private mutating func addWanted(_ addresses: [DocumentAddress]) throws(WireError) {
+        guard telling.wanted.count + addresses.count <= SyncLimits.wantedDocuments else {
+            throw .outOfOrder("more than \(SyncLimits.wantedDocuments) wanted documents")
+        }
+        telling.wanted += addresses
     }
 
     private mutating func endComparing(_ documents: Want.Documents) {

@@ -19,9 +19,6 @@ package struct SyncSession: Sendable {
 
         /// To call `compare(with:)` with the list of what this side has.
         case listOwn(generation: UInt64)
-        /// To compare once more when the next step is applied: more differs than can be asked for at once. Of
-        /// what only this side has, it has been asked up to an address.
-        case comparedInPart(ownThrough: [UInt8]?)
         /// The documents found to differ, where the host has asked for them.
         case differing([DocumentAddress])
         /// To apply some commits of the other side, all of them at once; or to keep them until the rest is
@@ -37,7 +34,8 @@ package struct SyncSession: Sendable {
         case subscribed(Subscribe)
         /// To call `tell(_:)` with the list of what matches.
         case listMatches
-        /// To send what there is of these documents, and then what changes from that state on.
+        /// To send what there is of these documents, and then what changes from that state on; of a part, to send what
+        /// there is in the state that is compared, and to call `endPart(_:)`.
         case wanted(Want.Documents)
         case acknowledged(commit: UInt64)
         /// To announce commits from now on, instead of sending them.

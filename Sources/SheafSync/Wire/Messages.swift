@@ -27,6 +27,8 @@ package struct Want: Equatable, Sendable {
         case all
         /// These, and whether more are named in the next message.
         case some([DocumentAddress], isContinued: Bool)
+        /// These first: the comparison continues after they were sent.
+        case part([DocumentAddress])
     }
 
     package let generation: UInt64
@@ -45,6 +47,9 @@ package struct Want: Equatable, Sendable {
         case .some(let addresses, let isContinued):
             writer.write(UInt8(isContinued ? 1 : 0))
             writer.write(addresses)
+        case .part(let addresses):
+            writer.write(UInt8(3))
+            writer.write(addresses)
         }
         return writer.bytes
     }
@@ -55,6 +60,7 @@ package struct Want: Equatable, Sendable {
         let start = reader.offset
         switch try reader.readUInt8() {
         case 2: documents = .all
+        case 3: documents = .part(try reader.readAddresses())
         case let flag where flag <= 1:
             documents = .some(try reader.readAddresses(), isContinued: flag == 1)
         case let flag: throw .unexpected(flag, at: start)

@@ -39,14 +39,17 @@ package struct ShippedCommit: Equatable, Sendable {
     package let documents: [ShippedDocument]
     /// Whether more of the same step follows.
     package let isContinued: Bool
-    /// Whether the step ends before all is told that belongs to its commit, since it is too long for one.
+    /// Whether the step ends before all is told that belongs to its commit.
     package let isCut: Bool
+    /// Whether the step is the last one of a part of the wanted documents; such a step is cut.
+    package let endsPart: Bool
 
     package init(
         commit: UInt64, stamp: Stamp?, _ documents: [ShippedDocument], isContinued: Bool = false,
-        isCut: Bool = false
+        isCut: Bool = false, endsPart: Bool = false
     ) {
         self.isCut = isCut
+        self.endsPart = endsPart
         self.commit = commit
         self.stamp = stamp
         self.documents = documents
@@ -58,6 +61,7 @@ extension ShippedCommit {
     fileprivate enum Flags {
         static let stamp: UInt8 = 1
         static let cut: UInt8 = 2
+        static let endOfPart: UInt8 = 4
     }
 
     /// The flags in the first byte of a document, besides its form.
@@ -74,7 +78,7 @@ extension ShippedCommit {
 
     /// Writes it behind others.
     package func write(into writer: inout CommitWriter) {
-        writer.begin(commit, stamp: stamp, isCut: isCut)
+        writer.begin(commit, stamp: stamp, isCut: isCut, endsPart: endsPart)
         for document in documents {
             document.id.withUnsafeBytes { id in
                 document.bytes.withUnsafeBytes { bytes in
@@ -94,8 +98,12 @@ extension ShippedCommit {
         let start = reader.offset
         try Self.take(&room, at: start)
         let flags = try reader.readUInt8()
-        guard flags & ~(Flags.stamp | Flags.cut) == 0 else { throw .unexpected(flags, at: start) }
+        guard flags & ~(Flags.stamp | Flags.cut | Flags.endOfPart) == 0 else {
+            throw .unexpected(flags, at: start)
+        }
         isCut = flags & Flags.cut != 0
+        endsPart = flags & Flags.endOfPart != 0
+        guard isCut || !endsPart else { throw .unexpected(flags, at: start) }
         commit = try reader.readVarint()
         if flags & Flags.stamp != 0 {
             let site = Site(rawValue: try reader.readUInt64())
@@ -150,9 +158,13 @@ package struct CommitWriter: Sendable {
     package var count: Int { writer.count }
 
     /// Begins a commit, or a part of one; a step that is cut ends with it.
-    package mutating func begin(_ commit: UInt64, stamp: Stamp?, isCut: Bool = false) {
+    package mutating func begin(
+        _ commit: UInt64, stamp: Stamp?, isCut: Bool = false, endsPart: Bool = false
+    ) {
         typealias Flags = ShippedCommit.Flags
-        writer.write((stamp == nil ? 0 : Flags.stamp) | (isCut ? Flags.cut : 0))
+        writer.write(
+            (stamp == nil ? 0 : Flags.stamp) | (isCut ? Flags.cut : 0)
+                | (endsPart ? Flags.endOfPart : 0))
         writer.writeVarint(commit)
         if let stamp {
             writer.write(stamp.site.rawValue)

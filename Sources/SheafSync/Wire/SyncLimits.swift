@@ -47,7 +47,7 @@ package enum SyncLimits {
     package static let argumentsLength = 256 << 10
     /// How many bytes of segments may be sent before any credit came, and more than was used up.
     package static let credit = 4 << 20
-    /// How many documents may be wanted at once; who wants more compares anew behind them.
+    /// Maximum number of documents in each part of what is wanted.
     package static let wantedDocuments = 1 << 18
     /// Maximum number of documents that one `refused` names, and that are named of one write job.
     package static let refusedDocuments = 256

@@ -128,15 +128,17 @@ final class DocumentScene {
 
     // MARK: Coming and going
 
-    /// Connects two peers; the one on the right may have rights on the left, and be told of them.
+    /// Connects two peers; each may have limited rights at the other, and is told of them or not.
     @discardableResult
     func connect(
-        _ left: Int, _ right: Int, rightsOfRight: PeerRights? = nil, isTold: Bool = true
+        _ left: Int, _ right: Int, rightsOfLeft: PeerRights? = nil,
+        rightsOfRight: PeerRights? = nil, isTold: Bool = true
     ) throws -> UInt64 {
         wireCount += 1
         wires[wireCount] = [left, right]
         nodes[left].connect(
-            wireCount, to: nodes[right], rightsOfOther: rightsOfRight, isTold: isTold, at: now)
+            wireCount, to: nodes[right], rights: rightsOfLeft, rightsOfOther: rightsOfRight,
+            isTold: isTold, at: now)
         try perform(left)
         try perform(right)
         return wireCount

@@ -1,0 +1,80 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// Comparisons in which more documents differ than one message may name.
+struct WantedPartTests {
+    private static func scene(_ wanted: Int) throws -> DocumentScene {
+        var lengths = SyncHost.Lengths()
+        lengths.wanted = wanted
+        return try DocumentScene(2, lengths)
+    }
+
+    private static func insert(
+        _ ids: Range<Int>, into number: Int, of scene: DocumentScene
+    ) throws {
+        let documents = ids.map { "({'_id': \($0)})" }.joined(separator: ", ")
+        try scene.execute(number, Query(verbatim: "INSERT INTO cars DOCUMENTS \(documents)"))
+    }
+
+    /// The deletion of car 0 is refused, so that its version differs for good; each subscription would cause
+    /// another correction.
+    @Test func `two peers with limited rights stop comparing documents that keep differing`()
+        throws
+    {
+        let scene = try Self.scene(7)
+        try scene.subscribe(0, ["SELECT * FROM cars WHERE _id = 0"])
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try Self.insert(0..<1, into: 0, of: scene)
+        let wire = try scene.connect(0, 1)
+        try scene.run()
+        try scene.disconnect(wire)
+        try scene.execute(0, "DELETE FROM cars WHERE _id = 0")
+        try Self.insert(1..<31, into: 1, of: scene)
+        try scene.connect(
+            0, 1,
+            rightsOfLeft: PeerRights(read: ["cars": "true"], write: ["cars": "_id > 0"]),
+            rightsOfRight: PeerRights(read: ["cars": "true"], write: ["cars": "true"]))
+        for _ in 0..<20 { try scene.advance(milliseconds: 1_000) }
+        #expect(try scene.rows(1, "SELECT * FROM cars").count == 31)
+        #expect(scene.nodes[1].sent.count { $0 == .want } >= 5)
+        let sent = scene.nodes.map { $0.sent.count }
+        for _ in 0..<20 { try scene.advance(milliseconds: 1_000) }
+        let frames = zip(scene.nodes, sent).flatMap { $0.sent[$1...] }
+        #expect(frames.allSatisfy { [.ping, .pong].contains($0) }, "\(frames)")
+    }
+
+    /// The maximum is reached exactly, missed by one, and exceeded by one, with ids of both sides.
+    @Test(arguments: 12...16)
+    func `the last part may be full, or have one document`(_ count: Int) throws {
+        let scene = try Self.scene(7)
+        try Self.insert(0..<count, into: 0, of: scene)
+        try Self.insert(100..<107, into: 1, of: scene)
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.connect(0, 1)
+        for _ in 0..<10 { try scene.advance(milliseconds: 1_000) }
+        #expect(try scene.checksums() == 1)
+        #expect(try scene.rows(0, "SELECT * FROM cars").count == count + 7)
+        #expect(scene.nodes.allSatisfy { $0.farewells.isEmpty })
+        #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
+    }
+
+    /// A part may be long, too: it is cut, and sent as credit comes.
+    @Test func `a part may have more bytes than one step`() throws {
+        var lengths = SyncHost.Lengths()
+        (lengths.wanted, lengths.part, lengths.step, lengths.inMemory) = (20, 300, 900, 500)
+        let scene = try DocumentScene(2, lengths)
+        try Self.insert(0..<100, into: 0, of: scene)
+        try Self.insert(90..<130, into: 1, of: scene)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        try scene.connect(
+            0, 1, rightsOfRight: PeerRights(read: ["cars": "_id <> 5"], write: [:]))
+        for _ in 0..<10 { try scene.advance(milliseconds: 1_000) }
+        #expect(try scene.rows(1, "SELECT * FROM cars").count == 129)
+        #expect(scene.nodes.allSatisfy { $0.farewells.isEmpty })
+    }
+}
