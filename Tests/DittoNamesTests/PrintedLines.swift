@@ -17,7 +17,13 @@ final class PrintedLines: Sendable {
         continuation.yield(line)
     }
 
-    /// Returns with the next lines when there are so many, sorted out by nobody else.
+    /// Returns when a line was added.
+    func wait(for line: String) async {
+        guard !all.contains(line) else { return }
+        for await next in stream where next == line { return }
+    }
+
+    /// Returns the next lines when `count` of them were added.
     func next(_ count: Int) async -> [String] {
         var taken: [String] = []
         for await line in stream {

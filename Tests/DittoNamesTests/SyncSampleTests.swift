@@ -207,6 +207,32 @@ struct SyncSampleTests {
         try await mesh.close()
     }
 
+    @Test func `a commit has reached the server when the server has documents of it`() async throws {
+        try ditto.sync.start()
+        try await ditto.store.execute(query: "INSERT INTO orders DOCUMENTS ({ _id: 'order-456' })")
+        let result = try await ditto.store.execute(
+            query: "UPDATE orders SET status = 'shipped' WHERE _id = :id",
+            arguments: ["id": "order-456"]
+        )
+        let commitID = result.commitID ?? 0
+        let observer = ditto.store.registerObserver(
+            query: "SELECT * FROM system:data_sync_info WHERE is_ditto_server = true"
+        ) { result in
+            let documents = result.items.first?.value["documents"] as? [String: Any]
+            let synced = documents?["synced_up_to_local_commit_id"] as? Int64 ?? 0
+            let delivered = documents?["delivered_up_to_local_commit_id"] as? Int64 ?? 0
+            if synced >= commitID, delivered < commitID { print("the server wants nothing of it") }
+            if delivered >= commitID { print("order-456 is on the server") }
+        }
+        try other.sync.registerSubscription(query: "SELECT * FROM boats")
+        #expect(await printed.next(1) == ["the server wants nothing of it"])
+        try other.sync.registerSubscription(query: "SELECT * FROM orders")
+        await printed.wait(for: "order-456 is on the server")
+        await other.documents(of: "SELECT * FROM orders WHERE status = 'shipped'", are: ["order-456"])
+        observer.cancel()
+        try await mesh.close()
+    }
+
     @Test func `several commits are counted off as a server has them`() async throws {
         try other.sync.registerSubscription(query: "SELECT * FROM orders")
         try ditto.sync.start()

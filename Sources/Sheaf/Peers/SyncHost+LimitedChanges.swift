@@ -47,10 +47,25 @@ extension SyncHost {
             if let place = Place(value), place.position >= end { others.append(Array(key)) }
             return true
         }
-        for key in others where !known.contains(key) {
+        for key in others {
+            if known.contains(key), try areAllFresh(key, since: before) { continue }
             found.append(FreshChange(key: key, before: try before.document(key)))
         }
         return found
+    }
+
+    /// Whether all commits that wrote a document since a state are known one by one.
+    private func areAllFresh(
+        _ key: [UInt8], since before: DocumentSnapshot
+    ) throws(EngineError) -> Bool {
+        let snapshot = news.snapshot
+        guard before.log.commit >= snapshot.log.foldedThrough,
+            let newest = try snapshot.newestCommit(of: key),
+            let others = try snapshot.commits(
+                of: key, since: before.log.commit, most: news.fresh.count)
+        else { return false }
+        let fresh = Set(news.fresh.map(\.number))
+        return fresh.contains(newest) && others.allSatisfy(fresh.contains)
     }
 
     /// Records changed readable documents for a connection; the queries of the peer are evaluated on

@@ -52,6 +52,39 @@ struct LimitedChangesTests {
         #expect(peer.comparisons == 1)
     }
 
+    /// The changes of a commit with more than 4,096 new documents are not known one by one.
+    @Test func `a change is sent that was published with a long commit and a change of the peer`()
+        throws
+    {
+        let scene = try DocumentScene(3)
+        for number in 0...1 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
+        try scene.subscribe(2, ["SELECT * FROM cars WHERE _id = 'a'"])
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': 1, 'x': 1, 'y': 1})")
+        let wire = try scene.connect(0, 1)
+        let rights = PeerRights(read: ["cars": "true"], write: ["cars": "true"])
+        try scene.connect(0, 2, rightsOfRight: rights)
+        for _ in 0..<3 { try scene.advance(milliseconds: 1_000) }
+        try scene.disconnect(wire)
+        try scene.execute(1, "UPDATE cars SET y = 2 WHERE _id = 'a'")
+        for first in [0, 2_100] {
+            let many = (first..<first + 2_100).map { "({'_id': \($0)})" }
+            try scene.execute(
+                1, Query(verbatim: "INSERT INTO cars DOCUMENTS \(many.joined(separator: ", "))"))
+        }
+        scene.nodes[0].flushesLate = true
+        try scene.execute(2, "UPDATE cars SET x = 2 WHERE _id = 'a'")
+        try scene.run()
+        try scene.connect(0, 1)
+        try scene.run()
+        scene.nodes[0].flushesLate = false
+        try scene.execute(0, "INSERT INTO boats DOCUMENTS ({'_id': 1})")
+        for _ in 0..<3 { try scene.advance(milliseconds: 1_000) }
+        for node in 0...2 {
+            let row = try scene.rows(node, "SELECT * FROM cars WHERE _id = 'a'")
+            #expect(row == [#"{"_id":"a","n":1,"x":2,"y":2}"#], "on node \(node)")
+        }
+    }
+
     @Test func `documents that match no query are not listed`() throws {
         let (scene, peer) = try scene(changes: 20)
         for n in Int64(0)..<100 { try insert("\(n)", n: -1, "x", in: scene) }

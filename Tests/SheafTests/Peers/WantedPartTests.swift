@@ -20,8 +20,7 @@ struct WantedPartTests {
         try scene.execute(number, Query(verbatim: "INSERT INTO cars DOCUMENTS \(documents)"))
     }
 
-    /// The deletion of car 0 is refused, so that its version differs for good; each subscription would cause
-    /// another correction.
+    /// The deletion of car 0 is refused, so that its version differs for good, and 30 cars are on one side only.
     @Test func `two peers with limited rights stop comparing documents that keep differing`()
         throws
     {
