@@ -1,4 +1,5 @@
 public import Sheaf
+import SheafBytes
 
 /// What an authority says of a peer: which key it has, from when until when, and what it may do.
 ///
@@ -38,11 +39,39 @@ public struct PeerGrant: Hashable, Sendable {
             throw NetworkError(
                 .key, "a peer key of \(peerKey.count) bytes: it has to have \(Ed25519.keyLength)")
         }
+        if let rights { try Self.check(rights) }
         let statement = Self.statement(
             authority: authority.publicKey, databaseID: databaseID, peerKey: peerKey,
             validMilliseconds: validMilliseconds, rights: rights)
         // Whoever cannot read it would have to refuse it.
         try self.init(statement + authority.signature(of: Self.signed(statement)))
+    }
+
+    /// Throws where rights exceed a limit of grants, with its name.
+    private static func check(_ rights: PeerRights) throws(NetworkError) {
+        for (kind, conditions) in [("read", rights.read), ("write", rights.write)] {
+            guard conditions.count <= maximumCollections else {
+                throw NetworkError(
+                    .grant,
+                    "the rights to \(kind) have \(conditions.count) collections; a grant may have "
+                        + "\(maximumCollections)")
+            }
+            for (collection, condition) in conditions.sorted(by: { $0.key < $1.key }) {
+                guard collection.utf8.count <= maximumCollectionLength else {
+                    throw NetworkError(
+                        .grant,
+                        "a collection in the rights to \(kind) has a name of \(collection.utf8.count) bytes; "
+                            + "it may have \(maximumCollectionLength)")
+                }
+                guard condition.utf8.count <= maximumConditionLength else {
+                    throw NetworkError(
+                        .grant,
+                        "the condition to \(kind) the collection \"\(ErrorText.shortened(collection, to: 80))\" has "
+                            + "\(condition.utf8.count) bytes; a grant may have \(maximumConditionLength)"
+                    )
+                }
+            }
+        }
     }
 
     /// Reads a grant; whether it holds is for `verify` to say.
