@@ -146,6 +146,7 @@ extension QueryLife {
                 case .restart, .incrementOlder: break
                 }
             }
+            edits = Self.withoutReplacedValues(edits)
             try refuseHiding(collection, id) { $0.hidesCounter(edits) }
             let isChanged = change(collection, id) { (model, stamp) in
                 model?.apply(edits, stamp: stamp)
@@ -156,6 +157,30 @@ extension QueryLife {
             update.returning, update.source,
             effect.ids.compactMap { documents[collection]?[$0] }, arguments)
         return effect
+    }
+
+    /// Removes values that a later assignment of the same statement replaces or lies below.
+    private static func withoutReplacedValues(_ edits: [Edit]) -> [Edit] {
+        var kept: [Edit] = []
+        // From the last one on: each has seen all later paths.
+        var (set, counted): ([[[UInt8]]], [[[UInt8]]]) = ([], [])
+        for edit in edits.reversed() {
+            switch edit {
+            case .set(let names, let value, _):
+                let path = names.map { Array($0.utf8) }
+                let isBelow = (set + counted).contains {
+                    $0.count > path.count && Array($0.prefix(path.count)) == path
+                }
+                let isReplaced = isBelow || set.contains(path)
+                set.append(path)
+                if isReplaced, value.kind != .object { continue }
+            case .increment(let path, _), .restart(let path, _), .incrementOlder(let path, _):
+                counted.append(path.map { Array($0.utf8) })
+            case .unset: break
+            }
+            kept.append(edit)
+        }
+        return kept.reversed()
     }
 
     /// Refuses what would hide a counter of a document.

@@ -59,7 +59,8 @@ struct MutationPlanner {
             guard !edits.isEmpty else { return }
             mutations.append(
                 Mutation(
-                    collection: update.source.name.text, id: id, action: .edit(edits),
+                    collection: update.source.name.text, id: id,
+                    action: .edit(edits.withoutReplacedValues()),
                     range: update.source.name.range))
         }
         return MutationPlan(

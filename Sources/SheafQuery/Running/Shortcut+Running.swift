@@ -72,7 +72,8 @@ extension Shortcut.Lookup {
                 guard let edit = draft.edit(arguments) else { return nil }
                 edits.append(edit)
             }
-            return plan(changing: id, .edit(edits), returnsRows: returnsRows)
+            return plan(
+                changing: id, .edit(edits.withoutReplacedValues()), returnsRows: returnsRows)
         case .delete(needsLook: false):
             return plan(changing: id, .delete, returnsRows: false)
         case .select, .update, .delete: return nil
