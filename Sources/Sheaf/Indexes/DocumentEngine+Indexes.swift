@@ -1,4 +1,5 @@
 import SheafDocument
+package import SheafQuery
 package import SheafStorage
 import Synchronization
 
@@ -12,11 +13,11 @@ package struct IndexReceipt: Sendable {
 extension DocumentEngine {
     /// Makes an index of a collection, which need not have any documents yet.
     ///
-    /// All documents are read, while others wait to write. `flush` makes durable what was appended,
+    /// All documents are read, while others wait to write, unless `stop` ends that. `flush` makes durable what was appended,
     /// and `append` gives the batch to the log, both under the lock of those who write.
     package func createIndex(
         _ name: String, on collection: String, _ fields: [IndexDefinition.Field],
-        ifNotExists: Bool = false,
+        ifNotExists: Bool = false, until stop: EvaluationStop? = nil,
         flush: () throws(StorageError) -> Void,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> IndexReceipt {
@@ -34,7 +35,8 @@ extension DocumentEngine {
             else { throw .storage(store.failure ?? .closed) }
             let snapshot = DocumentSnapshot(store.snapshot(), directory)
             var links = DocumentLinks(
-                [definition.collection: [definition]], directory.names, linksTombstones: false)
+                [definition.collection: [definition]], directory.names, linksTombstones: false,
+                until: stop)
             var changes = LinkChanges()
             try links.linkAll(in: snapshot, &changes)
             changes.sort()

@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+import SheafQuery
 import SheafStorage
 
 /// The keys that lead to documents: one in each index of their collection, or one that says that
@@ -8,12 +9,16 @@ struct DocumentLinks {
     private let names: NameTable
     private let indexes: [UInt16: [IndexDefinition]]
     private let linksTombstones: Bool
+    /// Ends `linkAll` when the statement that makes the index is cancelled.
+    private let stop: EvaluationStop?
     /// Made with the first document of a collection.
     private var makers: [UInt16: [IndexKeyMaker]] = [:]
 
     init(
-        _ indexes: [UInt16: [IndexDefinition]], _ names: NameTable, linksTombstones: Bool = true
+        _ indexes: [UInt16: [IndexDefinition]], _ names: NameTable, linksTombstones: Bool = true,
+        until stop: EvaluationStop? = nil
     ) {
+        self.stop = stop
         self.indexes = indexes
         self.names = names
         self.linksTombstones = linksTombstones
@@ -83,6 +88,7 @@ struct DocumentLinks {
     ) throws(EngineError) {
         try snapshot.log.tree.forEach(in: range) { (key, value) throws(EngineError) in
             guard let place = Place(value) else { return true }
+            do throws(QueryError) { try stop?.check() } catch { throw .evaluation(error) }
             try link(Array(key), at: place, in: snapshot, &changes)
             return true
         }

@@ -21,7 +21,8 @@ extension QueryEngine {
                 index.name.text, on: index.collection.text,
                 index.fields.map {
                     IndexDefinition.Field($0.path.names, isDescending: $0.isDescending)
-                }, ifNotExists: index.allowsExisting, flush: sink.flush, append: sink.append)
+                }, ifNotExists: index.allowsExisting,
+                until: sink.stop, flush: sink.flush, append: sink.append)
             return QueryOutcome(
                 rows: QueryRows(), reader: reader(parameters), mutatedIDs: [],
                 commit: receipt.commit)

@@ -36,6 +36,8 @@ package struct CommitSink: Sendable {
     package let append: @Sendable (WriteBatch) throws(StorageError) -> CommitID
     /// Makes durable what was appended before.
     package let flush: @Sendable () throws(StorageError) -> Void
+    /// Ends a statement that makes an index, if that is set.
+    var stop: EvaluationStop?
 
     package init(
         append: @escaping @Sendable (WriteBatch) throws(StorageError) -> CommitID,

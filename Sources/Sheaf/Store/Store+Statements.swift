@@ -79,16 +79,17 @@ extension Store {
 
     /// Runs a statement that writes, whose turn it is.
     private func writeInTurn(
-        _ statement: Statement, _ values: ArgumentValues
+        _ statement: Statement, _ values: ArgumentValues, until stop: EvaluationStop? = nil
     ) throws(StoreError) -> QueryOutcome {
         defer { leave() }
-        return try change(statement, values)
+        return try change(statement, values, until: stop)
     }
 
     private func change(
-        _ statement: Statement, _ values: ArgumentValues
+        _ statement: Statement, _ values: ArgumentValues, until stop: EvaluationStop? = nil
     ) throws(StoreError) -> QueryOutcome {
-        let sink = try sink
+        var sink = try sink
+        sink.stop = stop
         return try onStore { () throws(QueryError) in
             try queries.execute(statement, values, sink)
         }
@@ -127,9 +128,15 @@ extension Store {
         let what = "the statement \"\(statement.text.shortened)\""
         try checkNesting { what }
         try await enter(what)
-        let written = try await Self.onThread("sheaf-index") { () throws(StoreError) in
-            let outcome = try self.writeInTurn(statement, values)
-            return QueryResult(outcome, commit: .known(outcome.commit))
+        // The thread belongs to no task, so it cannot ask whether the task was cancelled.
+        let stop = EvaluationStop()
+        let written = try await withTaskCancellationHandler {
+            try await Self.onThread("sheaf-index") { () throws(StoreError) in
+                let outcome = try self.writeInTurn(statement, values, until: stop)
+                return QueryResult(outcome, commit: .known(outcome.commit))
+            }
+        } onCancel: {
+            stop.set()
         }
         guard let commit = written.commitID else { return written }
         try await reachDurability(of: CommitID(commit))
