@@ -25,6 +25,21 @@ package struct ClockReport: Sendable, Equatable {
         (offsetMilliseconds?.magnitude ?? 0) >= Self.remarkableOffset.magnitude
     }
 
+    /// The kinds of what is wrong.
+    struct Faults: OptionSet {
+        let rawValue: Int
+        static let offset = Faults(rawValue: 1)
+        static let setAside = Faults(rawValue: 2)
+        static let setAsideThere = Faults(rawValue: 4)
+    }
+
+    var faults: Faults {
+        var faults: Faults = isRemarkable ? .offset : []
+        if setAside != nil { faults.insert(.setAside) }
+        if setAsideThere != nil { faults.insert(.setAsideThere) }
+        return faults
+    }
+
     /// A sentence for each thing that is wrong; none where nothing is.
     package var sentences: [String] {
         var sentences: [String] = []
@@ -35,7 +50,8 @@ package struct ClockReport: Sendable, Equatable {
         }
         if let setAside {
             sentences.append(
-                "\(Self.documents(setAside.count)) of it are set aside here, stamped up to "
+                "\(Self.documents(setAside.count)) of it "
+                    + (setAside.count == 1 ? "is" : "are") + " set aside here, stamped up to "
                     + "\(Self.text(setAside.aheadMilliseconds)) ahead of the clock here; "
                     + Self.remedy)
         }
@@ -81,24 +97,39 @@ package struct ClockReport: Sendable, Equatable {
     }
 }
 
-/// When people are warned of a clock again: once for each peer, and then after longer and longer times.
+/// When people are warned of a clock again: once for each peer, for each new kind of fault, and then after longer
+/// and longer times.
 struct ClockWarnings {
-    private var next: [[UInt8]: (at: UInt64, wait: UInt64)] = [:]
+    private struct Peer {
+        var at: UInt64
+        var wait: UInt64
+        var faults: ClockReport.Faults
+    }
+
+    private var next: [[UInt8]: Peer] = [:]
 
     private static let firstWait: UInt64 = 60_000_000_000
     private static let mostWait: UInt64 = 86_400_000_000_000
     /// Maximum number of peers that are remembered.
     private static let most = 1_024
 
-    /// Whether it is time to warn of a peer; if so, the next time comes later.
-    mutating func isDue(_ key: [UInt8], at now: UInt64) -> Bool {
-        if let known = next[key] {
+    /// Whether it is time to warn of the faults of a peer; if so, the next time comes later.
+    mutating func isDue(
+        _ key: [UInt8], _ faults: ClockReport.Faults, at now: UInt64
+    ) -> Bool {
+        guard !faults.isEmpty else { return false }
+        let known = next[key]
+        if let known, known.faults.isSuperset(of: faults) {
             guard known.at <= now else { return false }
-            next[key] = (now + known.wait, min(2 * known.wait, Self.mostWait))
+            next[key] = Peer(
+                at: now + known.wait, wait: min(2 * known.wait, Self.mostWait),
+                faults: known.faults)
             return true
         }
-        if next.count >= Self.most { next = [:] }
-        next[key] = (now + Self.firstWait, 2 * Self.firstWait)
+        if known == nil, next.count >= Self.most { next = [:] }
+        next[key] = Peer(
+            at: now + Self.firstWait, wait: 2 * Self.firstWait,
+            faults: faults.union(known?.faults ?? []))
         return true
     }
 }

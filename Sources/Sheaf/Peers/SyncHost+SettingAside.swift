@@ -141,9 +141,8 @@ extension SyncHost {
 
     private func warnOfClock(_ link: Link) {
         guard let key = link.session.remote?.peerKey, let status = statuses[key] else { return }
-        let sentences = status.clock.sentences
-        guard !sentences.isEmpty, clockWarnings.isDue(key, at: now) else { return }
-        emit(.clockWarning(peer: key, sentences))
+        guard clockWarnings.isDue(key, status.clock.faults, at: now) else { return }
+        emit(.clockWarning(peer: key, status.clock.sentences))
     }
 
     // MARK: Explanations

@@ -112,6 +112,29 @@ struct ClockSceneTests {
         #expect(scene.nodes[1].host.allStatuses[scene.nodes[0].key]?.clock.setAside == nil)
     }
 
+    @Test(arguments: [(59_000, false), (61_000, true)], [0, 1])
+    func `clocks are warned of from a minute on, whichever is ahead`(
+        _ offset: (milliseconds: UInt64, isWarned: Bool), _ ahead: Int
+    ) throws {
+        let scene = try DocumentScene(2)
+        scene.nodes[ahead].clock.advance(milliseconds: offset.milliseconds)
+        try scene.connect(0, 1)
+        try scene.run()
+        let (late, early) = (scene.nodes[1 - ahead], scene.nodes[ahead])
+        #expect(
+            late.host.allStatuses[early.key]?.clock.offsetMilliseconds
+                == Int64(offset.milliseconds))
+        #expect(
+            early.host.allStatuses[late.key]?.clock.offsetMilliseconds
+                == -Int64(offset.milliseconds))
+        let seconds = offset.milliseconds / 1_000
+        let clock = "its clock is about \(seconds) seconds"
+        #expect(
+            late.clockWarnings == (offset.isWarned ? ["\(clock) ahead of the clock here"] : []))
+        #expect(
+            early.clockWarnings == (offset.isWarned ? ["\(clock) behind the clock here"] : []))
+    }
+
     @Test func `clocks that differ by a minute are warned of, and a second time later`() throws {
         let scene = try DocumentScene(2)
         scene.nodes[1].clock.advance(milliseconds: 61_000)

@@ -1,0 +1,66 @@
+import Sheaf
+import SheafStorage
+import Synchronization
+import Testing
+
+/// What the log of a store has about the clocks of other peers.
+struct ClockLogTests {
+    /// Half a minute more than an hour, so that a slow test machine does not change the number of minutes.
+    private static let ahead: UInt64 = 3_630_000
+
+    private func peer(
+        _ network: MemoryNetwork, ahead: UInt64, _ write: @escaping @Sendable (String) -> Void
+    ) async throws -> Peer {
+        let log = StoreLog(from: .warning) { level, message, metadata in
+            write("\(level): \(message) peer=\(metadata["peer"] ?? "")")
+        }
+        var store = StoreOptions(log: log)
+        store.storage.clock = Clock(
+            wallMilliseconds: { Clock.system.wallMilliseconds() + ahead },
+            monotonicNanoseconds: { Clock.system.monotonicNanoseconds() })
+        let key = PeerKey.random()
+        return try await Peer.inMemory(
+            configuration: PeerConfiguration(
+                databaseID: "clocks", key: key, transports: [network.transport(for: key)],
+                store: store))
+    }
+
+    /// The next line of a log that contains `text`.
+    private func line(_ text: String, in lines: AsyncStream<String>) async throws -> String {
+        for await line in lines where line.contains(text) { return line }
+        throw CancellationError()
+    }
+
+    @Test func `both peers log a warning with the offset, and one with the documents set aside`()
+        async throws
+    {
+        let network = MemoryNetwork(connectsAll: false)
+        let (lateLines, lateLog) = AsyncStream.makeStream(of: String.self)
+        let (earlyLines, earlyLog) = AsyncStream.makeStream(of: String.self)
+        let late = try await peer(network, ahead: 0) { lateLog.yield($0) }
+        let early = try await peer(network, ahead: Self.ahead) { earlyLog.yield($0) }
+        for peer in [late, early] { try peer.sync.start() }
+        network.connect(late.key, early.key)
+        let start = "warning: the clock of a peer: its clock is about 60 minutes"
+        #expect(
+            try await line("60 minutes", in: lateLines)
+                == "\(start) ahead of the clock here peer=\(early.key)")
+        #expect(
+            try await line("60 minutes", in: earlyLines)
+                == "\(start) behind the clock here peer=\(late.key)")
+        // What comes later is logged at once, though the clock was.
+        try late.sync.registerSubscription("SELECT * FROM cars")
+        try await early.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
+        let remedy =
+            "set the wrong clock, and run 'sheaf clock PATH --repair' on the store that wrote them"
+        #expect(
+            try await line("set aside", in: lateLines).contains(
+                "; 1 document of it is set aside here, stamped up to 60 minutes ahead of the clock "
+                    + "here; \(remedy)"))
+        #expect(
+            try await line("set aside", in: earlyLines).contains(
+                "; it has set aside 1 document from here, stamped up to 60 minutes ahead of its "
+                    + "clock; \(remedy)"))
+        for peer in [late, early] { try await peer.close() }
+    }
+}
