@@ -209,7 +209,7 @@ let package = Package(
         .testTarget(
             name: "SheafToolTests",
             dependencies: [
-                "SheafTool", "Sheaf", "SheafDocument", "SheafQuery", "SheafStorage",
+                "SheafTool", "Sheaf", "SheafDocument", "SheafNetwork", "SheafQuery", "SheafStorage",
                 "SheafTestSupport",
             ],
             swiftSettings: settings),

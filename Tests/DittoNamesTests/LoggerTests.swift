@@ -28,6 +28,45 @@ import Testing
         try await other.close()
     }
 
+    @Test func `a denied connection is a warning, and both sides have the reason in presence`()
+        async throws
+    {
+        let (left, right) = (try await LoopbackScene.ditto(), try await LoopbackScene.ditto())
+        let key = right.presence.graph.localPeer.peerKeyString
+        let expected = "connectionRequestHandler denies \(key)"
+        let (lines, found) = AsyncStream.makeStream(of: String.self)
+        DittoLogger.setCustomLogCallback { level, message in
+            if message.contains(expected) { found.yield("\(level): \(message)") }
+        }
+        defer { DittoLogger.setCustomLogCallback(nil) }
+        left.presence.connectionRequestHandler = { _ in .deny }
+        let address = try await LoopbackScene.listen(left)
+        right.updateTransportConfig { config in
+            config.connect.tcpServers.insert(address)
+            config.connect.retryInterval = 0.1
+        }
+        try right.startSync()
+        for await line in lines {
+            #expect(line.hasPrefix("warning: a connection was refused"), "\(line)")
+            break
+        }
+        let here = await left.graph { !$0.disconnectedPeers.isEmpty }
+        #expect(here.disconnectedPeers.map(\.peerKeyString) == [key])
+        #expect(
+            here.disconnectedPeers.first?.reason == "this side closed the connection: \(expected)")
+        let there = await right.graph { !$0.disconnectedPeers.isEmpty }
+        let gone = try #require(there.disconnectedPeers.first)
+        #expect(gone.peerKeyString == left.presence.graph.localPeer.peerKeyString)
+        #expect(
+            gone.reason == "the other side closed the connection: refused by the application")
+        #expect(gone.address == address && gone.since.timeIntervalSinceNow < 1)
+        #expect(here.remotePeers.isEmpty && there.remotePeers.isEmpty)
+        let rows = try await left.store.execute(query: "SELECT * FROM system:data_sync_info")
+        #expect(rows.items.map { $0.jsonString() }.joined().contains(expected))
+        try await left.close()
+        try await right.close()
+    }
+
     @Test func `the default level is info, and the five levels of a store stay distinct`()
         async throws
     {

@@ -171,7 +171,7 @@ package final class HostProbe {
         case .close(_, let farewell):
             if farewell.code == .failed, !hasEnded { wrong = "a peer has failed: \(farewell.text)" }
         case .write(let job): jobs.append(job)
-        case .fetched, .statusChanged, .presenceChanged, .keyContested, .clockWarning,
+        case .fetched, .statusChanged, .presenceChanged, .ended, .keyContested, .clockWarning,
             .refusalsChanged:
             break
         }

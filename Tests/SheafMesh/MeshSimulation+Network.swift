@@ -68,7 +68,7 @@ extension MeshSimulation {
                 throw Violation(
                     description: "peer \(peer.number) cannot fetch \(id): \(error)")
             case .fetched(let id, .whole): peer.wantedFiles.remove(id)
-            case .fetched, .statusChanged, .presenceChanged, .keyContested, .clockWarning,
+            case .fetched, .statusChanged, .presenceChanged, .ended, .keyContested, .clockWarning,
                 .refusalsChanged:
                 continue
             }

@@ -51,6 +51,6 @@ package final class RightsTransport: PeerTransport {
         var kind: PeerConnectionKind { base.kind }
         var queuedLength: Int { base.queuedLength }
         func send(_ bytes: [UInt8]) { base.send(bytes) }
-        func close() { base.close() }
+        func close(because reason: String) { base.close(because: reason) }
     }
 }

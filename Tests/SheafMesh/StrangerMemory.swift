@@ -160,7 +160,7 @@ private final class FloodScene {
                 switch effect {
                 case .send(_, let bytes): try note(bytes)
                 case .close(_, let farewell): self.farewell = farewell
-                case .write, .fetched, .statusChanged, .presenceChanged, .keyContested,
+                case .write, .fetched, .statusChanged, .presenceChanged, .ended, .keyContested,
                     .refusalsChanged,
                     .clockWarning:
                     break

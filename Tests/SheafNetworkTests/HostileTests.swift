@@ -288,7 +288,7 @@ struct HostileTests {
         liar.send(try liar.words(Peers.configuration()))
         let link = try #require(server.host.link())
         link.connection.send(Array(repeating: 7, count: 8 << 20))
-        link.connection.close()
+        link.connection.close(because: "all is sent")
         let isWaiting = link.connection.queuedLength > 0
         #expect(isWaiting)
         // The loop notes when it has begun to close, with a clock that stands still until then.

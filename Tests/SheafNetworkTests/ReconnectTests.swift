@@ -64,7 +64,7 @@ struct ReconnectTests {
             let there = try #require(server.host.link(round))
             let length = 3 << 20
             here.connection.send([UInt8](repeating: UInt8(round), count: length))
-            here.connection.close()
+            here.connection.close(because: "all is sent")
             let isOver = there.wait { $0.closed == 1 }
             #expect(isOver)
             #expect(there.state.withLock { $0.received.count } == length)
@@ -170,7 +170,7 @@ struct ReconnectTests {
         #expect(isSettled, "\(states)")
         // When it is gone, one of both comes again.
         let count = client.host.state.withLock { $0.links.count }
-        client.host.state.withLock { $0.links }.forEach { $0.connection.close() }
+        client.host.state.withLock { $0.links }.forEach { $0.connection.close(because: "a test") }
         #expect(client.host.link(count) != nil)
     }
 

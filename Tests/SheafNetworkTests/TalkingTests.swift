@@ -25,12 +25,12 @@ struct TalkingTests {
         here.connection.send([UInt8](repeating: 7, count: 1 << 20))
         let drained = here.wait { $0.drained > 0 }
         #expect(drained)
-        there.connection.close()
+        there.connection.close(because: "all is said")
         let isOver = here.wait { $0.closed == 1 } && there.wait { $0.closed == 1 }
         #expect(isOver)
         #expect(
             here.state.withLock { $0.reason } == "closed: the other end has closed the connection")
         #expect(
-            there.state.withLock { $0.reason } == "closed: this end has closed the connection")
+            there.state.withLock { $0.reason } == "closed: all is said")
     }
 }

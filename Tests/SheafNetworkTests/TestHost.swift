@@ -35,6 +35,7 @@ final class TestHost: PeerTransportHost {
             case .unreachable(let address, let reason, let milliseconds):
                 state.unreachable.append((address, reason, milliseconds))
             case .attemptsEnded(let address): state.reached.append(address)
+            case .connected, .disconnected: break
             }
         }
         state.broadcast()

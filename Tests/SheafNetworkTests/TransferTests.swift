@@ -53,7 +53,7 @@ struct TransferTests {
             let bytes = [UInt8](repeating: UInt8(round), count: 1 << 20)
             there.connection.send(bytes)
             here.connection.send(bytes)
-            here.connection.close()
+            here.connection.close(because: "all is sent")
             here.connection.send([99])
             let isOver = there.wait { $0.closed == 1 }
             #expect(isOver)
@@ -101,7 +101,7 @@ struct TransferTests {
         #expect(there.state.withLock { $0.closed } == 1)
         #expect(there.state.withLock { $0.reason }?.hasPrefix("stopped: ") == true)
         there.connection.send([1])
-        there.connection.close()
+        there.connection.close(because: "all is sent")
         #expect(there.connection.queuedLength == 0)
         let isOver = here.wait { $0.closed == 1 }
         #expect(isOver)

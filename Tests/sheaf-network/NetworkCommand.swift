@@ -74,7 +74,7 @@ enum NetworkCommand {
             guard isThere, host.state.withLock({ $0.closed }) == 0 else { exit(1) }
             connection.send(piece)
         }
-        connection.close()
+        connection.close(because: "all is sent")
         guard host.wait(while: { $0.closed == 0 }) else { exit(1) }
         let nanoseconds = Clock.system.monotonicNanoseconds() - start
         print("rate \(UInt64(megabytes) << 20 * 1_000 / max(nanoseconds, 1)) MB/s")

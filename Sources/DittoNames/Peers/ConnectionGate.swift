@@ -33,11 +33,8 @@ final class ConnectionGate: PeerTransportHost {
 
     func connected(_ connection: any PeerConnection) -> (any PeerLink)? {
         guard let handler = requests.handler else { return host?.connected(connection) }
-        let link = GatedLink(connection)
-        Task { [weak host] in
-            let isAllowed = await Self.answer(of: handler, on: connection)
-            link.decide(isAllowed ? host : nil)
-        }
+        let link = GatedLink(connection, host)
+        Task { link.decide(refusal: await Self.refusal(by: handler, of: connection)) }
         return link
     }
 
@@ -47,12 +44,17 @@ final class ConnectionGate: PeerTransportHost {
         host?.report(event)
     }
 
-    /// What the handler says; whoever takes longer than that refuses.
+    func refuse(_ connection: any PeerConnection, because reason: String) {
+        host?.refuse(connection, because: reason)
+    }
+
+    /// A handler that takes longer refuses.
     private static let patience = Duration.seconds(10)
 
-    private static func answer(
-        of handler: @escaping ConnectionRequests.Handler, on connection: any PeerConnection
-    ) async -> Bool {
+    /// Returns why the handler refuses a connection; nil if it allows it.
+    private static func refusal(
+        by handler: @escaping ConnectionRequests.Handler, of connection: any PeerConnection
+    ) async -> String? {
         await withTaskGroup(of: Bool?.self) { group in
             group.addTask { await handler(connection.remote, connection.kind) }
             group.addTask {
@@ -61,11 +63,11 @@ final class ConnectionGate: PeerTransportHost {
             }
             let first = await group.next() ?? nil
             group.cancelAll()
-            if first == nil {
-                DittoLogger.write(
-                    .warning, "a connection was refused, for nobody answered its request in 10 s")
+            let key = PeerKey(connection.remote.key)?.description ?? "a peer"
+            guard let first else {
+                return "connectionRequestHandler has not answered in 10 s for \(key)"
             }
-            return first ?? false
+            return first ? nil : "connectionRequestHandler denies \(key)"
         }
     }
 }
@@ -83,26 +85,37 @@ private final class GatedLink: PeerLink {
     }
 
     private let connection: any PeerConnection
+    private weak let host: (any PeerTransportHost)?
     private let state = Mutex(State())
     /// Nobody has more to say before he is answered.
     private static let mostLength = 1 << 16
 
-    init(_ connection: any PeerConnection) {
+    init(_ connection: any PeerConnection, _ host: (any PeerTransportHost)?) {
         self.connection = connection
+        self.host = host
     }
 
-    /// Hands the connection to the host, or ends it where there is none.
-    func decide(_ host: (any PeerTransportHost)?) {
+    /// Hands the connection to the host, or ends it if it is refused.
+    func decide(refusal: String?) {
         guard !state.withLock({ $0.isOver || $0.end != nil }) else { return }
+        if let refusal { return refuse(refusal) }
         guard let link = host?.connected(connection) else {
+            // A host that returns no link has refused the connection.
             state.withLock { ($0.isOver, $0.pieces) = (true, []) }
-            return connection.close()
+            return connection.close(because: "the peer has refused the connection, or was closed")
         }
         state.withLock { state in
             state.link = link
             state.isTelling = true
         }
         tell(link)
+    }
+
+    /// Ends the connection; the host reports why.
+    private func refuse(_ reason: String) {
+        state.withLock { ($0.isOver, $0.pieces) = (true, []) }
+        guard let host else { return connection.close(because: "the peer was closed") }
+        host.refuse(connection, because: reason)
     }
 
     func received(_ bytes: UnsafeRawBufferPointer) {
@@ -119,7 +132,10 @@ private final class GatedLink: PeerLink {
             state.isTelling = true
             return (link, false)
         }
-        if isTooMuch { connection.close() }
+        if isTooMuch {
+            refuse(
+                "the other side has sent \(Self.mostLength) bytes before its request was answered")
+        }
         if let link { tell(link) }
     }
 

@@ -9,6 +9,8 @@ public struct DittoPresenceGraph: Hashable, Sendable {
     public let localPeer: DittoPeer
     /// All others, the nearest first.
     public let remotePeers: [DittoPeer]
+    /// Peers without a connection to this one, with the reasons.
+    public let disconnectedPeers: [DittoDisconnectedPeer]
 
     init(_ graph: PresenceGraph) {
         func peer(_ known: PresencePeer) -> DittoPeer {
@@ -19,11 +21,12 @@ public struct DittoPresenceGraph: Hashable, Sendable {
         }
         localPeer = peer(graph.localPeer)
         remotePeers = graph.remotePeers.map(peer)
+        disconnectedPeers = graph.disconnectedPeers.map { DittoDisconnectedPeer($0) }
     }
 
     init(alone key: PeerKey) {
         localPeer = DittoPeer(alone: key)
-        remotePeers = []
+        (remotePeers, disconnectedPeers) = ([], [])
     }
 
     /// All connections of all peers, by their ids.

@@ -36,7 +36,8 @@ extension Ditto {
     /// Connections are in the presence graph.
     @available(
         *, unavailable,
-        message: "use `presence.graph` and `SELECT * FROM system:data_sync_info`"
+        message:
+            "use `presence.graph`, its `disconnectedPeers` and `SELECT * FROM system:data_sync_info`"
     )
     public func transportDiagnostics() throws {}
 }

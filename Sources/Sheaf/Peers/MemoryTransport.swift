@@ -179,14 +179,17 @@ private final class MemoryWire: Sendable {
         }
     }
 
-    func cut(_ reason: String) {
-        let links: [any PeerLink] = state.withLock { state in
+    func cut(_ reason: String) { cut([reason, reason]) }
+
+    /// Ends the connection, with the reasons for both ends.
+    func cut(_ reasons: [String]) {
+        let links: [(any PeerLink)?] = state.withLock { state in
             guard state.isOpen else { return [] }
             state.isOpen = false
             defer { state.ends = [End(), End()] }
-            return state.ends.compactMap(\.link)
+            return state.ends.map(\.link)
         }
-        for link in links { link.closed(reason) }
+        for (link, reason) in zip(links, reasons) { link?.closed(reason) }
         onEnd(self)
     }
 }
@@ -209,7 +212,8 @@ private final class MemoryConnection: PeerConnection {
     var kind: PeerConnectionKind { .memory }
     var queuedLength: Int { 0 }
 
-    func close() {
-        wire.cut("the other side closed the connection")
+    func close(because reason: String) {
+        let other = "the other side closed the connection"
+        wire.cut(end == 0 ? [reason, other] : [other, reason])
     }
 }

@@ -34,9 +34,9 @@ public final class Peer: Sendable {
         let presences = PresenceBoard(identity)
         var lengths = SyncHost.Lengths()
         lengths.broughtAttachments = max(0, configuration.attachmentQuota)
-        loop = PeerLoop(store, board, fetches, presences, lengths)
-        fetches.connect { [weak loop] event in loop?.post(event) }
         let unreachable = UnreachableAddresses(store.queries)
+        loop = PeerLoop(store, board, fetches, presences, unreachable, lengths)
+        fetches.connect { [weak loop] event in loop?.post(event) }
         presence = Presence(configuration, board, presences, loop, unreachable)
         links = PeerLinks(loop, presence)
         sync = PeerSync(store, loop, board, configuration.transports, links, unreachable)
@@ -112,7 +112,11 @@ final class PeerLinks: PeerTransportHost {
     }
 
     func connected(_ connection: any PeerConnection) -> (any PeerLink)? {
-        guard presence.allows(connection.remote) else { return nil }
+        guard presence.allows(connection.remote) else {
+            let key = PeerKey(unchecked: connection.remote.key)
+            refuse(connection, because: "the application does not allow \(key) to connect")
+            return nil
+        }
         let number = count.add(1, ordering: .relaxed).newValue
         loop.post(.connected(number, connection))
         return Link(number: number, loop: loop)
@@ -122,6 +126,14 @@ final class PeerLinks: PeerTransportHost {
 
     func report(_ event: PeerTransportEvent) {
         presence.note(event)
+    }
+
+    func refuse(_ connection: any PeerConnection, because reason: String) {
+        report(.refused(address: connection.remote.address, reason: reason))
+        loop.post(.denied(connection.remote, reason))
+        // The reason of this side may be about others than the peer.
+        connection.send(Farewell(.refused, "refused by the application").firstFrame)
+        connection.close(because: reason)
     }
 
     private final class Link: PeerLink {

@@ -13,6 +13,10 @@ final class PeerLoop: Sendable {
         case connected(UInt64, any PeerConnection)
         case received(UInt64, [UInt8])
         case closed(UInt64, reason: String)
+        /// A connection was refused on this side.
+        case denied(PeerIdentity, String)
+        /// The list of addresses that cannot be reached has changed.
+        case unreachableChanged
         case written(WriteJob.Outcome)
         /// It is the peer's turn to write.
         case entered(WriteJob)
@@ -52,6 +56,7 @@ final class PeerLoop: Sendable {
     private let board: SyncBoard
     private let fetches: FetchBoard
     private let presence: PresenceBoard
+    private let unreachable: UnreachableAddresses
     private let thread = Mutex<Thread?>(nil)
     private let lengths: SyncHost.Lengths
     private let evaluationStop = EvaluationStop()
@@ -61,9 +66,10 @@ final class PeerLoop: Sendable {
 
     init(
         _ store: Store, _ board: SyncBoard, _ fetches: FetchBoard, _ presence: PresenceBoard,
-        _ lengths: SyncHost.Lengths
+        _ unreachable: UnreachableAddresses, _ lengths: SyncHost.Lengths
     ) {
         self.lengths = lengths
+        self.unreachable = unreachable
         self.presence = presence
         self.store = store
         self.fetches = fetches
@@ -147,7 +153,7 @@ final class PeerLoop: Sendable {
             perform(host, &connections)
             guard !work.isStopping else { break }
         }
-        for connection in connections.values { connection.close() }
+        for connection in connections.values { connection.close(because: "the peer stops") }
         let late = inbox.withLock { inbox in
             inbox.isOver = true
             defer { inbox.events = [] }
@@ -167,12 +173,15 @@ final class PeerLoop: Sendable {
             let remote = connection.remote
             host.connect(
                 number, expecting: remote.key, rights: remote.rights, own: connection.ownRights,
-                connection.kind, at: now)
+                connection.kind, from: remote.address, at: now)
+            presence.announce(.connected(remote))
         case .received(let number, let bytes):
             bytes.span.withUnsafeBytes { host.receive($0, on: number, at: now) }
         case .closed(let number, let reason):
-            connections[number] = nil
             host.disconnect(number, .lost(reason))
+        case .denied(let remote, let reason):
+            host.deny(remote.key, at: remote.address, because: reason)
+        case .unreachableChanged: update(presence, of: host)
         case .written(let outcome): host.noteWritten(outcome)
         case .entered(let job): write(job)
         case .subscribed(let queries):
@@ -194,18 +203,22 @@ final class PeerLoop: Sendable {
     private func perform(
         _ host: SyncHost, _ connections: inout [UInt64: any PeerConnection]
     ) {
-        var hasNews = false
+        var (hasNews, hasNewPresence) = (false, false)
         var refusals: [[UInt8]: PeerRefusals] = [:]
         var refused: [RefusedWrite] = []
         for effect in host.takeEffects() {
             switch effect {
             case .send(let number, let bytes): connections[number]?.send(bytes)
-            case .close(let number, _):
-                connections.removeValue(forKey: number)?.close()
+            // `ended` follows, with the side that has closed the connection.
+            case .close: break
+            case .ended(let number, let reason):
+                guard let connection = connections.removeValue(forKey: number) else { continue }
+                connection.close(because: "\(reason)")
+                presence.announce(.disconnected(connection.remote, reason: "\(reason)"))
             case .write(let job): enter(job)
             case .fetched(let id, let news): fetches.note(id, news)
             case .statusChanged: hasNews = true
-            case .presenceChanged: presence.update(host.reachablePeers)
+            case .presenceChanged: hasNewPresence = true
             case .clockWarning(let key, let sentences):
                 store.queries.log?.write(
                     .warning, "the clock of a peer: \(sentences.joined(separator: "; "))",
@@ -221,7 +234,14 @@ final class PeerLoop: Sendable {
                 host.allStatuses, refusals,
                 at: store.queries.documents.store.options.clock.wallMilliseconds())
         }
+        if hasNewPresence { update(presence, of: host) }
         if !refused.isEmpty { note(refused) }
+    }
+
+    private func update(_ presence: PresenceBoard, of host: SyncHost) {
+        presence.update(
+            host.reachablePeers,
+            disconnected: host.disconnectedPeers(unreachable: unreachable.all))
     }
 
     private func note(_ refused: [RefusedWrite]) {

@@ -66,6 +66,7 @@ public final class PeerSync: Sendable {
         loop.post(.stopConnections)
         for transport in transports { transport.stop() }
         unreachable.removeAll()
+        loop.post(.unreachableChanged)
         board.noteSyncing(false)
     }
 

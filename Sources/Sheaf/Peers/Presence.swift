@@ -21,7 +21,6 @@ public final class Presence: Sendable {
 
     private struct State: Sendable {
         var handler: (@Sendable (PeerIdentity) -> Bool)?
-        var listener: (@Sendable (PeerTransportEvent) -> Void)?
         var name: String
         var metadata = Object()
         /// The same as JSON.
@@ -63,6 +62,9 @@ public final class Presence: Sendable {
 
     /// The addresses that transports have tried to reach without success, with the reasons; the log has them as warnings.
     public var unreachableAddresses: [UnreachableAddress] { unreachable.all }
+
+    /// The peers that this one was connected with or cannot reach, with the reasons; observers get them with the graph.
+    public var disconnectedPeers: [DisconnectedPeer] { graph.disconnectedPeers }
 
     /// All peers that can be reached, and how they are connected.
     public var graph: PresenceGraph { presences.graph }
@@ -139,9 +141,10 @@ public final class Presence: Sendable {
         state.withLock { $0.handler = handler }
     }
 
-    /// Tells what transports have to say: where they listen, whom they refuse, and whom they cannot reach.
+    /// Calls `listener` with what happens to connections: where transports listen, which connections begin, which are
+    /// refused, which end, and which addresses cannot be reached, with the reasons.
     public func onTransportEvent(_ listener: (@Sendable (PeerTransportEvent) -> Void)?) {
-        state.withLock { $0.listener = listener }
+        presences.onTransportEvent(listener)
     }
 
     /// Tells `listener` of another peer that has the key of this one: all the others take the two for one.
@@ -157,7 +160,7 @@ public final class Presence: Sendable {
     }
 
     func note(_ event: PeerTransportEvent) {
-        unreachable.note(event)
-        state.withLock(\.listener)?(event)
+        if unreachable.note(event) { loop.post(.unreachableChanged) }
+        presences.announce(event)
     }
 }

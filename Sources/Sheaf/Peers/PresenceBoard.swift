@@ -7,6 +7,8 @@ final class PresenceBoard: Sendable {
         var graph: PresenceGraph
         var observers: [PresenceObserver] = []
         var isClosed = false
+        /// Called with the events of transports and connections.
+        var onTransportEvent: (@Sendable (PeerTransportEvent) -> Void)?
         /// Who hears of other peers with the key of this one, and what there was to hear last.
         var listener: (@Sendable (PeerKeyConflict) -> Void)?
         var conflict: PeerKeyConflict?
@@ -25,14 +27,24 @@ final class PresenceBoard: Sendable {
     var graph: PresenceGraph { state.withLock(\.graph) }
 
     /// Takes in what a host knows.
-    func update(_ records: [PeerRecord]) {
-        let graph = PresenceGraph(records)
+    func update(_ records: [PeerRecord], disconnected: [DisconnectedPeer]) {
+        let graph = PresenceGraph(records, disconnected: disconnected)
         let observers: [PresenceObserver] = state.withLock { state in
             guard state.graph != graph, !state.isClosed else { return [] }
             state.graph = graph
             return state.observers
         }
         for observer in observers { observer.put(graph) }
+    }
+
+    /// Sets the listener for events of transports and connections.
+    func onTransportEvent(_ listener: (@Sendable (PeerTransportEvent) -> Void)?) {
+        state.withLock { $0.onTransportEvent = listener }
+    }
+
+    /// Calls the listener with an event.
+    func announce(_ event: PeerTransportEvent) {
+        state.withLock(\.onTransportEvent)?(event)
     }
 
     /// Takes in that another peer has the key of this one.
@@ -74,6 +86,7 @@ final class PresenceBoard: Sendable {
         let observers = state.withLock { state in
             state.isClosed = true
             state.listener = nil
+            state.onTransportEvent = nil
             defer { state.observers = [] }
             return state.observers
         }

@@ -11,6 +11,8 @@ public struct PresenceGraph: Sendable, Hashable {
     public let localPeer: PresencePeer
     /// All others, the nearest first.
     public let remotePeers: [PresencePeer]
+    /// Peers without a connection to this one, with the reasons; other peers may still reach them.
+    public let disconnectedPeers: [DisconnectedPeer]
 
     /// A peer of it.
     public subscript(key: PeerKey) -> PresencePeer? {
@@ -71,7 +73,7 @@ public struct PresenceConnection: Sendable, Hashable {
 
 extension PresenceGraph {
     /// The graph that records make; the first is of this peer, and nearer ones stand before farther ones.
-    package init(_ records: [PeerRecord]) {
+    package init(_ records: [PeerRecord], disconnected: [DisconnectedPeer] = []) {
         precondition(!records.isEmpty, "A peer knows itself.")
         let places = Dictionary(
             records.enumerated().map { ($0.element.key, $0.offset) }, uniquingKeysWith: min)
@@ -96,6 +98,7 @@ extension PresenceGraph {
         let peers = records.indices.map { place in
             PresencePeer(records[place], distance: distances[place], connections[place])
         }
+        disconnectedPeers = disconnected
         localPeer = peers[0]
         remotePeers = Array(peers.dropFirst())
     }

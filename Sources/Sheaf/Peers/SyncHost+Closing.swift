@@ -23,32 +23,81 @@ extension SyncHost {
     /// A connection that lasted so long ends a row of short ones.
     private static let steadyNanoseconds: UInt64 = 60_000_000_000
 
+    /// Removes a connection that has ended, and records why.
+    package func disconnect(
+        _ number: UInt64, _ reason: CloseReason = .lost("the connection was lost")
+    ) {
+        guard let link = links.removeValue(forKey: number) else { return }
+        emit(.ended(link: number, reason))
+        note(disconnected: link, reason)
+        noteReportsLost(link)
+        mesh.closed(number, at: now)
+        noteLost(link)
+    }
+
+    /// Ends all conversations.
+    package func stop() {
+        settleParts()
+        for link in allLinks {
+            link.session.end(Farewell(.done, "the peer stops"))
+            handle(link)
+        }
+    }
+
+    /// Ends a conversation because of something that went wrong here.
+    func fail(_ link: Link, _ code: Farewell.Code, _ reason: String) {
+        link.session.end(Farewell(code, reason))
+        handle(link)
+    }
+
+    /// Records that a peer was refused on this side, as if its connection had ended with that reason.
+    package func deny(_ key: [UInt8], at address: String, because reason: String) {
+        let isThere = links.values.contains { $0.session.remote?.peerKey == key }
+        // The connection that is permitted goes on.
+        guard !isThere else { return }
+        let farewell = Farewell(.refused, reason)
+        _ = noteEnded(key, address, .ended(farewell, isRemote: false), afterShortTime: true)
+    }
+
     /// Records why a connection ended, and writes it to the log: the first time in a row of short
     /// connections, and each time that their number has doubled.
-    func note(disconnected link: Link, _ reason: CloseReason) {
+    private func note(disconnected link: Link, _ reason: CloseReason) {
         guard let key = link.session.remote?.peerKey ?? link.expectedKey else {
             return writeToLog(reason, nil, 1)
         }
         let isStillThere = links.values.contains { $0.session.remote?.peerKey == key }
         // The other connection of the two goes on.
         guard !isStillThere else { return }
-        makeRoom(forPeer: key)
-        let old = statuses[key]
-        var status = old ?? Status()
         let isSteady = now >= link.connectedAt + Self.steadyNanoseconds
-        status.isConnected = false
-        status.lastCloseReason = "\(reason)"
-        status.shortConnections = isSteady ? 1 : status.shortConnections + 1
-        statuses[key] = status
-        emit(.statusChanged)
-        let count = status.shortConnections
+        let count = noteEnded(key, link.address, reason, afterShortTime: !isSteady)
         if count & (count - 1) == 0 { writeToLog(reason, key, count) }
     }
 
+    /// Sets the status of a peer without a connection; returns the number of short connections in a row.
+    private func noteEnded(
+        _ key: [UInt8], _ address: String, _ reason: CloseReason, afterShortTime isShort: Bool
+    ) -> UInt64 {
+        makeRoom(forPeer: key)
+        var status = statuses[key] ?? Status()
+        status.isConnected = false
+        status.address = address
+        status.lastCloseReason = "\(reason)"
+        status.endedMilliseconds = wallMilliseconds
+        status.shortConnections = isShort ? status.shortConnections + 1 : 1
+        statuses[key] = status
+        emit(.statusChanged)
+        emit(.presenceChanged)
+        return status.shortConnections
+    }
+
     private func writeToLog(_ reason: CloseReason, _ key: [UInt8]?, _ count: UInt64) {
-        if case .ended(let farewell, _) = reason, farewell.code == .done { return }
+        var level = StoreLog.Level.warning
+        // One peer that says goodbye is in order; one that connects again and again is not.
+        if case .ended(let farewell, _) = reason, farewell.code == .done, count < 2 {
+            level = .info
+        }
         queries.log?.write(
-            .warning, "a connection to a peer has ended",
+            level, "a connection to a peer has ended",
             [
                 "peer": key.map { PeerKey(unchecked: $0).description } ?? "unknown",
                 "reason": "\(reason)", "connections": "\(count)",

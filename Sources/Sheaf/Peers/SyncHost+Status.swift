@@ -16,6 +16,10 @@ extension SyncHost {
         package internal(set) var deliveredUpTo: UInt64?
         /// Why the last connection ended; nil while none has.
         package internal(set) var lastCloseReason: String?
+        /// When it ended, in milliseconds since 1970.
+        package internal(set) var endedMilliseconds: UInt64 = 0
+        /// The address of the newest connection.
+        package internal(set) var address = ""
         /// How many connections in a row ended soon after they began.
         package internal(set) var shortConnections: UInt64 = 0
         /// How often something new came.
@@ -32,10 +36,12 @@ extension SyncHost {
     func note(connected link: Link, _ hello: Hello) {
         change(link) { status in
             status.isConnected = true
+            status.address = link.address
             status.isServer = hello.isServer
             status.name = hello.name
             status.site = hello.site
         }
+        emit(.presenceChanged)
     }
 
     func change(_ link: Link, _ body: (inout Status) -> Void) {

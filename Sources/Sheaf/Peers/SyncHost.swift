@@ -59,12 +59,14 @@ package final class SyncHost {
         case send(link: UInt64, [UInt8])
         /// To close a connection, once all before is sent.
         case close(link: UInt64, Farewell)
+        /// A connection has ended; it is to be closed if it is still open.
+        case ended(link: UInt64, CloseReason)
         case write(WriteJob)
         /// Something became of a file that was to be fetched.
         case fetched(AttachmentID, FetchNews)
         /// Something changed that `statuses` tells.
         case statusChanged
-        /// Something changed that `reachablePeers` tells.
+        /// `reachablePeers` or `disconnectedPeers(unreachable:)` has changed.
         case presenceChanged
         /// The clocks of this peer and another one differ, or documents are set aside for that; why.
         case clockWarning(peer: [UInt8], [String])
@@ -129,6 +131,7 @@ package final class SyncHost {
         let number: UInt64
         /// Random number of the connection, sent in the hello of this side.
         let drawn: UInt64
+        let address: String
         let connectedAt: UInt64
         /// The key that the transport has proven.
         let expectedKey: [UInt8]?
@@ -180,12 +183,13 @@ package final class SyncHost {
         }
 
         init(
-            _ number: UInt64, drawn: UInt64, _ session: SyncSession, _ rights: PeerRights?,
+            _ number: UInt64, drawn: UInt64, at address: String, _ session: SyncSession,
+            _ rights: PeerRights?,
             own ownRights: PeerRights?, _ kind: PeerConnectionKind, expecting key: [UInt8]?,
             until stop: EvaluationStop, at now: UInt64
         ) {
             readMeter = .unlimited(stop: stop)
-            (connectedAt, expectedKey) = (now, key)
+            (self.address, connectedAt, expectedKey) = (address, now, key)
             self.drawn = drawn
             self.kind = kind
             self.ownRights = ownRights
@@ -234,7 +238,8 @@ package final class SyncHost {
     /// rights here, as this side has there.
     package func connect(
         _ number: UInt64, expecting key: [UInt8]? = nil, rights: PeerRights? = nil,
-        own ownRights: PeerRights? = nil, _ kind: PeerConnectionKind = .other, at now: UInt64
+        own ownRights: PeerRights? = nil, _ kind: PeerConnectionKind = .other,
+        from address: String = "", at now: UInt64
     ) {
         let site = queries.documents.siteReport(through: news.snapshot.log.commit)
         let hello = Hello(
@@ -245,22 +250,12 @@ package final class SyncHost {
             isServer: identity.isServer, name: identity.name)
         let session = SyncSession(hello, expecting: key, at: now)
         let link = Link(
-            number, drawn: hello.nonce, session, rights, own: ownRights, kind, expecting: key,
+            number, drawn: hello.nonce, at: address, session, rights, own: ownRights, kind,
+            expecting: key,
             until: evaluationStop, at: now)
         link.knownSite = site.site
         links[number] = link
         handle(link)
-    }
-
-    /// A connection is no more.
-    package func disconnect(
-        _ number: UInt64, _ reason: CloseReason = .lost("the connection was lost")
-    ) {
-        guard let link = links.removeValue(forKey: number) else { return }
-        note(disconnected: link, reason)
-        noteReportsLost(link)
-        mesh.closed(number, at: now)
-        noteLost(link)
     }
 
     package func receive(_ bytes: UnsafeRawBufferPointer, on number: UInt64, at now: UInt64) {
@@ -324,15 +319,6 @@ package final class SyncHost {
         settleFiles()
     }
 
-    /// Ends all conversations.
-    package func stop() {
-        settleParts()
-        for link in allLinks {
-            link.session.end(Farewell(.done, "the peer stops"))
-            handle(link)
-        }
-    }
-
     /// In an order that does not depend on chance.
     var allLinks: [Link] { links.values.sorted { $0.number < $1.number } }
 
@@ -387,11 +373,5 @@ package final class SyncHost {
         ask(link)
         tellWantedFiles(link)
         checkTokensSoon()
-    }
-
-    /// Ends a conversation because of something that went wrong here.
-    func fail(_ link: Link, _ code: Farewell.Code, _ reason: String) {
-        link.session.end(Farewell(code, reason))
-        handle(link)
     }
 }

@@ -19,10 +19,19 @@ public protocol PeerTransportHost: AnyObject, Sendable {
     var metadata: Object { get }
     /// What people should know: that nobody could be reached, or who was refused, and why.
     func report(_ event: PeerTransportEvent)
+    /// Reports that a connection was refused on this side, with the reason, and closes it.
+    ///
+    /// The other side learns that it was refused, and not the reason.
+    func refuse(_ connection: any PeerConnection, because reason: String)
 }
 
 extension PeerTransportHost {
     public var metadata: Object { Object() }
+
+    public func refuse(_ connection: any PeerConnection, because reason: String) {
+        report(.refused(address: connection.remote.address, reason: reason))
+        connection.close(because: reason)
+    }
 }
 
 /// One end of a connection that is open: bytes in order, in pieces of any length.
@@ -37,7 +46,9 @@ public protocol PeerConnection: AnyObject, Sendable {
     func send(_ bytes: [UInt8])
     var queuedLength: Int { get }
     /// Sends what is queued, then ends the connection; at once where the other end takes nothing.
-    func close()
+    ///
+    /// The link and the lists of connections on this side show `reason`; it is not sent.
+    func close(because reason: String)
 }
 
 extension PeerConnection {
@@ -107,10 +118,16 @@ public struct PeerRights: Sendable, Hashable {
     }
 }
 
+/// What happens to the connections of a peer.
 public enum PeerTransportEvent: Sendable {
     case listening(address: String)
+    /// A connection was refused on this side.
     case refused(address: String, reason: String)
     case unreachable(address: String, reason: String, nextTryMilliseconds: Int)
+    /// A connection was handed to the peer; sent by the peer, not by a transport.
+    case connected(PeerIdentity)
+    /// A connection has ended: what one side said as it closed it, or what the transport says. Sent by the peer.
+    case disconnected(PeerIdentity, reason: String)
     /// No more attempts are made to reach an address: there is a connection, or none is wanted any more.
     case attemptsEnded(address: String)
 }

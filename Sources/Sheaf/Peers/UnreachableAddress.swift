@@ -9,6 +9,8 @@ public struct UnreachableAddress: Sendable, Hashable {
     public let reason: String
     /// Number of attempts that failed in a row.
     public let attempts: Int
+    /// When the first of these attempts failed, in milliseconds since 1970.
+    public let firstAttemptMilliseconds: Int64
     /// When the last attempt failed, in milliseconds since 1970.
     public let lastAttemptMilliseconds: Int64
     /// When the next attempt begins, in milliseconds since 1970.
@@ -23,7 +25,15 @@ final class UnreachableAddresses: Sendable {
         var logged: Set<String> = []
     }
 
+    /// The refused connections from one host.
+    private struct Refusals: Sendable {
+        var count = 0
+        /// The reasons that the log has.
+        var logged: Set<String> = []
+    }
+
     private let entries = Mutex<[String: Entry]>([:])
+    private let refusals = Mutex<[String: Refusals]>([:])
     private let queries: QueryEngine
 
     /// Maximum number of addresses, and of different reasons of one that are logged.
@@ -39,14 +49,38 @@ final class UnreachableAddresses: Sendable {
         entries.withLock { $0.values.map(\.shown) }.sorted { $0.address < $1.address }
     }
 
-    /// Takes in what a transport reports.
-    func note(_ event: PeerTransportEvent) {
+    /// Takes in what a transport reports; returns whether the list has changed.
+    func note(_ event: PeerTransportEvent) -> Bool {
         switch event {
         case .unreachable(let address, let reason, let milliseconds):
             note(address, reason, nextTryMilliseconds: milliseconds)
-        case .attemptsEnded(let address): entries.withLock { $0[address] = nil }
-        case .listening, .refused: break
+            return true
+        case .attemptsEnded(let address):
+            return entries.withLock { $0.removeValue(forKey: address) } != nil
+        case .refused(let address, let reason):
+            logRefusal(of: address, reason)
+            return false
+        case .listening, .connected, .disconnected: return false
         }
+    }
+
+    /// Logs a refused connection: the first from a host, each new reason, and each time that their
+    /// number has doubled.
+    private func logRefusal(of address: String, _ reason: String) {
+        // Each connection comes from another port.
+        let host = address.lastIndex(of: ":").map { String(address[..<$0]) } ?? address
+        let count: Int? = refusals.withLock { hosts in
+            if hosts[host] == nil, hosts.count >= Self.most { hosts = [:] }
+            var known = hosts[host] ?? Refusals()
+            known.count += 1
+            let isNew = known.logged.count < Self.mostLogged && known.logged.insert(reason).inserted
+            hosts[host] = known
+            return isNew || known.count & (known.count - 1) == 0 ? known.count : nil
+        }
+        guard let count else { return }
+        queries.log?.write(
+            .warning, "a connection was refused",
+            ["address": address, "reason": reason, "connections": "\(count)"])
     }
 
     /// Forgets all addresses: nothing is tried any more.
@@ -62,6 +96,7 @@ final class UnreachableAddresses: Sendable {
             let attempts = (old?.shown.attempts ?? 0) + 1
             let shown = UnreachableAddress(
                 address: address, reason: reason, attempts: attempts,
+                firstAttemptMilliseconds: old?.shown.firstAttemptMilliseconds ?? now,
                 lastAttemptMilliseconds: now,
                 nextAttemptMilliseconds: now + Int64(clamping: wait))
             var entry = Entry(shown: shown, logged: old?.logged ?? [])

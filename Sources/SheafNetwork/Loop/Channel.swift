@@ -39,8 +39,8 @@ final class Channel {
     var hasReceived = false
     /// Where an incoming connection comes from (`SocketAddress.network`).
     let network: [UInt8]
-    /// With whom it has talked, while the farewell is said and not answered yet.
-    var partingKey: [UInt8]?
+    /// With whom it has talked and why that ended, while the farewell is not answered yet.
+    var parting: (key: [UInt8], error: NetworkError)?
     /// Where it is in what is waited for.
     var place: Int?
 

@@ -130,9 +130,11 @@ extension NetworkLoop {
             remote, own: setup.credentials.grant?.rights, channel.identifier, channel.outlet,
             share.mailbox)
         guard let link = tell({ $0.connected(connection) }) ?? nil else {
-            // Whatever was sent meanwhile is for nobody.
-            let isListening = channel.role == .listener
-            channel.queue.replaceAll(with: isListening ? Greeting(refusing: .host).bytes : [])
+            // The greeting of a listener tells of a refusal; a dialer has none left, so what its host
+            // has sent goes.
+            if channel.role == .listener {
+                channel.queue.replaceAll(with: Greeting(refusing: .host).bytes)
+            }
             sayFarewell(channel, session)
             return
         }

@@ -114,14 +114,14 @@ extension NetworkLoop {
             return
         }
         channel.socket.endSending()
-        let last = channel.stage
+        let (last, error) = (channel.stage, channel.closing(.closedHere))
         channel.stage = .silence
         channel.wantsToWrite = false
         channel.deadlineNanoseconds = nil
         setClosingDeadline(channel)
         guard case .talk(_, let link, let key) = last else { return }
-        left(channel, link, key, .closedHere)
-        channel.partingKey = key
+        left(channel, link, key, error)
+        channel.parting = (key, error)
     }
 
     /// Ends a channel at once.
@@ -130,6 +130,7 @@ extension NetworkLoop {
         let last = channel.stage
         switch last {
         case .talk(let session, let link, let key):
+            let error = channel.closing(error)
             // Where something is missing, the other end is not to think that this was all.
             if channel.queue.die() == 0 { _ = session.sayFarewell() }
             channel.stage = .silence
@@ -140,7 +141,7 @@ extension NetworkLoop {
             dialerLost(channel, error)
         case .farewell, .silence:
             channel.queue.die()
-            if let key = channel.partingKey { peerLeft(channel, key, error) }
+            if let (key, error) = channel.parting { peerLeft(channel, key, error) }
         }
     }
 
@@ -200,6 +201,12 @@ extension NetworkLoop {
 }
 
 extension Channel {
+    /// Why the connection has ended: the reason of this end's peer, if it closes and nothing else went wrong.
+    fileprivate func closing(_ error: NetworkError) -> NetworkError {
+        guard error.rule == .closed, let reason = queue.closeReason else { return error }
+        return NetworkError(.closed, reason)
+    }
+
     /// Whether something is to be read: not while the connection is made, nor while only a farewell goes.
     var wantsReading: Bool {
         switch stage {

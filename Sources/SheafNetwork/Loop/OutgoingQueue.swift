@@ -16,6 +16,8 @@ final class OutgoingQueue: Sendable {
         var sent = 0
         var length = 0
         var isClosing = false
+        /// Why the connection is to end; nil if nothing is known of that.
+        var closeReason: String?
         var isOverfull = false
         var isDead = false
         /// Whether the loop knows that there is something to do.
@@ -47,6 +49,8 @@ final class OutgoingQueue: Sendable {
     var length: Int { state.withLock { $0.length } }
     /// Whether the connection is to end when all is sent.
     var isClosing: Bool { state.withLock { $0.isClosing } }
+    /// Why this end closes the connection; nil if it does not, or gives no reason.
+    var closeReason: String? { state.withLock { $0.closeReason } }
     /// Whether all is sent, and nothing more will come: looked at together, as others may send meanwhile.
     var isFinished: Bool { state.withLock { $0.isClosing && $0.length == 0 } }
     /// Whether more was to be sent than may wait.
@@ -68,10 +72,10 @@ final class OutgoingQueue: Sendable {
     }
 
     /// Takes nothing more; the connection ends when what there is was sent.
-    func close() -> Demand {
+    func close(because reason: String? = nil) -> Demand {
         state.withLock { state in
             guard !state.isDead, !state.isClosing else { return .nothing }
-            state.isClosing = true
+            (state.isClosing, state.closeReason) = (true, reason)
             return Self.tell(&state)
         }
     }

@@ -27,7 +27,9 @@ final class TCPConnection: PeerConnection {
     var kind: PeerConnectionKind { .tcp }
     var queuedLength: Int { outlet.queue.length }
 
-    func close() {
-        if outlet.queue.close() == .attention { mailbox.post(.flush(connection: identifier)) }
+    func close(because reason: String) {
+        if outlet.queue.close(because: reason) == .attention {
+            mailbox.post(.flush(connection: identifier))
+        }
     }
 }

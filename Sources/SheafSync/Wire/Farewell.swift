@@ -45,6 +45,12 @@ package struct Farewell: Equatable, Sendable {
         return writer.bytes
     }
 
+    /// The farewell as the only frame of a connection.
+    package var firstFrame: [UInt8] {
+        var writer = FrameWriter()
+        return writer.bytes(of: Frame(.close, bytes))
+    }
+
     package init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
         var reader = ByteReader(bytes)
         let byte = try reader.readUInt8()

@@ -16,7 +16,8 @@ extension Command {
             as with dql_restrict_subscriptions = false.
 
             A line is printed for each event: listening, connected, disconnected, refused,
-            unreachable, and conflict, where another peer has the key of this one. SIGINT and
+            unreachable, and conflict, where another peer has the key of this one. Warnings go to
+            standard error: why connections end again and again, and clocks that differ. SIGINT and
             SIGTERM close the store: the command ends within 2 seconds, whatever it is doing.
             Statements of 'sheaf peer execute' that run then fail, and what other peers have sent
             and is not written yet is sent again the next time. While the peer runs it has the store: 'sheaf peer list',
@@ -84,7 +85,7 @@ struct PeerRun {
     func run() throws(ToolError) -> ExitCode {
         let signals = try StopSignals()
         let transport = try asTool { try TCPTransport(setup.network) }
-        let (path, configuration) = (setup.path, try setup.configuration(events, transport))
+        let (path, configuration) = (setup.path, try setup.configuration(transport))
         let peer = try waitFor { try await Peer.open(at: path, configuration: configuration) }
         let result: Result<ExitCode, ToolError>
         do throws(ToolError) {

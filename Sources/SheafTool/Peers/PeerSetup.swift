@@ -96,16 +96,15 @@ struct PeerSetup: Sendable {
         }
     }
 
-    /// How the peer is opened, with its connections told of.
-    func configuration(
-        _ events: PeerEvents, _ transport: TCPTransport
-    ) throws(ToolError) -> PeerConfiguration {
+    /// How the peer is opened; warnings of its store go to standard error.
+    func configuration(_ transport: TCPTransport) throws(ToolError) -> PeerConfiguration {
         guard let key = PeerKey(network.keyPair.publicKey) else {
             throw .failed("the key has no \(PeerKey.length) bytes")
         }
         return PeerConfiguration(
             databaseID: databaseID, key: key, deviceName: deviceName, isServer: isServer,
-            transports: [ToldTransport(transport, events)])
+            transports: [transport],
+            store: StoreOptions(log: .standardError(from: .warning)))
     }
 }
 

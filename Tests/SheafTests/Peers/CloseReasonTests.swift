@@ -5,7 +5,10 @@ import Testing
 
 /// Why connections ended, as both sides show it.
 struct CloseReasonTests {
-    private func connect(_ host: SyncHost, _ wire: UInt64, at now: UInt64, _ session: SyncSession) {
+    private func connect(
+        _ host: SyncHost, _ wire: UInt64, at now: UInt64, _ session: SyncSession,
+        ending farewell: Farewell = Farewell(.limit, "too much of something")
+    ) {
         var session = session
         host.connect(wire, at: now)
         for effect in host.takeEffects() {
@@ -13,7 +16,7 @@ struct CloseReasonTests {
                 bytes.withUnsafeBytes { session.receive($0, at: now) }
             }
         }
-        session.end(Farewell(.limit, "too much of something"))
+        session.end(farewell)
         for effect in session.takeEffects() {
             if case .send(let bytes) = effect {
                 bytes.withUnsafeBytes { host.receive($0, on: wire, at: now) }
@@ -32,6 +35,27 @@ struct CloseReasonTests {
         #expect(
             status.lastCloseReason == "the other side closed the connection: too much of something")
         #expect(status.shortConnections == 5)
+    }
+
+    @Test
+    func `a peer that says goodbye once is in order, and one that does it in a loop is a warning`()
+        throws
+    {
+        let node = try FileScene(1).nodes[0]
+        let goodbye = Farewell(.done, "the peer stops")
+        let text = "reason=the other side closed the connection: the peer stops"
+        connect(node.host, 1, at: 1, .stranger(1, at: 1), ending: goodbye)
+        #expect(node.store.messages(.warning).isEmpty)
+        #expect(node.store.messages(.info).count == 1)
+        for wire in 2...9 {
+            connect(node.host, UInt64(wire), at: 1, .stranger(1, at: 1), ending: goodbye)
+        }
+        // With the second, fourth and eighth connection of the row.
+        let warnings = node.store.messages(.warning)
+        #expect(warnings.count == 3)
+        #expect(warnings.allSatisfy { $0.hasPrefix("a connection to a peer has ended") })
+        #expect(warnings.allSatisfy { $0.contains(text) }, "\(warnings)")
+        #expect(warnings.last?.contains("connections=8") == true)
     }
 
     @Test func `what the transport says is in the status, and a long connection begins anew`()

@@ -349,7 +349,7 @@ final class DocumentScene {
             case .refusalsChanged(let key, let all, let new):
                 nodes[number].refusals[key] = all
                 nodes[number].newlyRefused += new
-            case .fetched, .statusChanged, .presenceChanged, .keyContested: break
+            case .fetched, .statusChanged, .presenceChanged, .ended, .keyContested: break
             }
         }
     }

@@ -274,7 +274,9 @@ final class FileScene {
         case .fetched(_, .progress(let received, _)): node.received = received
         case .fetched(let id, .whole): node.whole.append(id)
         case .fetched(let id, .failed(let error)): node.failed[id] = error
-        case .statusChanged, .presenceChanged, .keyContested, .clockWarning, .refusalsChanged: break
+        case .statusChanged, .presenceChanged, .ended, .keyContested, .clockWarning,
+            .refusalsChanged:
+            break
         }
     }
 

@@ -7,11 +7,11 @@ import Synchronization
 
 /// What a store has written to its log.
 private final class SceneLog: Sendable {
-    let lines = Mutex<[String]>([])
+    let lines = Mutex<[(level: StoreLog.Level, text: String)]>([])
 
-    func add(_ message: String, _ metadata: StoreLog.Metadata) {
+    func add(_ level: StoreLog.Level, _ message: String, _ metadata: StoreLog.Metadata) {
         let details = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
-        lines.withLock { $0.append(message + details.joined()) }
+        lines.withLock { $0.append((level, message + details.joined())) }
     }
 }
 
@@ -31,14 +31,19 @@ final class SceneStore {
         self.log = log
         queries = try QueryEngine(
             opening: engine,
-            log: StoreLog(from: .error) { _, message, metadata in log.add(message, metadata) })
+            log: StoreLog(from: .info) { log.add($0, $1, $2) })
         // Subscriptions of the tests have ORDER BY and LIMIT.
         _ = try queries.execute(
             "ALTER SYSTEM SET dql_restrict_subscriptions = false", [:], .refusing)
     }
 
     /// The errors that were written to the log, with what they are about.
-    var errors: [String] { log.lines.withLock { $0 } }
+    var errors: [String] { messages(.error) }
+
+    /// The messages of a level that were written to the log, with what they are about.
+    func messages(_ level: StoreLog.Level) -> [String] {
+        log.lines.withLock { $0 }.filter { $0.level == level }.map(\.text)
+    }
 
     /// Makes durable what was written.
     func flush() throws(StorageError) {
