@@ -69,29 +69,7 @@ struct LimitedStepTests {
 
         /// Delivers messages, and gives the host turns, until there is nothing to do.
         func run() {
-            var isBusy = true
-            while isBusy {
-                isBusy = false
-                while let effect = session.takeEffect() {
-                    isBusy = true
-                    switch effect {
-                    case .send(let bytes):
-                        bytes.withUnsafeBytes { host.receive($0, on: 1, at: 1) }
-                    case .listOwn: session.compare(with: list)
-                    case .apply(let step): steps.append(step.commit)
-                    default: break
-                    }
-                }
-                for effect in host.takeEffects() {
-                    isBusy = true
-                    guard case .send(_, let bytes) = effect else { continue }
-                    bytes.withUnsafeBytes { session.receive($0, at: 1) }
-                }
-                if let deadline = host.deadline, deadline <= 1 {
-                    isBusy = true
-                    host.tick(at: 1)
-                }
-            }
+            host.exchange(with: &session, on: 1, at: 1, list: list) { steps.append($0.commit) }
         }
 
         // MARK: Without a session

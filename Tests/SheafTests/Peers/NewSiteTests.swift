@@ -168,14 +168,19 @@ struct NewSiteTests {
         #expect(errors.first?.contains("sheaf salvage") == true)
     }
 
-    @Test func `writes that are too long for one transaction are moved in several`() throws {
-        let scene = try forgetfulScene(transactionLength: 32_000)
+    /// Inserts documents of 900 bytes, with ids that begin with `prefix`.
+    private func insert(_ count: Int, _ prefix: String, _ scene: DocumentScene) throws {
         let text = String(repeating: "x", count: 900)
-        for number in 0..<50 {
+        for number in 0..<count {
             try scene.execute(
                 0, "INSERT INTO cars DOCUMENTS (:car)",
-                ["car": ["_id": "b\(number)", "text": .string(text)] as Value])
+                ["car": ["_id": "\(prefix)\(number)", "text": .string(text)] as Value])
         }
+    }
+
+    @Test func `writes that are too long for one transaction are moved in several`() throws {
+        let scene = try forgetfulScene(transactionLength: 32_000)
+        try insert(50, "b", scene)
         let store = scene.nodes[0].store
         let (old, commit) = (site(scene), scene.nodes[0].newestCommit)
         try meet(scene, 1)
@@ -201,12 +206,7 @@ struct NewSiteTests {
         var isMoved = false
         while !isMoved {
             let scene = try forgetfulScene(transactionLength: 32_000)
-            let text = String(repeating: "x", count: 900)
-            for number in 0..<12 {
-                try scene.execute(
-                    0, "INSERT INTO cars DOCUMENTS (:car)",
-                    ["car": ["_id": "0b\(number)", "text": .string(text)] as Value])
-            }
+            try insert(12, "0b", scene)
             let (store, old) = (scene.nodes[0].store, site(scene))
             let pauses = store.queries.documents.pauses
             var count = 0

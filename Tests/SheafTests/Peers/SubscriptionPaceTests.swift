@@ -42,31 +42,12 @@ struct SubscriptionPaceTests {
         }
 
         private func exchange(at now: UInt64) {
-            var isBusy = true
-            while isBusy {
-                isBusy = false
-                while let effect = session.takeEffect() {
-                    isBusy = true
-                    switch effect {
-                    case .send(let bytes):
-                        bytes.withUnsafeBytes { host.receive($0, on: wire, at: now) }
-                    case .listOwn: session.compare(with: VersionList(sorted: []))
-                    case .apply(let step):
-                        answered.append(step.generation)
-                        documents.append(step.commits.reduce(0) { $0 + $1.documents.count })
-                    default: break
-                    }
-                }
-                for effect in host.takeEffects() {
-                    isBusy = true
-                    switch effect {
-                    case .send(wire, let bytes):
-                        bytes.withUnsafeBytes { session.receive($0, at: now) }
-                    case .close(wire, let reason): farewell = reason
-                    default: break
-                    }
-                }
-            }
+            host.exchange(
+                with: &session, on: wire, at: now, list: VersionList(sorted: []),
+                onStep: { step in
+                    answered.append(step.generation)
+                    documents.append(step.commits.reduce(0) { $0 + $1.documents.count })
+                }, onClose: { farewell = $0 })
         }
     }
 
