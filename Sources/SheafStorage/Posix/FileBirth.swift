@@ -10,15 +10,34 @@ import SheafBytes
 
 /// What tells a file or a directory from one that was put in its place: its number, and when it was
 /// made, where the file system knows.
-struct FileBirth {
-    let inode: UInt64
-    private(set) var seconds: Int64 = 0
-    private(set) var nanoseconds: Int64 = 0
+package struct FileBirth {
+    package let inode: UInt64
+    /// When it was made; 0 where the file system does not know.
+    private var seconds: Int64 = 0
+    private var nanoseconds: Int64 = 0
     /// When the contents or the attributes changed last, which no program can choose.
     private let changeSeconds: Int64
     private let changeNanoseconds: Int64
     /// The subvolume, on file systems where a snapshot repeats the numbers of all files.
     private var subvolume: UInt64 = 0
+
+    /// A moment, as the system has it.
+    package typealias Moment = (seconds: Int64, nanoseconds: Int64)
+
+    /// The type that Btrfs has in `statfs`.
+    package static let btrfs: UInt32 = 0x9123_683E
+
+    package init(inode: UInt64, birth: Moment, change: Moment) {
+        self.inode = inode
+        (seconds, nanoseconds) = birth
+        (changeSeconds, changeNanoseconds) = change
+    }
+
+    /// Notes the identifier of the file system, which is that of the subvolume on Btrfs; elsewhere it may change
+    /// with each mount.
+    package mutating func note(fileSystem identifier: UInt64, ofType type: UInt32) {
+        if type == Self.btrfs { subvolume = identifier }
+    }
 
     /// Asks for an open file; none where the system does not answer.
     init?(of number: Int32) {
@@ -39,12 +58,12 @@ struct FileBirth {
     }
 
     /// The hash of what stays while the file has this number; never 0.
-    var hash: UInt64 {
+    package var hash: UInt64 {
         withUnsafeBytes(of: (inode, seconds, nanoseconds, subvolume)) { max(XXH3.hash64($0), 1) }
     }
 
     /// The hash of what stays until the file is written once more; never 0.
-    var hashWithChange: UInt64 {
+    package var hashWithChange: UInt64 {
         withUnsafeBytes(of: (hash, changeSeconds, changeNanoseconds)) { max(XXH3.hash64($0), 1) }
     }
 
@@ -57,18 +76,17 @@ struct FileBirth {
             static let length = 256
             static let type = 0
             static let identifier = 56
-            static let btrfs: UInt32 = 0x9123_683E
         }
 
-        /// Asks Btrfs for the subvolume; elsewhere the number may change with each mount.
+        /// Asks for the file system of the file.
         private mutating func noteSubvolume(of number: Int32) {
             guard Int.bitWidth == 64, let symbol = dlsym(nil, "fstatfs") else { return }
             let fstatfs = unsafeBitCast(symbol, to: Fstatfs.self)
             withUnsafeTemporaryAllocation(byteCount: FileSystem.length, alignment: 8) { answer in
-                guard let base = answer.baseAddress, fstatfs(number, base) == 0,
-                    base.load(fromByteOffset: FileSystem.type, as: UInt32.self) == FileSystem.btrfs
-                else { return }
-                subvolume = base.load(fromByteOffset: FileSystem.identifier, as: UInt64.self)
+                guard let base = answer.baseAddress, fstatfs(number, base) == 0 else { return }
+                note(
+                    fileSystem: base.load(fromByteOffset: FileSystem.identifier, as: UInt64.self),
+                    ofType: base.load(fromByteOffset: FileSystem.type, as: UInt32.self))
             }
         }
 

@@ -280,6 +280,20 @@ struct ForgottenWriteTests {
         for number in 0..<2 where subscribe { #expect(try scene.rows(number, all) == rows) }
     }
 
+    @Test func `a store remembers its 16 longest pauses`() throws {
+        let scene = try DocumentScene(1)
+        try write(scene, 0, "a", "first")
+        for round in 0..<20 {
+            try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
+            try scene.advance(milliseconds: UInt64(10 * (1 + round * 7 % 20)))
+            try write(scene, 0, "a", "later")
+        }
+        let lengths = scene.nodes[0].store.queries.documents.pauses.map {
+            $0.before.milliseconds - $0.after.milliseconds
+        }
+        #expect(lengths.count == 16 && lengths.allSatisfy { $0 >= 50 }, "\(lengths)")
+    }
+
     @Test func `a store draws no new site for a write that it cannot have forgotten`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(0, [cars])

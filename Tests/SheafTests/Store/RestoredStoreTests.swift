@@ -93,6 +93,37 @@ struct RestoredStoreTests {
         #expect(try write(4, at: store) == restored)
     }
 
+    /// `rsync` leaves alone a file that has the length and the time of that in the backup.
+    @Test(arguments: [Tool.tar, .tarAfterRemoving, .copy, .copyAfterRemoving, .reflink])
+    private func
+        `a store that was brought back from a backup of its last opening writes as another site`(
+            _ tool: Tool
+        ) throws
+    {
+        let directory = TemporaryDirectory()
+        let (store, backup) = (directory.path("store"), directory.path("backup"))
+        let life = try EngineLife(try PosixVolume(path: store, creatingDirectory: true))
+        let commands = tool.commands(store, backup)
+        try life.insert(1)
+        try run(commands.keep)
+        try life.insert(2)
+        let site = life.engine.site
+        life.close()
+        try run(commands.bringBack)
+        let restored = try write(3, at: store)
+        #expect(restored != site)
+        #expect(try write(4, at: store) == restored)
+    }
+
+    @Test func `a copy beside the store writes as another site, and the store as before`() throws {
+        let directory = TemporaryDirectory()
+        let (store, copy) = (directory.path("store"), directory.path("copy"))
+        let site = try write(1, at: store)
+        try run("cp -a \(store) \(copy)")
+        #expect(try write(2, at: copy) != site)
+        #expect(try write(2, at: store) == site)
+    }
+
     @Test func `a store keeps its site when it is opened, moved or only read`() throws {
         let directory = TemporaryDirectory()
         let path = directory.path("store")
