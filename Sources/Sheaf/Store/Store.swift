@@ -1,6 +1,6 @@
 @_exported public import SheafDocument
 import SheafQuery
-import SheafStorage
+package import SheafStorage
 import Synchronization
 
 /// A database of documents in a directory.
@@ -101,6 +101,17 @@ public final class Store: Sendable {
     ) async throws -> Store {
         try await open(options) { () throws(StorageError) in
             .log(try LogStore(volume: MemoryVolume(), options: options.logStore))
+        }
+    }
+
+    /// Opens the store on a volume, such as one of a simulated disk.
+    package static nonisolated(nonsending) func open(
+        on volume: any Volume, options: StoreOptions = StoreOptions()
+    ) async throws -> Store {
+        try await open(options, at: volume.path) { () throws(StorageError) in
+            options.isReadOnly
+                ? .reader(try LogReader(volume))
+                : .log(try LogStore(volume: volume, options: options.logStore))
         }
     }
 
