@@ -74,7 +74,8 @@ let package = Package(
 
         // Floor 6: the names of the reference system.
         .target(
-            name: "DittoNames", dependencies: ["Sheaf", "SheafNetwork"], swiftSettings: settings),
+            name: "DittoNames", dependencies: ["Sheaf", "SheafBytes", "SheafNetwork"],
+            swiftSettings: settings),
 
         // Floor 6: the tool.
         .executableTarget(

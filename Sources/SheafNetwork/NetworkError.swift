@@ -8,7 +8,7 @@ public struct NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public init(_ rule: NetworkRule, _ text: String) {
         self.rule = rule
-        self.text = ErrorText.shortened(text)
+        self.text = text.shortened(to: ErrorText.messageLimit)
     }
 
     public var description: String { "\(rule.rawValue): \(text)" }

@@ -129,12 +129,12 @@ public final class TCPTransport: PeerTransport {
     private func listener(at address: NetworkAddress) throws(NetworkError) -> Socket {
         // "localhost" may be anything that somebody has written into a file.
         guard let found = try SocketAddress.all(of: address, numeric: true).first else {
-            throw NetworkError(.address, "\(address) is no address to listen at")
+            throw NetworkError(.address, "\(address.quoted) is no address to listen at")
         }
         guard !credentials.identity.isOnlyLocal || found.isLoopback else {
             throw NetworkError(
                 .loopback,
-                "in the mode development nobody listens at \(address), which others can reach; "
+                "in the mode development nobody listens at \(address.quoted), which others can reach; "
                     + "127.0.0.1 is right, or allowsOtherMachines has to be set")
         }
         return try Socket.listening(at: found)

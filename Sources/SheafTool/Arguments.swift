@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// An option that a command knows.
 struct Option {
     let name: String
@@ -58,7 +60,7 @@ struct Arguments {
     /// Reads a number that `name` is.
     static func number(_ text: String, of name: String) throws(ToolError) -> UInt64 {
         guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt64(text) else {
-            throw .usage("\(name) is a whole number such as 42, not '\(text)'")
+            throw .usage("\(name) is a whole number such as 42, not '\(text.shortened)'")
         }
         return number
     }
@@ -75,7 +77,7 @@ struct Arguments {
         guard parts[0].hasPrefix("--"), let option = options.first(where: { $0.name == name })
         else {
             throw .usage(
-                "there is no option '\(parts[0])'"
+                "there is no option '\(String(parts[0]).shortened)'"
                     + Suggestion.text(for: name, among: options.map(\.name), prefix: "--"))
         }
         guard let placeholder = option.value else {

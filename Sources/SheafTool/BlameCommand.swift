@@ -1,4 +1,5 @@
 import Sheaf
+import SheafBytes
 import SheafDocument
 import SheafStorage
 
@@ -38,7 +39,9 @@ enum BlameCommand {
         let snapshot = DocumentSnapshot(log, try reading.namesAndCollections())
         guard let key = try reading.key(collection: collection, id: id),
             let blame = try blame(key, in: snapshot, at: path)
-        else { throw .failed("there is no document \(id) in \(collection)") }
+        else {
+            throw .failed("there is no document \("\(id)".shortened) in \(collection.shortened)")
+        }
         if !arguments.has("json"), !blame.exists {
             let time = blame.deletion.map { Timestamp.text($0.time.milliseconds) } ?? ""
             let site = blame.deletion.map { DocumentReading.text($0.site) } ?? ""
@@ -58,7 +61,7 @@ enum BlameCommand {
             return try snapshot.blame(key)
         } catch {
             if case .storage(let error) = error { throw .storage(error, at: path) }
-            throw .failed("\(path): \(error)")
+            throw .failed("\(path.shortened(to: ErrorText.limit)): \(error)")
         }
     }
 

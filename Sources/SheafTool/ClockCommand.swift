@@ -1,4 +1,5 @@
 import Sheaf
+import SheafBytes
 import SheafDocument
 import SheafStorage
 
@@ -138,6 +139,6 @@ enum ClockCommand {
 
     private static func failure(_ error: EngineError, at path: String) -> ToolError {
         if case .storage(let error) = error { return .storage(error, at: path) }
-        return .failed("\(path): \(error)")
+        return .failed("\(path.shortened(to: ErrorText.limit)): \(error)")
     }
 }

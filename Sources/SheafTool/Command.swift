@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// One of the things that the tool does.
 struct Command: Sendable {
     let name: String
@@ -72,7 +74,8 @@ struct Command: Sendable {
             throw .usage("\(operands[given]) is missing: \(usage)")
         }
         guard given == operands.count else {
-            throw .usage("'\(arguments.operands[operands.count])' is one too many: \(usage)")
+            throw .usage(
+                "'\(arguments.operands[operands.count].shortened)' is one too many: \(usage)")
         }
         if let empty = arguments.operands.firstIndex(of: "") {
             throw .usage("\(operands[empty]) is empty: \(usage)")

@@ -131,7 +131,8 @@ final class DocumentReading {
     func key(collection: String, id: String) throws(ToolError) -> [UInt8]? {
         guard let directory else { return nil }
         guard let number = directory.number(ofCollection: collection) else {
-            throw .failed("there is no collection '\(collection)'" + suggestion(collection))
+            throw .failed(
+                "there is no collection '\(collection.shortened)'" + suggestion(collection))
         }
         let value = (try? Value(json: id)) ?? .string(id)
         do throws(DocumentID.Refusal) {

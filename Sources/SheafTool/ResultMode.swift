@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// How rows are printed.
 enum ResultMode: String, CaseIterable {
     case table, json, csv, markdown, line
@@ -11,7 +13,7 @@ enum ResultMode: String, CaseIterable {
         guard let mode = Self(rawValue: name) else {
             let names = Self.allCases.map(\.rawValue)
             throw .usage(
-                "there is no mode '\(name)'" + Suggestion.text(for: name, among: names)
+                "there is no mode '\(name.shortened)'" + Suggestion.text(for: name, among: names)
                     + "; there are \(names.joined(separator: ", "))")
         }
         self = mode

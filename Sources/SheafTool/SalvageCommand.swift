@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafStorage
 
 #if canImport(Glibc)
@@ -73,7 +74,9 @@ enum SalvageCommand {
         }
         guard let outside = resolved(path) else { return }
         if outside == inside || outside.hasPrefix(inside + "/") {
-            throw .usage("\(target) lies in \(source); the new store goes somewhere else")
+            throw .usage(
+                "\(target.shortened) lies in \(source.shortened); the new store goes somewhere else"
+            )
         }
     }
 
@@ -88,7 +91,8 @@ enum SalvageCommand {
             let high = UInt64(text.prefix(16), radix: 16),
             let low = UInt64(text.suffix(16), radix: 16)
         else {
-            throw .usage("--store is an identifier of 32 hexadecimal digits, not '\(text)'")
+            throw .usage(
+                "--store is an identifier of 32 hexadecimal digits, not '\(text.shortened)'")
         }
         return StoreID(low: low, high: high)
     }

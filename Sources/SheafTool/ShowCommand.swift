@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafStorage
 
 extension Command {
@@ -85,10 +86,10 @@ enum ShowCommand {
         }
         // The last operation on a key is the one that counts.
         guard let found = operations.last(where: { $0.operation.key.elementsEqual(key) }) else {
-            throw .failed("commit \(commit) has no operation on the key '\(text)'")
+            throw .failed("commit \(commit) has no operation on the key '\(text.shortened)'")
         }
         guard found.operation.kind != .remove else {
-            throw .failed("commit \(commit) removes the key '\(text)'")
+            throw .failed("commit \(commit) removes the key '\(text.shortened)'")
         }
         output.write(raw: found.operation.payload)
     }

@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 import SheafQuery
 
@@ -34,10 +35,11 @@ enum StatementInput {
             let name = String(parts[0])
             guard parts.count == 2, !name.isEmpty else {
                 throw .usage(
-                    "--arg needs a name and JSON, such as 'color=\"blue\"', not '\(word)'")
+                    "--arg needs a name and JSON, such as 'color=\"blue\"', not '\(word.shortened)'"
+                )
             }
             guard arguments[name] == nil else {
-                throw .usage("--arg gives a value to '\(name)' twice")
+                throw .usage("--arg gives a value to '\(name.shortened)' twice")
             }
             arguments[name] = try value(String(parts[1]), of: name)
         }
@@ -51,8 +53,9 @@ enum StatementInput {
             // Most often the quotes were left to the shell.
             let isWord = text.utf8.first.map { $0 | 0x20 }.map { (97...122).contains($0) } ?? false
             throw .usage(
-                "the value of --arg \(name) is no JSON: \(error)"
-                    + (isWord ? "; a text stands in double quotes: '\(name)=\"...\"'" : ""))
+                "the value of --arg \(name.shortened) is no JSON: \(error)"
+                    + (isWord
+                        ? "; a text stands in double quotes: '\(name.shortened)=\"...\"'" : ""))
         }
     }
 

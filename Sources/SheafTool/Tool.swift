@@ -1,4 +1,5 @@
 import Sheaf
+import SheafBytes
 
 #if canImport(Glibc)
     import Glibc
@@ -34,7 +35,7 @@ enum Tool {
         for word in words {
             guard let text = String(validatingCString: word) else {
                 let bytes = UnsafeRawBufferPointer(start: word, count: strlen(word))
-                throw .usage("'\(ReadableBytes.text(bytes))' is not valid UTF-8")
+                throw .usage("'\(ReadableBytes.text(bytes).shortened)' is not valid UTF-8")
             }
             texts.append(text)
         }
@@ -61,7 +62,7 @@ enum Tool {
             }
             let (command, rest) = try command(words.dropFirst())
             if let extra = rest.first {
-                throw .usage("'\(extra)' is one too many: sheaf help COMMAND")
+                throw .usage("'\(extra.shortened)' is one too many: sheaf help COMMAND")
             }
             output.write(command.help)
             return .ok
@@ -86,7 +87,7 @@ enum Tool {
         if !family.isEmpty {
             guard let second = words.dropFirst().first, !second.hasPrefix("-") else {
                 throw .usage(
-                    "'\(name)' is the first word of \(family.joined(separator: ", "));"
+                    "'\(name.shortened)' is the first word of \(family.joined(separator: ", "));"
                         + " 'sheaf --help' explains them")
             }
             name += " " + second
@@ -94,7 +95,7 @@ enum Tool {
         let kind = name.utf8.first == UInt8(ascii: "-") ? "option" : "command"
         let names = kind == "option" ? ["--help", "--version"] : Command.all.map(\.name) + ["help"]
         throw .usage(
-            "there is no \(kind) '\(name)'" + Suggestion.text(for: name, among: names)
+            "there is no \(kind) '\(name.shortened)'" + Suggestion.text(for: name, among: names)
                 + "; 'sheaf --help' lists them")
     }
 

@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafQuery
 import SheafStorage
 
@@ -20,7 +21,8 @@ enum ToolError: Error {
         case .statement(let error, let path):
             switch error.reason {
             // They are about the store, and people ask which store.
-            case .damaged, .timedOut, .cancelled, .failed: "\(path): \(error.terminalText)"
+            case .damaged, .timedOut, .cancelled, .failed:
+                "\(path.shortened(to: ErrorText.limit)): \(error.terminalText)"
             default: error.terminalText
             }
         }
@@ -47,7 +49,7 @@ enum ToolError: Error {
         case .io(let refusal) where refusal.file == path: return error.description
         case .full(let refusal) where refusal.file == path: return error.description
         case .locked, .notAStore, .notEmpty: return error.description
-        default: return "\(path): \(error)"
+        default: return "\(path.shortened(to: ErrorText.limit)): \(error)"
         }
     }
 }

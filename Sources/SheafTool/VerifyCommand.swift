@@ -1,4 +1,5 @@
 import Sheaf
+import SheafBytes
 import SheafStorage
 
 extension Command {
@@ -57,7 +58,7 @@ enum VerifyCommand {
             return try DocumentVerifier.verify(snapshot)
         } catch {
             if case .storage(let error) = error { throw .storage(error, at: path) }
-            throw .failed("\(path): \(error)")
+            throw .failed("\(path.shortened(to: ErrorText.limit)): \(error)")
         }
     }
 

@@ -62,4 +62,78 @@ struct LongErrorTests {
         check(NetworkError(.address, huge), "address")
         do { _ = try PeerKeyPair.load(from: huge) } catch { check(error, "key") }
     }
+
+    @Test func `conditions and arguments are quoted to 200 scalars`() async throws {
+        let long = LongInput.text
+        for condition in ["a == '\(long)' b", "a == 1 && '\(long)' '\(long)'", "a == 1 '\(long)'"] {
+            do {
+                var parser = try ConditionParser(condition, collection: "cars", arguments: [:])
+                _ = try parser.condition()
+                Issue.record("the condition was taken")
+            } catch {
+                let lines = "\(error)".split(separator: "\n")
+                for line in lines.prefix(2) where line.contains(LongInput.character) {
+                    #expect(LongInput.problem(in: String(line)) == nil)
+                }
+                let mark = try #require(lines[2].firstIndex(of: "^"))
+                #expect(lines[2].distance(from: lines[2].startIndex, to: mark) < lines[1].count)
+            }
+        }
+        let store = try await Ditto.inMemory().store
+        for value: [String: Any?] in [
+            [long: Bundle.main], ["a": [long: [long: Bundle.main]]],
+        ] {
+            do {
+                try await store.execute(
+                    query: "INSERT INTO cars DOCUMENTS (:car)", arguments: ["car": value])
+                Issue.record("the value was taken")
+            } catch { #expect(LongInput.problem(in: "\(error)") == nil) }
+        }
+    }
+
+    @Test func `addresses and paths are quoted to 200 scalars`() async throws {
+        let long = LongInput.text
+        let pair = try PeerKeyPair.generate()
+        do {
+            try pair.save(to: long)
+            Issue.record("a key was written")
+        } catch { #expect(LongInput.problem(in: "\(error)") == nil) }
+        do {
+            _ = try PeerKeyPair.load(from: long)
+            Issue.record("a key was read")
+        } catch { #expect(LongInput.problem(in: "\(error)") == nil) }
+        var network = NetworkConfiguration(
+            databaseID: PeerConfiguration.databaseBytes(of: "cars"), keyPair: pair,
+            identity: .development())
+        network.peers = [long]
+        do {
+            _ = try TCPTransport(network)
+            Issue.record("an address was taken")
+        } catch { #expect(LongInput.problem(in: "\(error)") == nil) }
+        do {
+            _ = try await Store.open(at: long)
+            Issue.record("a store was opened")
+        } catch { #expect(LongInput.problem(in: "\(error)") == nil) }
+    }
+
+    @Test func `an address that is too long for an error is cut`() throws {
+        let host = String(repeating: "a", count: 250)
+        var network = NetworkConfiguration(
+            databaseID: PeerConfiguration.databaseBytes(of: "cars"),
+            keyPair: try PeerKeyPair.generate(), identity: .development())
+        network.listening = ["\(host):1"]
+        do {
+            let transport = try TCPTransport(network)
+            try transport.start(Host())
+            Issue.record("a name was taken for an address to listen at")
+        } catch let error as NetworkError {
+            #expect(error.text.hasPrefix("aaaaaaaaaa") && error.text.contains("…"))
+            #expect(error.text.count { $0 == "a" } <= 210)
+        }
+    }
+
+    private final class Host: PeerTransportHost {
+        func connected(_ connection: any PeerConnection) -> (any PeerLink)? { nil }
+        func report(_ event: PeerTransportEvent) {}
+    }
 }

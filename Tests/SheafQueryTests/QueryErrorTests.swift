@@ -34,11 +34,12 @@ import Testing
         let error = QueryError(
             .meaning, "no source is called \(long) here", hint: "write \(long) instead",
             at: SourceRange(7, 7 + long.utf8.count), in: "SELECT \(long) FROM t")
-        #expect(error.message.unicodeScalars.count == 200)
+        // A character that the cut would split is left out.
+        #expect((191...200).contains(error.message.unicodeScalars.count))
         #expect(error.message.hasPrefix("no source is called \(letters)"))
         #expect(error.message.unicodeScalars.contains("…") && error.message.hasSuffix(" here"))
         let hint = try #require(error.hint)
-        #expect(hint.unicodeScalars.count == 200)
+        #expect((191...200).contains(hint.unicodeScalars.count))
         #expect(hint.hasPrefix("write \(letters)") && hint.hasSuffix(" instead"))
         let excerpt = try #require(error.excerpt)
         #expect(excerpt.text.count <= 100 && excerpt.text.unicodeScalars.count <= 200)

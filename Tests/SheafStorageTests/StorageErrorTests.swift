@@ -25,4 +25,23 @@ import Testing
             errors.last
                 == "the store accepts no more writes until it is opened again, since: \(first)")
     }
+
+    @Test func `errors about long paths, names and keys quote 200 scalars of them`() {
+        let long = LongInput.text
+        let refusal = VolumeError(.open, long, .noSuchFile)
+        let damage = StorageError.Damage(file: long, offset: 1, reason: "wrong")
+        let errors: [any Error] = [
+            refusal, StorageError.io(refusal), StorageError.full(refusal),
+            StorageError.corrupt(damage), StorageError.unsupported(damage),
+            StorageError.locked(path: long, holder: 1), StorageError.notAStore(path: long),
+            StorageError.notEmpty(path: long),
+            StorageError.poisoned(cause: StorageError.io(refusal).description),
+            StorageError.nothingToExtend(key: Array(long.utf8)),
+        ]
+        for error in errors {
+            // A key is quoted with escapes.
+            let text = "\(error)".replacing("\\u{0301}", with: "\u{301}")
+            #expect(LongInput.problem(in: text) == nil)
+        }
+    }
 }

@@ -130,4 +130,23 @@ import Testing
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: store.directory.path) == ["store"])
     }
+
+    @Test func `errors quote 200 scalars of words and paths`() throws {
+        // A word of the command line has at most 128 KiB.
+        let long = LongInput.text(scalars: 50_000)
+        let path = TemporaryDirectory().path("none")
+        for words in [
+            [long], ["query", path, "SELECT * FROM cars", "--mode=\(long)"],
+            ["help", "query", long],
+            ["query", path, "SELECT * FROM cars", "--arg", long],
+            ["query", path, "SELECT * FROM cars", "--\(long)"],
+            ["query", long, "SELECT * FROM cars"], ["verify", long], ["log", long],
+            ["query", path, "SELECT * FROM cars", long],
+            ["show", path, long],
+        ] {
+            let run = try ToolRun(words)
+            #expect(run.status != 0)
+            #expect(LongInput.problem(in: run.errors) == nil, "\(words[0])")
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafBytes
 
 /// A document that a closure may change; of use within that closure.
 public final class DittoMutableDocument {
@@ -56,7 +57,9 @@ public final class DittoMutableDocument {
                 problem
                 ?? .storeError(
                     reason: .documentContentEncodingFailed(
-                        message: "\(path): there is no such place in an array"))
+                        message:
+                            "\(path.shortened(to: ErrorText.limit)): there is no such place in an array"
+                    ))
             return
         }
         content = changed

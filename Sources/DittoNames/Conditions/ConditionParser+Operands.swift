@@ -1,4 +1,5 @@
 import Sheaf
+import SheafBytes
 
 /// What is compared: literals, arguments, paths and functions.
 extension ConditionParser {
@@ -59,12 +60,15 @@ extension ConditionParser {
         guard var value = arguments[first] else {
             let known = arguments.keys.sorted().joined(separator: ", ")
             throw error(
-                "there is no argument \(first)",
-                hint: arguments.isEmpty ? "pass it as args" : "there are \(known)", at: start)
+                "there is no argument \(first.shortened)",
+                hint: arguments.isEmpty
+                    ? "pass it as args" : "there are \(known.shortened(to: ErrorText.limit))",
+                at: start)
         }
         for name in names.dropFirst() {
             guard let next = value[name] else {
-                throw error("the argument \(first) has no field \(name)", at: start)
+                throw error(
+                    "the argument \(first.shortened) has no field \(name.shortened)", at: start)
             }
             value = next
         }
@@ -164,7 +168,7 @@ extension ConditionParser {
     ) throws(ConditionError) -> Operand {
         guard Self.functions.contains(name) else {
             throw error(
-                "there is no function \(name)",
+                "there is no function \(name.shortened)",
                 hint: "there are \(Self.functions.joined(separator: ", "))", at: start)
         }
         try enter()
@@ -175,7 +179,7 @@ extension ConditionParser {
             leave()
             return .expression(Self.call(name, of: first.text))
         }
-        try expect(.comma, "a comma and the second value of \(name)")
+        try expect(.comma, "a comma and the second value of \(name.shortened)")
         let second = try operand()
         try expect(.rightParenthesis)
         leave()

@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// A word of a query string of the older kind.
 struct ConditionToken {
     enum Kind: Equatable {
@@ -48,10 +50,10 @@ struct ConditionToken {
     var name: String {
         switch kind {
         case .end: "the end"
-        case .name(let name): name
-        case .argument(let name): "$\(name)"
-        case .text(let text): "\"\(text)\""
-        case .number(let digits): digits
+        case .name(let name): name.shortened
+        case .argument(let name): "$\(name.shortened)"
+        case .text(let text): "\"\(text.shortened)\""
+        case .number(let digits): digits.shortened
         case .sign(let sign): sign.rawValue
         }
     }

@@ -1,5 +1,6 @@
 public import Foundation
 package import Sheaf
+import SheafBytes
 import Synchronization
 
 /// How much a message matters; the first one matters most.
@@ -44,7 +45,10 @@ public enum DittoLogger {
             state.withLock { $0.file = file }
         } catch {
             state.withLock { $0.file = nil }
-            write(.error, "the log file cannot be opened: \(error)")
+            write(
+                .error,
+                "the log file cannot be opened: \("\(error)".shortened(to: ErrorText.messageLimit))"
+            )
         }
     }
 

@@ -1,5 +1,6 @@
 public import Foundation
 import Sheaf
+import SheafBytes
 import SheafNetwork
 
 /// Which database is opened, where it is, and who may connect with it.
@@ -90,7 +91,8 @@ public enum DittoIdentity: Hashable, Sendable {
     private static func note(_ site: UInt64?) {
         guard let site else { return }
         DittoLogger.write(
-            .warning, "the site id \(site) has no effect: a store draws its own, and keeps it")
+            .warning,
+            "the site id \("\(site)".shortened) has no effect: a store draws its own, and keeps it")
     }
 }
 

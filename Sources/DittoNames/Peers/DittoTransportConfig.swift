@@ -1,4 +1,5 @@
 public import Foundation
+import SheafBytes
 
 /// How other peers are found and reached: over TCP, at addresses that are named here.
 ///
@@ -95,7 +96,9 @@ extension DittoTransportConfig {
         let instead = Self.instead
         if let url = connect.webSocketURLs.min() {
             throw .transportError(
-                message: "nothing is carried over web sockets, such as \(url); \(instead)")
+                message:
+                    "nothing is carried over web sockets, such as \("\(url)".shortened(to: ErrorText.limit)); \(instead)"
+            )
         }
         if listen.http.isEnabled {
             throw .transportError(message: "there is no server of web sockets; \(instead)")

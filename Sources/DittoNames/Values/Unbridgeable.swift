@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// Why a value of Foundation has no counterpart in a document, and where it lies.
 struct Unbridgeable: Error, Equatable, CustomStringConvertible {
     enum Step: Equatable {
@@ -28,8 +30,6 @@ struct Unbridgeable: Error, Equatable, CustomStringConvertible {
             case .index(let index): place += "[\(index)]"
             }
         }
-        let problem = problem.shortened()
-        guard !place.isEmpty else { return problem }
-        return place.shortened() + ": \(problem)"
+        return place.isEmpty ? problem : "\(place.shortened): \(problem)"
     }
 }

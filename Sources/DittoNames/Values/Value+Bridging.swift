@@ -1,5 +1,6 @@
 import Foundation
 import Sheaf
+import SheafBytes
 
 extension Value {
     /// The value that something of Foundation or of the standard library stands for.
@@ -74,7 +75,8 @@ extension Value {
 
     private static func integer(exactly value: some BinaryInteger) throws(Unbridgeable) -> Value {
         guard let integer = Int64(exactly: value) else {
-            throw Unbridgeable("\(value) is beyond integers of 64 bits; pass it as a text")
+            throw Unbridgeable(
+                "\("\(value)".shortened) is beyond integers of 64 bits; pass it as a text")
         }
         return .integer(integer)
     }
@@ -99,7 +101,8 @@ extension Value {
         fields.reserveCapacity(entries.count)
         for (key, value) in entries {
             guard let name = key as? String else {
-                throw Unbridgeable("the key \(key) is no text, and names of fields are")
+                throw Unbridgeable(
+                    "the key \("\(key)".shortened) is no text, and names of fields are")
             }
             do throws(Unbridgeable) {
                 fields.append((name, try Value(value, depth: depth + 1)))
@@ -148,7 +151,7 @@ extension Unbridgeable {
                     + "milliseconds since 1970")
         default:
             self.init(
-                "\(type(of: source)) has no counterpart in a document; pass a boolean, a number, "
+                "\("\(type(of: source))".shortened) has no counterpart in a document; pass a boolean, a number, "
                     + "a text, Data, NSNull, or arrays and dictionaries of these")
         }
     }

@@ -34,8 +34,10 @@ extension AttachmentError: CustomStringConvertible {
         case .wrongList(let id): "the hashes that were sent are not those of the attachment \(id)"
         case .wrongChunk(let id, let chunk):
             "the bytes that were sent are not those of chunk \(chunk) of the attachment \(id)"
-        case .changed(let name): "\(name) was changed while it was read; add it again"
-        case .occupied(let path): "there is something at \(path) already; name another place"
+        case .changed(let name):
+            "\(name.shortened(to: ErrorText.limit)) was changed while it was read; add it again"
+        case .occupied(let path):
+            "there is something at \(path.shortened(to: ErrorText.limit)) already; name another place"
         case .limit(let name, let value, let limit):
             "\(value) is more than \(name) allows, which is \(limit)"
         case .readOnly: "the store was opened for reading only; open it for writing to change it"

@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 
 /// What a document says of an attachment: what it is called, how long it is, and what its writer
@@ -105,7 +106,7 @@ extension AttachmentToken: Codable {
     }
 
     private static func value(from decoder: any Decoder) throws(Refusal) -> Value {
-        do { return try Value(from: decoder) } catch { throw Refusal(reason: "\(error)") }
+        do { return try Value(from: decoder) } catch { throw Refusal(reason: "\(error)".shortened) }
     }
 
     public func encode(to encoder: any Encoder) throws {

@@ -39,7 +39,8 @@ extension EngineError: CustomStringConvertible {
         switch self {
         case .storage(let error): "\(error)"
         case .damaged(let key, let reason):
-            "the document with the key \(key.map { String($0, radix: 16) }.joined(separator: " ")) "
+            "the document with the key "
+                + key.map { String($0, radix: 16) }.joined(separator: " ").shortened + " "
                 + "is damaged: \(reason)"
         case .evaluation(let error): error.message
         case .paused: "the evaluation continues later"
@@ -49,14 +50,16 @@ extension EngineError: CustomStringConvertible {
         case .id(let refusal): "\(refusal)"
         case .clock(let refusal): "\(refusal)"
         case .exists(let collection, let id):
-            "there is a document with the _id \(id) in \(collection) already"
+            "there is a document with the _id \(id.json.shortened) in \(collection.shortened) already"
         case .gap(let collection, let id):
-            "what changed of the document \(id) in \(collection) builds on changes that are not here"
+            "what changed of the document \(id.json.shortened) in \(collection.shortened) "
+                + "builds on changes that are not here"
         case .limit(let name, let value, let limit):
             "\(name) is \(limit), and this would be \(value)"
         case .indexExists(let collection, let name):
-            "\(collection) has an index \(name) already"
-        case .noIndex(let collection, let name): "\(collection) has no index \(name)"
+            "\(collection.shortened) has an index \(name.shortened) already"
+        case .noIndex(let collection, let name):
+            "\(collection.shortened) has no index \(name.shortened)"
         case .invalidIndex(let reason): reason
         case .invalidCollection(let name):
             name.isEmpty

@@ -80,11 +80,13 @@ extension Directory {
         }
         guard !name.isEmpty else { throw .invalidIndex("the name of an index is empty") }
         try check("maximumIndexNameLength", name.utf8.count, IndexDefinition.maximumNameLength)
-        guard !fields.isEmpty else { throw .invalidIndex("the index \(name) has no fields") }
+        guard !fields.isEmpty else {
+            throw .invalidIndex("the index \(name.shortened) has no fields")
+        }
         try check("maximumIndexFields", fields.count, IndexDefinition.maximumFields)
         for field in fields {
             guard !field.path.isEmpty else {
-                throw .invalidIndex("the index \(name) has a field without a path")
+                throw .invalidIndex("the index \(name.shortened) has a field without a path")
             }
             try check(
                 "maximumIndexPathLength", field.path.count, IndexDefinition.maximumPathLength)

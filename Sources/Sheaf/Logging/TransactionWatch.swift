@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// Notices transactions that run for long.
 ///
 /// A machine: it is told the time, and returns what to say.
@@ -67,10 +69,10 @@ package struct TransactionWatch: Sendable {
         // From debug on, one level higher each time.
         let rank = min(
             StoreLog.Level.debug.rawValue + transaction.warnings, StoreLog.Level.error.rawValue)
-        let hint = transaction.info.hint.map { " \"\($0)\"" } ?? ""
+        let hint = transaction.info.hint.map { " \"\($0.shortened)\"" } ?? ""
         let seconds = (now - transaction.start) / 1_000_000_000
         var metadata = ["transaction": transaction.info.id, "seconds": "\(seconds)"]
-        metadata["hint"] = transaction.info.hint
+        metadata["hint"] = transaction.info.hint?.shortened(to: ErrorText.limit)
         return Warning(
             level: StoreLog.Level(rawValue: rank) ?? .error,
             message: "the transaction\(hint) has been running for \(seconds) s, and others wait "

@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 import SheafQuery
 import SheafStorage
@@ -26,10 +27,14 @@ final class ObserverHub: Sendable {
     func note(_ error: any Error, of observer: Observer) {
         queries.noteObserverFailure()
         // Without the line of the statement, which has values in it.
-        let text = (error as? StoreError)?.message ?? "\(error)"
+        let text = (error as? StoreError)?.message ?? "\(error)".shortened(to: ErrorText.limit)
         queries.log?.write(
             .error, "an observer has failed: \(text)",
-            ["observer": "\(observer.number)", "query": RedactedText.of(observer.query.text)])
+            [
+                "observer": "\(observer.number)",
+                "query": RedactedText.of(observer.query.text)
+                    .shortened(to: ErrorText.loggedStatementLimit),
+            ])
     }
 
     // MARK: Observers

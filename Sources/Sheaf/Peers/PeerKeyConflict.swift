@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 import SheafSync
 
@@ -27,8 +28,9 @@ public struct PeerKeyConflict: Sendable, Hashable {
 extension PeerKeyConflict: CustomStringConvertible {
     public var description: String {
         // As JSON: whoever is called something chooses the letters.
-        var place = deviceName.isEmpty ? "a device without a name" : Value.string(deviceName).json
-        if let operatingSystem { place += " (\(operatingSystem))" }
+        var place =
+            deviceName.isEmpty ? "a device without a name" : Value.string(deviceName.shortened).json
+        if let operatingSystem { place += " (\(operatingSystem.shortened))" }
         if let neighbor = neighbors.first {
             place += ", to \(neighbor)"
             if neighbors.count > 1 { place += " and \(neighbors.count - 1) more" }

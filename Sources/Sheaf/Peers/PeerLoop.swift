@@ -251,7 +251,8 @@ final class PeerLoop: Sendable {
                 .warning, "a peer does not take documents that were written here",
                 [
                     "peer": peer.description, "documents": "\(writes.count)",
-                    "collection": first.collection, "id": first.documentID.json,
+                    "collection": first.collection.shortened,
+                    "id": first.documentID.json.shortened,
                     "reason": "\(first.reason)",
                 ])
         }

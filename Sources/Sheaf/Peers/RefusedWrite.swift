@@ -1,3 +1,4 @@
+import SheafBytes
 public import SheafDocument
 import SheafSync
 
@@ -50,7 +51,7 @@ public struct RefusedWrite: Error, Sendable, Hashable {
 
 extension RefusedWrite: CustomStringConvertible {
     public var description: String {
-        let name = "\(Value.string(collection).json) \(documentID.json)"
+        let name = "\(Value.string(collection).json.shortened) \(documentID.json.shortened)"
         return "the peer \(peer) does not take the document \(name): \(reason)"
     }
 }

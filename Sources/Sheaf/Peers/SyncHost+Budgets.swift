@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 import SheafQuery
 import SheafSync
@@ -64,12 +65,8 @@ extension SyncHost {
     /// Ends a connection because of a query that the other side subscribes to, and quotes its beginning.
     func fail(_ link: Link, rejecting text: String, because error: QueryError) {
         guard error.reason != .limit else { return fail(link, .limit, error.message) }
-        let quoted = text.count > Self.mostQuoted ? text.prefix(Self.mostQuoted) + ".." : text[...]
-        fail(link, .refused, "\(error.message) (in the subscription \(quoted))")
+        fail(link, .refused, "\(error.message) (in the subscription \(text.shortened))")
     }
-
-    /// Maximum number of characters of a query in a close reason.
-    private static let mostQuoted = 100
 
     /// Ends a connection because what the other side subscribes to cannot be read, or costs too much.
     func failTelling(_ link: Link, _ error: EngineError) {

@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 import SheafStorage
 import Synchronization
@@ -108,7 +109,8 @@ final class UnreachableAddresses: Sendable {
         queries.log?.write(
             .warning, "a peer cannot be reached",
             [
-                "address": address, "reason": reason, "attempts": "\(attempts)",
+                "address": address.shortened(to: ErrorText.limit), "reason": reason,
+                "attempts": "\(attempts)",
                 "next_attempt_ms": "\(wait)",
             ])
     }

@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 
 /// The value of an argument, or why there is none.
@@ -23,9 +24,9 @@ enum Argument: Sendable {
             self.init(try ValueEncoder(keepsNil: keepsNil).encode(source))
         } catch EncodingError.invalidValue(_, let context) {
             let path = Self.text(of: context.codingPath)
-            self = .unfit((path.isEmpty ? "" : "at \(path), ") + context.debugDescription)
+            self = .unfit((path.isEmpty ? "" : "at \(path.shortened), ") + context.debugDescription)
         } catch {
-            self = .unfit("\(error)")
+            self = .unfit("\(error)".shortened)
         }
     }
 

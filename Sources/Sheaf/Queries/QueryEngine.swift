@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 package import SheafQuery
 package import SheafStorage
@@ -161,7 +162,11 @@ package final class QueryEngine: Sendable {
         else { return }
         log.write(
             .warning, "a statement took \(nanoseconds / 1_000_000) ms",
-            ["statement": RedactedText.of(statement.text), "rows": "\(rows)"])
+            [
+                "statement": RedactedText.of(statement.text)
+                    .shortened(to: ErrorText.loggedStatementLimit),
+                "rows": "\(rows)",
+            ])
     }
 
     private func run(
@@ -321,7 +326,7 @@ package final class QueryEngine: Sendable {
                 .warning,
                 "a document has \(document.length) bytes, more than "
                     + "document_size_soft_limit_bytes, which is \(document.limit)",
-                ["collection": document.collection, "id": document.id.json])
+                ["collection": document.collection.shortened, "id": document.id.json.shortened])
         }
     }
 

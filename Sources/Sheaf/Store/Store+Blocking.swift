@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafStorage
 import Synchronization
 

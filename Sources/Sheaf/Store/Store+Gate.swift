@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafQuery
 import SheafStorage
 import Synchronization

@@ -163,10 +163,3 @@ extension Store {
             flush: { () throws(StorageError) in try log.flush() })
     }
 }
-
-extension String {
-    /// The text with its middle cut out where it is long, for messages.
-    var shortened: String {
-        ErrorText.shortened(self, to: 80)
-    }
-}

@@ -85,8 +85,8 @@ public struct StoreError: Error, Equatable, Sendable {
     public var place: Place? { details.place }
 
     init(_ reason: Reason, _ message: String, hint: String? = nil) {
-        let message = ErrorText.shortened(message)
-        let hint = hint.map { ErrorText.shortened($0) }
+        let message = message.shortened(to: ErrorText.messageLimit)
+        let hint = hint?.shortened(to: ErrorText.messageLimit)
         let text = hint.map { "\(message)\n\($0)" } ?? message
         box = .details(Details(reason: reason, message: message, hint: hint, text: text))
     }
@@ -118,8 +118,11 @@ public struct StoreError: Error, Equatable, Sendable {
     /// What keeps a store from being opened, with its path: most errors name files within it alone.
     package init(_ error: StorageError, openingAt path: String) {
         let text = error.description
+        // A longer path of a file within is cut, and keeps its start.
+        let start = path.shortened(to: ErrorText.limit).prefix { $0 != "…" }
         self.init(
-            Reason(error), text.contains(path) ? text : "\(path): \(text)",
+            Reason(error),
+            text.contains(start) ? text : "\(path.shortened(to: ErrorText.limit)): \(text)",
             hint: error.isFull ? Self.roomHint : nil)
     }
 

@@ -80,7 +80,7 @@ extension DecodingError {
             Context(
                 codingPath: CodingPath.keys(path),
                 debugDescription: "the object has no field \""
-                    + ErrorText.shortened(key.stringValue, to: 80) + "\""))
+                    + key.stringValue.shortened + "\""))
     }
 }
 

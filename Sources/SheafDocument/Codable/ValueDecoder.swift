@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// Makes `Decodable` types from values, without a text in between.
 public struct ValueDecoder: Sendable {
     public init() {}
@@ -59,7 +61,8 @@ struct Decoding: Decoder {
     private func unfit(_ type: Any.Type) -> DecodingError {
         .dataCorrupted(
             DecodingError.Context(
-                codingPath: codingPath, debugDescription: "\(value) does not fit in \(type)"))
+                codingPath: codingPath,
+                debugDescription: "\(value.description.shortened) does not fit in \(type)"))
     }
 }
 

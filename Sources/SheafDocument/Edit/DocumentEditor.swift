@@ -19,7 +19,7 @@ extension EditError: CustomStringConvertible {
         case .tooDeep(let limit): "fields are nested deeper than \(limit)"
         case .emptyPath: "an edit needs the name of a field"
         case .counter(let counter):
-            "\(counter.path.joined(separator: ".")) is a counter, and cannot be set"
+            "\(counter.path.joined(separator: ".").shortened) is a counter, and cannot be set"
         }
     }
 }

@@ -50,7 +50,7 @@ extension JSONError: CustomStringConvertible {
         case .expected(let what): "expected \(what)"
         case .trailing: "there is more behind the value"
         case .duplicateName(let name):
-            "the name \"\(ErrorText.shortened(name, to: 80))\" comes twice in one object"
+            "the name \"\(name.shortened)\" comes twice in one object"
         case .invalidText: "the text is not valid Unicode"
         case .controlCharacter(let byte):
             "the control character \(byte) must be written as an escape"

@@ -66,7 +66,7 @@ public struct PeerGrant: Hashable, Sendable {
                 guard condition.utf8.count <= maximumConditionLength else {
                     throw NetworkError(
                         .grant,
-                        "the condition to \(kind) the collection \"\(ErrorText.shortened(collection, to: 80))\" has "
+                        "the condition to \(kind) the collection \"\(collection.shortened)\" has "
                             + "\(condition.utf8.count) bytes; a grant may have \(maximumConditionLength)"
                     )
                 }

@@ -1,4 +1,5 @@
 import COpenSSL
+import SheafBytes
 
 #if canImport(Glibc)
     import Glibc
@@ -29,7 +30,9 @@ extension PeerKeyPair {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else {
             throw NetworkError(
-                .keyFile, "\(path) cannot be made (\(systemMessage())); it has to be a new file")
+                .keyFile,
+                "\(path.shortened(to: ErrorText.limit)) cannot be made (\(systemMessage())); it has to be a new file"
+            )
         }
         defer { close(file) }
         var sent = 0
@@ -46,7 +49,8 @@ extension PeerKeyPair {
         guard isWritten, fsync(file) == 0 else {
             let message = systemMessage()
             unlink(path)
-            throw NetworkError(.keyFile, "\(path) cannot be written: \(message)")
+            throw NetworkError(
+                .keyFile, "\(path.shortened(to: ErrorText.limit)) cannot be written: \(message)")
         }
     }
 
@@ -54,22 +58,27 @@ extension PeerKeyPair {
     public static func load(from path: String) throws -> PeerKeyPair {
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         guard file >= 0 else {
-            throw NetworkError(.keyFile, "\(path) cannot be opened: \(systemMessage())")
+            throw NetworkError(
+                .keyFile,
+                "\(path.shortened(to: ErrorText.limit)) cannot be opened: \(systemMessage())")
         }
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw NetworkError(.keyFile, "\(path) is not a regular file")
+            throw NetworkError(
+                .keyFile, "\(path.shortened(to: ErrorText.limit)) is not a regular file")
         }
         guard status.st_mode & 0o077 == 0 else {
             throw NetworkError(
                 .keyFile,
-                "\(path) has the mode \(String(status.st_mode & 0o777, radix: 8)), so others can get "
-                    + "at the key; it has to be 600 (chmod 600 \(path))")
+                "\(path.shortened) has the mode \(String(status.st_mode & 0o777, radix: 8)), so others can get "
+                    + "at the key; it has to be 600 (chmod 600 \(path.shortened))")
         }
         guard status.st_uid == geteuid() else {
             throw NetworkError(
-                .keyFile, "\(path) is of user \(status.st_uid); it has to be of user \(geteuid())")
+                .keyFile,
+                "\(path.shortened(to: ErrorText.limit)) is of user \(status.st_uid); it has to be of user \(geteuid())"
+            )
         }
         var bytes = [UInt8](repeating: 0, count: maximumFileLength)
         defer { OPENSSL_cleanse(&bytes, bytes.count) }
@@ -85,7 +94,7 @@ extension PeerKeyPair {
         guard let key = try key(in: bytes[..<length]) else {
             throw NetworkError(
                 .keyFile,
-                "\(path) is no Ed25519 key; it has to be what `openssl genpkey -algorithm ed25519` "
+                "\(path.shortened(to: ErrorText.limit)) is no Ed25519 key; it has to be what `openssl genpkey -algorithm ed25519` "
                     + "writes, without a password")
         }
         return key

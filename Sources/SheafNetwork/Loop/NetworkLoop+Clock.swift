@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// What happens because time passes.
 extension NetworkLoop {
     /// Ends what has taken too long, and tries what is due.
@@ -43,7 +45,11 @@ extension NetworkLoop {
     private func tookTooLong(_ channel: Channel) {
         switch channel.stage {
         case .connecting:
-            end(channel, NetworkError(.handshakeTime, "\(channel.address) does not answer"))
+            end(
+                channel,
+                NetworkError(
+                    .handshakeTime,
+                    "\(channel.address.shortened(to: ErrorText.limit)) does not answer"))
         case .handshake, .introduction:
             let error = NetworkError(
                 .handshakeTime,

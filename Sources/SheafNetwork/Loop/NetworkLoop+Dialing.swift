@@ -74,7 +74,7 @@ extension NetworkLoop {
                     identifier,
                     NetworkError(
                         .loopback,
-                        "\(dialer.address) is not on this machine, and in the mode development no "
+                        "\(dialer.address.quoted) is not on this machine, and in the mode development no "
                             + "other is talked to unless allowsOtherMachines is set"))
                 return
             }

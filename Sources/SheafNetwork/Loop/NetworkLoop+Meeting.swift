@@ -1,4 +1,5 @@
 import Sheaf
+import SheafBytes
 
 /// How two ends come to talk: the system connects, TLS shakes hands, and both say who they are.
 extension NetworkLoop {
@@ -26,7 +27,8 @@ extension NetworkLoop {
 
     private func connected(_ channel: Channel) {
         if let failure = channel.socket.connectFailure {
-            end(channel, NetworkError(.address, "\(channel.address) cannot be reached: \(failure)"))
+            let address = channel.address.shortened(to: ErrorText.limit)
+            end(channel, NetworkError(.address, "\(address) cannot be reached: \(failure)"))
             return
         }
         do throws(NetworkError) {

@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// A host and a port, as people write them: "example.org:4120", "192.0.2.7:4120", "[::1]:4120".
 struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
     let host: String
@@ -25,10 +27,13 @@ struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
 
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
+    /// The address as errors quote it.
+    var quoted: String { description.shortened(to: ErrorText.limit) }
+
     private static func refusal(_ text: String) -> NetworkError {
         NetworkError(
             .address,
-            "\"\(text.prefix(300))\" is no address; it has to be a host and a port, such as "
+            "\"\(text.shortened(to: ErrorText.limit))\" is no address; it has to be a host and a port, such as "
                 + "\"example.org:4120\" or \"[::1]:4120\"")
     }
 }

@@ -27,7 +27,8 @@ struct SocketAddress: Sendable, CustomStringConvertible {
         let code = getaddrinfo(address.host, String(address.port), &hints, &found)
         guard code == 0 else {
             throw NetworkError(
-                .address, "\(address) has no address: \(String(cString: gai_strerror(code)))")
+                .address, "\(address.quoted) has no address: \(String(cString: gai_strerror(code)))"
+            )
         }
         defer { freeaddrinfo(found) }
         var addresses: [SocketAddress] = []

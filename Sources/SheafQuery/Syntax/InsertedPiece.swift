@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// A piece that a program put into the text of a statement.
 package struct InsertedPiece: Sendable {
     package enum Kind: Sendable {
@@ -97,8 +99,7 @@ package struct InsertedPiece: Sendable {
     private func description(in text: String) -> String {
         let bytes = text.utf8.dropFirst(range.lower).prefix(range.upper - range.lower)
         let spelling = String(decoding: bytes, as: UTF8.self)
-        let start = String(spelling.unicodeScalars.prefix(Self.maximumNameLength))
-        let shown = start.utf8.count < spelling.utf8.count ? start + "..." : spelling
+        let shown = spelling.shortened(to: Self.maximumNameLength)
         return kind == .value ? "the interpolated value \(shown)" : "the interpolated name \(shown)"
     }
 }

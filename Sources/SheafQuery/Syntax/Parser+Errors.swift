@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// What is said where something else was expected.
 extension Parser {
     func failure(
@@ -50,9 +52,7 @@ extension Parser {
     }
 
     private func shortened(_ token: Token) -> String {
-        let spelling = lexer.spelling(token)
-        let start = String(spelling.unicodeScalars.prefix(40))
-        return start.utf8.count < spelling.utf8.count ? start + "..." : spelling
+        lexer.spelling(token).shortened(to: 40)
     }
 
     // MARK: The end

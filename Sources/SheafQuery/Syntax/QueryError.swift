@@ -72,8 +72,8 @@ package struct QueryError: Error, Equatable, Sendable {
         box = .details(
             Details(
                 reason: reason,
-                message: ErrorText.shortened(message, to: ErrorText.statementLimit),
-                hint: hint.map { ErrorText.shortened($0, to: ErrorText.statementLimit) },
+                message: message.shortened(to: ErrorText.limit),
+                hint: hint?.shortened(to: ErrorText.limit),
                 excerpt: excerpt, document: document))
     }
 
@@ -128,17 +128,15 @@ extension QueryError.Excerpt {
         let upper = min(max(range.upper, lower), end)
         let marked = Array(String(decoding: bytes[lower..<upper], as: UTF8.self))
         let after = Array(String(decoding: bytes[upper..<end], as: UTF8.self))
-        let kept = before.suffix(Self.maximumLength / 2)
-        let shown = marked.prefix(Self.maximumLength / 2)
-        let rest =
-            shown.count < marked.count
-            ? [] : after.prefix(Self.maximumLength - kept.count - shown.count)
+        let half = Self.maximumLength / 2
+        let kept = before.suffix(half).suffix(scalars: half)
+        let shown = marked.prefix(half).prefix(scalars: half)
+        let room = Self.maximumLength - kept.count - shown.count
+        let rest = shown.count < marked.count ? [] : after.prefix(room).prefix(scalars: room)
         line = 1 + bytes[..<lower].count { $0 == 0x0A }
         column = before.count + 1
         // A tab or another control character would move the mark.
-        text = ErrorText.shortened(
-            String((kept + shown + rest).map { $0.asciiValue ?? 32 < 32 ? " " : $0 }),
-            to: ErrorText.statementLimit)
+        text = String((kept + shown + rest).map { $0.asciiValue ?? 32 < 32 ? " " : $0 })
         markStart = kept.count
         markLength = max(shown.count, 1)
     }

@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// One thing that a look at a store's files has found.
 package struct Finding: Equatable, Sendable {
     /// How bad a finding is.
@@ -24,7 +26,9 @@ package struct Finding: Equatable, Sendable {
 }
 
 extension Finding: CustomStringConvertible {
-    package var description: String { "\(file):\(offset): \(reason)" }
+    package var description: String {
+        "\(file.shortened(to: ErrorText.limit)):\(offset): \(reason)"
+    }
 }
 
 /// What the verification of a store has counted and found.

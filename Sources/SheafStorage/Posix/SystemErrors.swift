@@ -1,3 +1,5 @@
+import SheafBytes
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -40,7 +42,7 @@ extension VolumeError.Code {
 
 extension VolumeError: CustomStringConvertible {
     package var description: String {
-        "cannot \(operation.rawValue) \(file): \(code)"
+        "cannot \(operation.rawValue) \(file.shortened(to: ErrorText.limit)): \(code)"
     }
 }
 

@@ -1,3 +1,5 @@
+import SheafBytes
+
 /// What can go wrong with a store on a disk.
 package enum StorageError: Error, Equatable, Sendable {
     /// The system refused a call on a file.
@@ -68,7 +70,9 @@ package enum StorageError: Error, Equatable, Sendable {
 }
 
 extension StorageError.Damage: CustomStringConvertible {
-    package var description: String { "\(file):\(offset): \(reason)" }
+    package var description: String {
+        "\(file.shortened(to: ErrorText.limit)):\(offset): \(reason)"
+    }
 }
 
 extension StorageError {
@@ -91,11 +95,13 @@ extension StorageError: CustomStringConvertible {
             return "the store needs a newer program: \(damage)"
         case .locked(let path, let holder):
             let who = holder.map { "process \($0)" } ?? "another process"
-            return "\(path) is in use by \(who); close it there first"
+            return
+                "\(path.shortened(to: ErrorText.limit)) is in use by \(who); close it there first"
         case .notAStore(let path):
-            return "there is no store at \(path)"
+            return "there is no store at \(path.shortened(to: ErrorText.limit))"
         case .notEmpty(let path):
-            return "\(path) has files in it; name a directory that is empty or does not exist"
+            return "\(path.shortened(to: ErrorText.limit)) has files in it; name a directory "
+                + "that is empty or does not exist"
         case .readOnly:
             return "the store was opened for reading only; open it for writing to change it"
         case .poisoned(let cause):
@@ -105,7 +111,7 @@ extension StorageError: CustomStringConvertible {
         case .invalidKey(let reason):
             return "the key is not valid: \(reason)"
         case .nothingToExtend(let key):
-            let text = String(decoding: key, as: UTF8.self).debugDescription
+            let text = String(decoding: key, as: UTF8.self).shortened.debugDescription
             return "the key \(text) has no payload that could be extended; put one first"
         case .extended(let position):
             return "the operation at \(position) extends others, and is read together with them"

@@ -1,3 +1,4 @@
+import SheafBytes
 import SheafDocument
 
 /// A command that asks a peer that runs.
@@ -8,7 +9,7 @@ enum ControlClient {
     ) throws(ToolError) {
         let socket = try ControlSocket.connecting(toStore: path)
         guard socket.write(Value.object(request).json) else {
-            throw .failed("the peer on \(path) does not listen")
+            throw .failed("the peer on \(path.shortened(to: ErrorText.limit)) does not listen")
         }
         var lines = ControlLines(socket)
         while let line = lines.next() {
@@ -18,7 +19,8 @@ enum ControlClient {
             default: throw failure(String(line.dropFirst()))
             }
         }
-        throw .failed("the peer on \(path) has ended before it had answered")
+        throw .failed(
+            "the peer on \(path.shortened(to: ErrorText.limit)) has ended before it had answered")
     }
 
     /// Asks for one object, and gives the line in which it came, too.
@@ -29,7 +31,9 @@ enum ControlClient {
         try ask(request, ofStore: path) { line in
             if case .object(let object)? = try? Value(json: line) { found = (object, line) }
         }
-        guard let found else { throw .failed("the peer on \(path) gave no answer") }
+        guard let found else {
+            throw .failed("the peer on \(path.shortened(to: ErrorText.limit)) gave no answer")
+        }
         return found
     }
 

@@ -1,3 +1,5 @@
+import SheafBytes
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -41,9 +43,12 @@ final class ControlSocket: Sendable {
             switch errno {
             case ENOENT, ECONNREFUSED, ENOTDIR:
                 throw .failed(
-                    "no peer runs on the store at \(path); 'sheaf peer serve \(path) ...' starts one"
+                    "no peer runs on the store at \(path.shortened); 'sheaf peer serve \(path.shortened) ...' starts one"
                 )
-            default: throw .failed("cannot ask the peer at \(place): \(systemText())")
+            default:
+                throw .failed(
+                    "cannot ask the peer at \(place.shortened(to: ErrorText.limit)): \(systemText())"
+                )
             }
         }
         return socket
@@ -57,14 +62,20 @@ final class ControlSocket: Sendable {
         // Who has the store has its socket, so one that is there is left of a process that is gone.
         if lstat(place, &status) == 0 {
             guard status.st_mode & S_IFMT == S_IFSOCK else {
-                throw .failed("\(place) is in the way, where commands would ask the peer")
+                throw .failed(
+                    "\(place.shortened(to: ErrorText.limit)) is in the way, where commands would ask the peer"
+                )
             }
             unlink(place)
         }
         guard try withAddress(place, { bind(socket.descriptor, $0, $1) == 0 }),
             // Before anybody can connect.
             chmod(place, 0o600) == 0, listen(socket.descriptor, 16) == 0
-        else { throw .failed("commands cannot ask the peer at \(place): \(systemText())") }
+        else {
+            throw .failed(
+                "commands cannot ask the peer at \(place.shortened(to: ErrorText.limit)): \(systemText())"
+            )
+        }
         return socket
     }
 
@@ -127,7 +138,7 @@ final class ControlSocket: Sendable {
         let limit = MemoryLayout.size(ofValue: address.sun_path) - 1
         guard path.utf8.count <= limit else {
             throw .failed(
-                "\(path) has \(path.utf8.count) bytes, and the socket of a peer at most \(limit): "
+                "\(path.shortened(to: ErrorText.limit)) has \(path.utf8.count) bytes, and the socket of a peer at most \(limit): "
                     + "a store with a shorter path is right")
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafBytes
 import SheafNetwork
 import SheafStorage
 
@@ -119,10 +120,10 @@ enum GrantCommand {
             guard parts.count == 2, !name.isEmpty, !parts[1].isEmpty else {
                 throw .usage(
                     "\(option) needs a collection and a condition, such as \"cars=owner = 'ann'\" "
-                        + "or \"cars=true\", not '\(word)'")
+                        + "or \"cars=true\", not '\(word.shortened)'")
             }
             guard rules[name] == nil else {
-                throw .usage("\(option) names '\(name)' twice; OR joins conditions")
+                throw .usage("\(option) names '\(name.shortened)' twice; OR joins conditions")
             }
             rules[name] = String(parts[1])
         }
@@ -142,7 +143,7 @@ enum GrantCommand {
             let query = Query(verbatim: "SELECT * FROM `\(quoted)` WHERE \(condition)")
             do { _ = try peer.sync.checksum(of: query) } catch {
                 let message = ToolError(error).message
-                throw .usage("the condition on \(name) cannot be granted: \(message)")
+                throw .usage("the condition on \(name.shortened) cannot be granted: \(message)")
             }
         }
         try waitFor { try await peer.close() }

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafBytes
 import SheafDocument
 import SheafNetwork
 import SheafQuery
@@ -47,7 +48,7 @@ final class PeerAnswers: Sendable {
             }
             _ = write(try status())
         case "explain": _ = write(try explain(request))
-        case let other: throw .failed("the peer does not know what '\(other)' is")
+        case let other: throw .failed("the peer does not know what '\(other.shortened)' is")
         }
     }
 
@@ -242,7 +243,7 @@ extension Object {
     /// A field that is a text.
     func text(_ name: String) throws(ToolError) -> String {
         guard case .string(let text)? = self[name] else {
-            throw .failed("'\(name)' is missing, or no text")
+            throw .failed("'\(name.shortened)' is missing, or no text")
         }
         return text
     }

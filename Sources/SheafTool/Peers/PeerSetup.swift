@@ -1,4 +1,5 @@
 import Sheaf
+import SheafBytes
 import SheafDocument
 import SheafNetwork
 
@@ -121,7 +122,7 @@ extension Arguments {
 /// Files with keys and grants.
 enum KeyFile {
     static func noKey(_ text: String, of name: String) -> ToolError {
-        .usage("\(name) is a public key, pk: and 64 hexadecimal digits, not '\(text)'")
+        .usage("\(name) is a public key, pk: and 64 hexadecimal digits, not '\(text.shortened)'")
     }
 
     /// What a file has; a secret has to be its owner's alone.
@@ -129,14 +130,19 @@ enum KeyFile {
         of path: String, upTo limit: Int, isSecret: Bool
     ) throws(ToolError) -> [UInt8] {
         let file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        guard file >= 0 else { throw .failed("\(path) cannot be opened: \(systemText())") }
+        guard file >= 0 else {
+            throw .failed(
+                "\(path.shortened(to: ErrorText.limit)) cannot be opened: \(systemText())")
+        }
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw .failed("\(path) is not a regular file")
+            throw .failed("\(path.shortened(to: ErrorText.limit)) is not a regular file")
         }
         guard !isSecret || status.st_mode & 0o077 == 0 else {
-            throw .failed("others can read \(path); 'chmod 600 \(path)' keeps it to its owner")
+            throw .failed(
+                "others can read \(path.shortened); 'chmod 600 \(path.shortened)' keeps it to its owner"
+            )
         }
         var bytes = [UInt8](repeating: 0, count: limit + 1)
         var length = 0
@@ -145,12 +151,17 @@ enum KeyFile {
                 read(file, $0.baseAddress.map { $0 + length }, $0.count - length)
             }
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw .failed("\(path) cannot be read: \(systemText())") }
+            guard count >= 0 else {
+                throw .failed(
+                    "\(path.shortened(to: ErrorText.limit)) cannot be read: \(systemText())")
+            }
             guard count > 0 else { break }
             length += count
         }
         guard length <= limit else {
-            throw .failed("\(path) has more than \(limit) bytes, so it is something else")
+            throw .failed(
+                "\(path.shortened(to: ErrorText.limit)) has more than \(limit) bytes, so it is something else"
+            )
         }
         return Array(bytes.prefix(length))
     }
@@ -171,13 +182,18 @@ enum KeyFile {
         let digits = line.dropFirst(prefix.count)
         guard line.starts(with: prefix), digits.count % 2 == 0, !digits.isEmpty,
             digits.allSatisfy(ReadableBytes.isHexadecimal)
-        else { throw .failed("\(path) is no grant; it has to be what 'sheaf grant' prints") }
+        else {
+            throw .failed(
+                "\(path.shortened(to: ErrorText.limit)) is no grant; it has to be what 'sheaf grant' prints"
+            )
+        }
         let text16 = Array(String(decoding: digits, as: UTF8.self))
         let bytes = stride(from: 0, to: text16.count, by: 2).compactMap {
             UInt8(String(text16[$0...$0 + 1]), radix: 16)
         }
         do { return try PeerGrant(bytes) } catch {
-            throw .failed("\(path) is no grant: \(ToolError(error).message)")
+            throw .failed(
+                "\(path.shortened(to: ErrorText.limit)) is no grant: \(ToolError(error).message)")
         }
     }
 }

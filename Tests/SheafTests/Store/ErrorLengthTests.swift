@@ -1,4 +1,7 @@
 import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafStorage
 import SheafTestSupport
 import Testing
 
@@ -68,5 +71,127 @@ struct ErrorLengthTests {
             #expect("\(error)".count <= Self.longest)
         }
         try await store.close()
+    }
+
+    @Test func `errors of the store quote 200 scalars of paths, names, ids and addresses`() {
+        let long = LongInput.text
+        let refusal = VolumeError(.open, long, .noSuchFile)
+        let damage = StorageError.Damage(file: long, offset: 1, reason: "wrong")
+        let within = VolumeError(.open, long + "/1.segment", .noSpace)
+        let errors: [any Error] = [
+            StoreError(.notAStore(path: long), openingAt: long),
+            StoreError(.io(refusal), openingAt: long), StoreError(.full(within), openingAt: long),
+            StoreError(.corrupt(damage), openingAt: long), StoreError(.readOnly, openingAt: long),
+            AttachmentError.volume(refusal), AttachmentError.damaged(damage),
+            AttachmentError.changed(long), AttachmentError.occupied(long),
+            EngineError.storage(.io(refusal)),
+            EngineError.exists(collection: long, id: .string(long)),
+            EngineError.gap(collection: long, id: .string(long)),
+            EngineError.indexExists(collection: long, name: long),
+            EngineError.noIndex(collection: long, name: long),
+        ]
+        for error in errors { #expect(LongInput.problem(in: "\(error)") == nil) }
+        let damaged = EngineError.damaged(
+            key: Array(repeating: 7, count: 100_000), .truncated(at: 0))
+        #expect("\(damaged)".count { $0 == "7" } <= 100 && "\(damaged)".contains("key 7 7 7"))
+    }
+
+    @Test func `a cut error names the path once, and keeps what to do`() {
+        let path = LongInput.text
+        let full = VolumeError(.write, path + "/1.segment", .noSpace)
+        let error = StoreError(.full(full), openingAt: path)
+        #expect(error.message.hasPrefix("the disk is full: cannot write \(LongInput.character)"))
+        #expect(error.message.hasSuffix("; make room, then open the store again"))
+        #expect(error.message.count { $0 == "…" } == 1)
+        let locked = StoreError(.locked(path: path, holder: 7), openingAt: path)
+        #expect(locked.message.hasSuffix(" is in use by process 7; close it there first"))
+    }
+
+    @Test func `an encoder that fails under long names is quoted in part`() async throws {
+        let store = try await Store.inMemory()
+        for field in [LongInput.text, "a"] {
+            let unfit = [field: [LongInput.text: UInt64.max]]
+            do {
+                try await store.execute("SELECT \(unfit) AS a FROM system:dual")
+                Issue.record("a number of more than 64 bits with a sign was encoded")
+            } catch let error as StoreError {
+                #expect(LongInput.problem(in: error.message) == nil)
+            }
+        }
+        try await store.close()
+    }
+
+    private struct LongKey: CodingKey {
+        var stringValue: String { LongInput.text }
+        var intValue: Int? { nil }
+
+        init() {}
+        init?(stringValue: String) {}
+        init?(intValue: Int) {}
+    }
+
+    private struct Missing: Decodable {
+        init(from decoder: any Decoder) throws {
+            _ = try decoder.container(keyedBy: LongKey.self).decode(Int.self, forKey: LongKey())
+        }
+    }
+
+    @Test func `a decoder names missing fields in part`() async throws {
+        let store = try await Store.inMemory()
+        let result = try await store.execute("SELECT 1 AS a FROM system:dual")
+        do {
+            _ = try result.items[0].decode(Missing.self)
+            Issue.record("a missing field was decoded")
+        } catch DecodingError.keyNotFound(_, let context) {
+            #expect(LongInput.problem(in: context.debugDescription) == nil)
+        }
+        try await store.close()
+    }
+
+    @Test func `a refused write names its collection and its id in part`() throws {
+        let long = LongInput.text(scalars: 400)
+        let scene = try DocumentScene(2)
+        try scene.subscribe(0, ["SELECT * FROM `\(long)`"])
+        try scene.connect(
+            0, 1, rightsOfRight: PeerRights(read: ["cars": "true"], write: ["cars": "true"]),
+            isTold: false)
+        try scene.execute(1, "INSERT INTO \(identifier: long) DOCUMENTS ({'_id': \(long)})")
+        try scene.advance(milliseconds: 1_000)
+        let refused = try #require(scene.nodes[1].refused(by: scene.nodes[0]).first)
+        #expect(refused.collection == long && refused.documentID == .string(long))
+        let text = "\(refused)"
+        #expect(LongInput.problem(in: text) == nil)
+        #expect(text.hasPrefix("the peer pk:") && text.hasSuffix("\(refused.reason)"))
+        #expect(text.contains(" does not take the document \"\(LongInput.character)"))
+    }
+
+    private struct LongFailure: Error, CustomStringConvertible {
+        var description: String { LongInput.text }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `the log quotes failures and queries of observers in part`() async throws {
+        let (lines, continuation) = AsyncStream<(String, String)>.makeStream()
+        let log = StoreLog(from: .error) { _, message, metadata in
+            continuation.yield((message, metadata["query", default: ""]))
+        }
+        let store = try await Store.inMemory(options: StoreOptions(log: log))
+        let query = Query(verbatim: "SELECT `\(LongInput.text)` FROM cars")
+        let observer = try store.observe(query) { _ in throw LongFailure() }
+        var iterator = lines.makeAsyncIterator()
+        let (message, quoted) = try #require(await iterator.next())
+        #expect(LongInput.problem(in: message) == nil)
+        #expect(LongInput.problem(in: quoted, atMost: 1_000) == nil)
+        observer.cancel()
+        try await store.close()
+    }
+
+    @Test func `the log quotes the hint of a long transaction in part`() throws {
+        var watch = TransactionWatch()
+        watch.begin(TransactionInfo(id: "1", hint: LongInput.text, isReadOnly: false), at: 0)
+        let warnings = watch.warnings(TransactionWatch.Rhythm(), at: 10_000_000_000)
+        let warning = try #require(warnings.first)
+        #expect(LongInput.problem(in: warning.message) == nil)
+        #expect(LongInput.problem(in: warning.metadata["hint", default: ""]) == nil)
     }
 }
