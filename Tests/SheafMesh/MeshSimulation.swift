@@ -215,12 +215,28 @@ package final class MeshSimulation {
             guard let wire = wires[number], wire.isOpen else { return }
             let peer = peers[wire.ends[end]]
             guard peer.life == wire.lives[end] else { return }
-            bytes.withUnsafeBytes { peer.host.receive($0, on: number, at: now) }
+            let isNews = !bytes.isEmpty
+            wire.unread[end] += bytes
+            // A busy peer reads several frames at once.
+            if isNews, network.chance(1, in: 5) {
+                let time = now + UInt64(1 + network.below(60)) * 1_000_000
+                return agenda.add(.arrive(wire: number, end: end, []), at: time)
+            }
+            let read = wire.unread[end]
+            wire.unread[end] = []
+            guard !read.isEmpty else { return }
+            read.withUnsafeBytes { peer.host.receive($0, on: number, at: now) }
             try perform(peer)
         case .broken(let number, let end):
             guard let wire = wires[number] else { return }
             let peer = peers[wire.ends[end]]
             if peer.life == wire.lives[end] {
+                // What came before the end of an orderly connection is read.
+                let read = wire.isOpen ? wire.unread[end] : []
+                if !read.isEmpty {
+                    read.withUnsafeBytes { peer.host.receive($0, on: number, at: now) }
+                    try perform(peer)
+                }
                 peer.host.disconnect(number)
                 try perform(peer)
             }

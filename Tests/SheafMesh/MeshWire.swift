@@ -22,6 +22,8 @@ final class MeshWire {
     var scanners: [MarkScanner?] = [nil, nil]
     /// What becomes of what the second end says, where that is not to be trusted.
     var mangler: Mangler?
+    /// What has arrived at each end and is read together with the next bytes.
+    var unread: [[UInt8]] = [[], []]
     /// How many bytes wait for somebody who does not read.
     var neglected = 0
 

@@ -1,6 +1,7 @@
 import SheafBytes
 package import SheafDocument
 package import SheafStorage
+import SheafSync
 import Synchronization
 
 /// The assignment of writes of one site to another one, in one commit after the other.
@@ -20,7 +21,8 @@ struct SiteMove {
 
 /// A document whose writes could not be assigned to another site.
 package struct UnmovedDocument: Sendable {
-    package let key: [UInt8]
+    /// Nil where the key belongs to no collection.
+    let address: DocumentAddress?
     package let reason: EngineError
 }
 
@@ -94,10 +96,15 @@ extension DocumentTransaction {
             do throws(EngineError) {
                 length += try moveWrites(ofDocument: key, move)
             } catch {
-                move.unmoved.append(UnmovedDocument(key: key, reason: error))
+                move.unmoved.append(UnmovedDocument(address: address(of: key), reason: error))
             }
         }
         move.keys = keys
+    }
+
+    /// The address of a document, also where its collection is not durable yet.
+    private func address(of key: [UInt8]) -> DocumentAddress? {
+        DocumentSnapshot(snapshot, directory).address(of: key)
     }
 
     /// Returns the keys of the documents that have writes to move, or are not durable yet, in descending order.
@@ -119,7 +126,7 @@ extension DocumentTransaction {
                 }
                 if written > move.time { keys.insert(key) }
             } catch {
-                unmoved.append(UnmovedDocument(key: key, reason: error))
+                unmoved.append(UnmovedDocument(address: documents.address(of: key), reason: error))
             }
             return true
         }

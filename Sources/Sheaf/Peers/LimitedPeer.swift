@@ -6,9 +6,7 @@ struct LimitedPeer {
     /// Number of the last step that was sent to it.
     ///
     /// Steps have numbers of their own: those of commits count documents that the peer may not read.
-    private(set) var stepCount: UInt64 = 0
-    /// Fingerprint of the list of the last comparison, and the number of the step that followed it.
-    private var lastList: (fingerprint: UInt64, step: UInt64)?
+    var stepCount: UInt64 = 0
     /// Documents of which it has sent an older state and has not acknowledged the newer one.
     private(set) var corrections: Set<DocumentAddress> = []
     /// Documents received from the peer and written.
@@ -23,23 +21,6 @@ struct LimitedPeer {
 
     /// Maximum number of corrections of one peer; beyond it the peer compares.
     static let mostCorrections = 4_096
-
-    /// Counts a step.
-    ///
-    /// If a step and the one before it follow comparisons with the same list, both have the same number. So the peer
-    /// detects that it knows the complete list. They belong to different subscriptions (`forgetList`), and an
-    /// acknowledgement names its subscription: so it stands for one of them.
-    mutating func countStep(after list: UInt64?) {
-        if let list, let lastList, lastList == (list, stepCount) { return }
-        stepCount += 1
-        lastList = list.map { ($0, stepCount) }
-    }
-
-    /// Has the next step counted: it follows a restart, which the peer sees.
-    ///
-    /// Otherwise a step of the same subscription could have its number and be sent already, and an acknowledgement of
-    /// the former would stand for both.
-    mutating func forgetList() { lastList = nil }
 
     /// Adds a correction; beyond the maximum, removes all of them and returns false.
     mutating func correct(_ address: DocumentAddress) -> Bool {
@@ -101,8 +82,6 @@ struct LimitedTelling {
         var outgoing: SyncHost.Outgoing
     }
 
-    /// Fingerprint of the list that was sent for a comparison; nil once the compared state is released.
-    var comparedList: UInt64?
     /// Documents changed since the last step.
     var changes = LimitedChanges()
     /// Whether the next turn evaluates the queries on further changes or corrections.
@@ -131,7 +110,6 @@ struct LimitedTelling {
     /// Discards the changes: the two sides compare instead.
     mutating func forgetChanges() {
         (changes, draft) = (LimitedChanges(), nil)
-        _ = takePart()
     }
 
     mutating func add(_ document: ShippedDocument) {

@@ -160,6 +160,8 @@ extension SyncHost {
     func listOwn(_ link: Link, _ generation: UInt64) {
         guard generation == link.asking.generation, var matcher = wishes.matcher else { return }
         askAgainForAllSetAside(link)
+        // A restart can come within a step.
+        (link.asking.staged, link.asking.stagedStamp) = (DocumentPile(), nil)
         // Until it is done, what was known of the other side is not enough.
         if let key = link.session.remote?.peerKey { wishes.cursors[key] = nil }
         let snapshot = shown(news.snapshot, to: link)

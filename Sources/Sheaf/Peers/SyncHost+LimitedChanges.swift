@@ -47,24 +47,24 @@ extension SyncHost {
             if let place = Place(value), place.position >= end { others.append(Array(key)) }
             return true
         }
+        let fresh = Set(news.fresh.map(\.number))
         for key in others {
-            if known.contains(key), try areAllFresh(key, since: before) { continue }
+            if known.contains(key), try areAll(fresh, commitsOf: key, since: before) { continue }
             found.append(FreshChange(key: key, before: try before.document(key)))
         }
         return found
     }
 
-    /// Whether all commits that wrote a document since a state are known one by one.
-    private func areAllFresh(
-        _ key: [UInt8], since before: DocumentSnapshot
+    /// Whether all commits that wrote a document since a state are among some.
+    private func areAll(
+        _ fresh: Set<CommitID>, commitsOf key: [UInt8], since before: DocumentSnapshot
     ) throws(EngineError) -> Bool {
         let snapshot = news.snapshot
         guard before.log.commit >= snapshot.log.foldedThrough,
             let newest = try snapshot.newestCommit(of: key),
             let others = try snapshot.commits(
-                of: key, since: before.log.commit, most: news.fresh.count)
+                of: key, since: before.log.commit, most: fresh.count)
         else { return false }
-        let fresh = Set(news.fresh.map(\.number))
         return fresh.contains(newest) && others.allSatisfy(fresh.contains)
     }
 

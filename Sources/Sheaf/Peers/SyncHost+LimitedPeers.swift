@@ -37,11 +37,10 @@ extension SyncHost {
         if let (documents, _) = delayed.wanted { wanted(link, documents, in: news.snapshot) }
     }
 
-    /// Returns the number of the next step, which may follow a comparison with a list; nil if steps have the numbers of
-    /// commits.
-    func nextStepNumber(_ link: Link, after list: UInt64? = nil) -> UInt64? {
+    /// Returns the number of the next step; nil if steps have the numbers of commits.
+    func nextStepNumber(_ link: Link) -> UInt64? {
         guard link.isLimited, let key = link.session.remote?.peerKey else { return nil }
-        limitedPeers[key, default: LimitedPeer()].countStep(after: list)
+        limitedPeers[key, default: LimitedPeer()].stepCount += 1
         return stepCount(of: link)
     }
 
@@ -237,6 +236,7 @@ extension SyncHost {
         if let outgoing = telling.outgoing, outgoing.number == number {
             return outgoing.snapshot.log.commit
         }
+        if let parts = telling.parts, parts.number == number { return parts.commit }
         return telling.limited.steps.first { $0.number == number }?.commit
     }
 

@@ -141,6 +141,7 @@ extension SyncHost {
         link.telling?.limited.forgetChanges()
         link.telling?.compared = snapshot
         link.telling?.newest = NewestDocument()
+        link.telling?.parts = nil
         link.telling?.preparation = Preparation(
             snapshot: snapshot, purpose: .list(VersionListing()), ranking: RankingScan(snapshot),
             scan: MatchScan(versionsIn: snapshot, matcher), unsendable: DocumentScan())
@@ -148,7 +149,9 @@ extension SyncHost {
     }
 
     func wanted(_ link: Link, _ documents: Want.Documents, in newest: DocumentSnapshot) {
-        if case .part(let addresses) = documents { return sendPart(of: addresses, on: link) }
+        if case .part(let addresses) = documents {
+            return sendWantedPart(of: addresses, on: link)
+        }
         link.delayed?.wanted = (documents, newest)
         guard let telling = link.telling else { return }
         // A list that was asked for is done: the session refuses what overtakes the answer.
@@ -156,7 +159,6 @@ extension SyncHost {
         let snapshot = compared ?? shown(newest, to: link)
         if compared == nil { link.telling?.limited.forgetChanges() }
         link.telling?.compared = nil
-        if compared == nil { link.telling?.limited.comparedList = nil }
         if compared == nil { link.telling?.newest = NewestDocument() }
         link.telling?.preparation = Preparation(
             snapshot: snapshot, purpose: .want(documents, keys: []),
@@ -167,11 +169,15 @@ extension SyncHost {
     }
 
     /// Begins to send a part of what the other side wants, in the state that is compared.
-    private func sendPart(of addresses: [DocumentAddress], on link: Link) {
+    private func sendWantedPart(of addresses: [DocumentAddress], on link: Link) {
         guard let telling = link.telling, let snapshot = telling.compared else { return }
+        // Of documents in a part, refusals can come before the last step is sent.
+        if telling.parts == nil { noteComparedRefusals(telling.sent, snapshot, on: link) }
+        let number = telling.parts?.number ?? nextStepNumber(link)
+        link.telling?.parts = (snapshot.log.commit, number)
         link.telling?.outgoing = Outgoing(
             snapshot: snapshot, documents: Outgoing.Documents(addresses, in: snapshot), since: nil,
-            number: nextStepNumber(link, after: telling.limited.comparedList), isPart: true)
+            number: number, newest: telling.newest, isPart: true)
         tell(link)
     }
 
@@ -192,7 +198,6 @@ extension SyncHost {
         }
         switch work.purpose {
         case .list(let listing):
-            link.telling?.limited.comparedList = listing.list.fingerprint
             do throws(WireError) { try link.session.tell(listing.list) } catch {
                 fail(link, .protocolBroken, "\(error)")
             }
@@ -250,7 +255,7 @@ extension SyncHost {
         case .some(let addresses, _), .part(let addresses):
             wanted = Outgoing.Documents(addresses, in: snapshot)
         }
-        noteComparedRefusals(telling.sent, snapshot, on: link)
+        if telling.parts == nil { noteComparedRefusals(telling.sent, snapshot, on: link) }
         link.telling?.isStreaming = true
         guard !telling.isListOutdated else {
             link.telling?.isListOutdated = false
@@ -258,8 +263,9 @@ extension SyncHost {
         }
         link.telling?.outgoing = Outgoing(
             snapshot: snapshot, documents: wanted, since: nil,
-            number: nextStepNumber(link, after: telling.limited.comparedList),
+            number: telling.parts?.number ?? nextStepNumber(link),
             newest: telling.newest)
+        link.telling?.parts = nil
         tell(link)
         reviewUnsendable(on: link)
     }

@@ -15,7 +15,8 @@ extension SyncHost {
         guard let key = link.session.remote?.peerKey, let telling = link.telling else { return }
         let (count, isTooMuch) = notice.omitted.addingReportingOverflow(
             UInt64(notice.addresses.count))
-        let sent = max(telling.sent, telling.outgoing?.snapshot.log.commit ?? 0)
+        let sent = max(
+            telling.sent, telling.outgoing?.snapshot.log.commit ?? 0, telling.parts?.commit ?? 0)
         guard let commit = link.isLimited ? commit(ofStep: notice.commit, link) : notice.commit
         else { return }
         // A peer cannot refuse what it was not sent.

@@ -209,12 +209,10 @@ extension SyncHost {
 
     /// Has the other side compare what it has with what there is.
     func restart(_ link: Link) {
-        if link.isLimited, let key = link.session.remote?.peerKey {
-            limitedPeers[key]?.forgetList()
-        }
         link.telling?.isStreaming = false
         link.telling?.outgoing = nil
         link.telling?.limited.forgetChanges()
+        _ = link.telling?.limited.takePart()
         link.telling?.catchingUp = nil
         link.telling?.judging = Judging()
         link.session.restart()

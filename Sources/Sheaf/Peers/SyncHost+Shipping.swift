@@ -14,7 +14,8 @@ extension SyncHost {
         var rest = outgoing
         let isDone: Bool
         // What was told until then is a step by itself, if there is more.
-        let isCut = outgoing.length > lengths.step
+        let unfinished = link.isLimited ? link.telling?.limited.partLength ?? 0 : 0
+        let isCut = outgoing.length - unfinished > lengths.step
         let number = outgoing.number ?? outgoing.snapshot.log.commit
         if !link.isLimited { link.session.beginCommit(number, stamp: nil, isCut: isCut) }
         switch outgoing.documents {
@@ -45,6 +46,7 @@ extension SyncHost {
         }
         link.session.endCommit(isContinued: !isCut && (!isDone || outgoing.isPart))
         if isDone, outgoing.isPart {
+            link.telling?.newest = rest.newest
             link.session.endPart(number)
         } else if isCut {
             rest.length = 0

@@ -48,7 +48,7 @@ extension SyncHost {
                 ["reason": "\(error)"])
         }
         for document in outcome.unmoved.prefix(Self.mostUnmovedNotes) {
-            let address = news.snapshot.address(of: document.key)
+            let address = document.address
             let id = address.flatMap { try? DocumentID.id(of: $0.id) }
             queries.log?.write(
                 .error,

@@ -47,8 +47,10 @@ extension SyncHost {
         var goesOn = false
         /// The state that is kept only for a peer with limited rights.
         var limited = LimitedTelling()
-        /// The newest of the documents in the list that was compared.
+        /// The newest of the documents in the list that was compared, and in the parts of it that were sent.
         var newest = NewestDocument()
+        /// The commit, and the number, of parts that were sent before the last `want`.
+        var parts: (commit: CommitID, number: UInt64?)?
         /// Documents that the other side has once it acknowledges their steps.
         var deliveries: [Delivery] = []
     }

@@ -261,7 +261,8 @@ package final class SyncHost {
     package func receive(_ bytes: UnsafeRawBufferPointer, on number: UInt64, at now: UInt64) {
         self.now = now
         guard let link = links[number] else { return }
-        link.session.receive(bytes, at: now)
+        link.session.append(bytes, at: now)
+        while link.session.takeFrame() { handle(link) }
         handle(link)
         settleFiles()
     }

@@ -24,14 +24,19 @@ package struct RangeAsker: Sendable {
         let range: Range<Int>
     }
 
-    private let list: VersionList
+    private var list: VersionList
     /// The ranges of the last question, in its order.
     private var asked: [Open] = []
     private var isFirst = true
     /// What was found out by now.
     package private(set) var difference = Difference()
 
-    /// Removes up to `most` wanted documents from what was found out, and returns them.
+    /// Releases the list of this side: there is nothing left to compare.
+    package mutating func endComparing() {
+        list = VersionList()
+    }
+
+    /// Removes up to `most` wanted documents from `difference`, and returns them.
     package mutating func takeWanted(most: Int) -> [[UInt8]] {
         let taken = Array(difference.wanted.prefix(most))
         difference.wanted.removeFirst(taken.count)

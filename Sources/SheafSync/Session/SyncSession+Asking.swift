@@ -10,7 +10,8 @@ extension SyncSession {
             /// The host makes a list.
             case listing
             case comparing(RangeAsker)
-            /// Some of the documents that differ were asked for; then comes this question, or the rest of them.
+            /// A part of the documents that differ was asked for; after it this side asks this question, or for the
+            /// next part.
             case receivingPart(RangeAsker, RangeQuestion?)
             case streaming
         }
@@ -182,19 +183,22 @@ extension SyncSession {
         }
         switch try asker.take(answer) {
         case .ask(let question): try goOn(with: asker, asking: question)
-        case .done: try goOn(with: asker, asking: nil)
+        case .done:
+            asker.endComparing()
+            try goOn(with: asker, asking: nil)
         }
     }
 
-    /// Asks the next question, or for documents that differ: for as many as can be asked for at once, or in the end
-    /// for all that are left, also where only this side has them: on the other side they may match no more.
+    /// Asks the next question, or for a part of the documents that differ, or for the last of them.
+    ///
+    /// Documents that only this side has are asked for, too: on the other side they may not match any more.
     private mutating func goOn(
         with asker: RangeAsker, asking question: RangeQuestion?
     ) throws(WireError) {
         var asker = asker
         let most = asking.mostWanted
         if let question {
-            // The memory for what was found out has a limit.
+            // This limits the memory of the differences found.
             guard asker.difference.wanted.count >= most else {
                 ask(question)
                 asking.phase = .comparing(asker)

@@ -34,8 +34,8 @@ package struct SyncSession: Sendable {
         case subscribed(Subscribe)
         /// To call `tell(_:)` with the list of what matches.
         case listMatches
-        /// To send what there is of these documents, and then what changes from that state on; of a part, to send what
-        /// there is in the state that is compared, and to call `endPart(_:)`.
+        /// To send these documents, and then all changes after that state; for a part, to send its documents in the
+        /// compared state, and to call `endPart(_:)`.
         case wanted(Want.Documents)
         case acknowledged(commit: UInt64)
         /// To announce commits from now on, instead of sending them.
@@ -131,24 +131,36 @@ package struct SyncSession: Sendable {
 
     // MARK: What the host tells
 
-    /// Takes in what came.
+    /// Takes in received bytes, and each frame in them.
     package mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
+        append(bytes, at: now)
+        while takeFrame() {}
+    }
+
+    /// Keeps received bytes until `takeFrame()` takes the frames in them.
+    package mutating func append(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
         guard phase != .ended, !bytes.isEmpty else { return }
         (heardAt, isPinging) = (now, false)
         reader.append(bytes)
+    }
+
+    /// Takes the next frame; false where there is none.
+    ///
+    /// The host handles the effects of each frame before the next one: a frame that subscribes ends what the
+    /// frames before it asked for.
+    package mutating func takeFrame() -> Bool {
+        guard phase != .ended else { return false }
         do throws(WireError) {
-            while phase != .ended, let frame = try reader.next() {
-                frameBegunAt = nil
-                try take(frame)
+            guard let frame = try reader.next() else {
+                frameBegunAt = reader.waitingLength == 0 ? nil : frameBegunAt ?? heardAt
+                return false
             }
+            frameBegunAt = nil
+            try take(frame)
         } catch {
             end(Farewell(.protocolBroken, "\(error)"))
         }
-        if reader.waitingLength == 0 {
-            frameBegunAt = nil
-        } else if frameBegunAt == nil {
-            frameBegunAt = now
-        }
+        return true
     }
 
     /// Notes that time goes by.

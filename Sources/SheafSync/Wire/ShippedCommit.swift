@@ -39,7 +39,7 @@ package struct ShippedCommit: Equatable, Sendable {
     package let documents: [ShippedDocument]
     /// Whether more of the same step follows.
     package let isContinued: Bool
-    /// Whether the step ends before all is told that belongs to its commit.
+    /// Whether the step ends before all is sent that belongs to its commit.
     package let isCut: Bool
     /// Whether the step is the last one of a part of the wanted documents; such a step is cut.
     package let endsPart: Bool

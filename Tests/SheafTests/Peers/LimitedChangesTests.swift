@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import SheafSync
 import SheafTestSupport
 import Testing
 
@@ -83,6 +84,28 @@ struct LimitedChangesTests {
             let row = try scene.rows(node, "SELECT * FROM cars WHERE _id = 'a'")
             #expect(row == [#"{"_id":"a","n":1,"x":2,"y":2}"#], "on node \(node)")
         }
+    }
+
+    /// After each number of messages in turn, too many documents change for the peer to be sent them.
+    @Test func `a restart within a step leaves nothing of the step`() throws {
+        var lengths = SyncHost.Lengths()
+        (lengths.part, lengths.limitedChanges) = (200, 4)
+        let rights = PeerRights(read: ["cars": "true"], write: [:])
+        var restarts = 0
+        for steps in 1...30 {
+            let scene = try DocumentScene(2, lengths)
+            let many = (0..<40).map { "({'_id': \($0), 'n': 0})" }.joined(separator: ", ")
+            try scene.execute(0, Query(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
+            try scene.subscribe(1, ["SELECT * FROM cars"])
+            try scene.connect(0, 1, rightsOfRight: rights)
+            try scene.run(steps: steps)
+            try scene.execute(0, "UPDATE cars SET n = 1 WHERE _id < 10")
+            for _ in 0..<5 { try scene.advance(milliseconds: 1_000) }
+            restarts += scene.nodes[0].sent.count { $0 == .restart }
+            #expect(scene.nodes.allSatisfy { $0.farewells.isEmpty }, "after \(steps) messages")
+            #expect(try scene.checksums() == 1)
+        }
+        #expect(restarts > 5)
     }
 
     @Test func `documents that match no query are not listed`() throws {

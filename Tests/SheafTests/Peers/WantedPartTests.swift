@@ -46,6 +46,30 @@ struct WantedPartTests {
         #expect(frames.allSatisfy { [.ping, .pong].contains($0) }, "\(frames)")
     }
 
+    /// With 200 documents, questions follow a part.
+    ///
+    /// The deletion of a document is refused as its other versions are.
+    @Test(arguments: [20, 200], [false, true])
+    func `a refusal of a document in any part is reported`(_ count: Int, _ isTold: Bool) throws {
+        let scene = try Self.scene(7)
+        let (server, device) = (scene.nodes[0], scene.nodes[1])
+        try scene.subscribe(0, ["SELECT * FROM cars"])
+        try Self.insert(1_000..<1_001, into: 0, of: scene)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        let wire = try scene.connect(0, 1)
+        try scene.run()
+        try scene.disconnect(wire)
+        try scene.execute(1, "DELETE FROM cars WHERE _id = 1000")
+        try Self.insert(0..<count, into: 1, of: scene)
+        let rights = PeerRights(
+            read: ["cars": "true"], write: ["cars": "_id < 5 OR _id = \(count - 1)"])
+        try scene.connect(0, 1, rightsOfRight: rights, isTold: isTold)
+        for _ in 0..<10 { try scene.advance(milliseconds: 1_000) }
+        #expect(try scene.rows(0, "SELECT * FROM cars").count == 7)
+        let refused = Set(device.refused(by: server).map { $0.documentID.json })
+        #expect(refused == Set((5..<count - 1).map { "\($0)" } + ["1000"]))
+    }
+
     /// The maximum is reached exactly, missed by one, and exceeded by one, with ids of both sides.
     @Test(arguments: 12...16)
     func `the last part may be full, or have one document`(_ count: Int) throws {

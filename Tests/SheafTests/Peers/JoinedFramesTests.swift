@@ -1,0 +1,96 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// Frames of several subscriptions that a host reads at once.
+struct JoinedFramesTests {
+    private let arguments: [UInt8]
+    private let scene: FileScene
+
+    init() throws {
+        arguments = try Insertion.initial(Object(), NameTable())
+        scene = try FileScene(1)
+        for collection in ["cars", "boats"] {
+            try scene.execute(
+                0,
+                Query(verbatim: "INSERT INTO \(collection) DOCUMENTS ({'_id': '\(collection)'})"))
+        }
+    }
+
+    private func subscribe(_ generation: UInt64, _ collections: String...) -> Frame {
+        let queries = collections.map {
+            SubscribedQuery(text: "SELECT * FROM \($0)", arguments: arguments)
+        }
+        return Frame(
+            .subscribe, Subscribe(generation: generation, queries, at: 0).parts[0].bytes)
+    }
+
+    private func ask(_ generation: UInt8) -> Frame {
+        Frame(.ask, [generation] + RangeQuestion([]).bytes)
+    }
+
+    private func want(_ generation: UInt64) -> Frame {
+        Frame(.want, Want(generation: generation, .all).bytes)
+    }
+
+    /// Returns the answers, or the ids of the documents, of the last generation that a host sends to a peer.
+    private func response(to frames: [Frame], areJoined: Bool, by peer: UInt16) throws -> [[UInt8]]
+    {
+        let host = scene.nodes[0].host
+        host.connect(UInt64(peer), at: 1)
+        var writer = FrameWriter()
+        let hello = Frame(.hello, Hello.stranger(peer).bytes)
+        var reads = ([hello] + frames).map { writer.bytes(of: $0) }
+        if areJoined { reads = [Array(reads.joined())] }
+        var now: UInt64 = 1
+        let generation = frames[frames.count - 1].body.first
+        var (reader, segments, found) = (FrameReader(), SegmentReader(), [[UInt8]]())
+        for read in reads {
+            read.withUnsafeBytes { host.receive($0, on: UInt64(peer), at: now) }
+            for _ in 0..<30 {
+                for case .send(UInt64(peer), let bytes) in host.takeEffects() {
+                    bytes.withUnsafeBytes { reader.append($0) }
+                    while let frame = try reader.next() {
+                        reader.limit = SyncLimits.frameLength
+                        var bytes = frame.body
+                        if frame.type == .segment {
+                            // What an earlier segment had is not spelled again.
+                            bytes = try bytes[2...].withUnsafeBytes { try segments.raw(of: $0) }
+                        }
+                        if frame.body.first == generation,
+                            [.answer, .segment].contains(frame.type)
+                        {
+                            found.append(bytes)
+                        }
+                    }
+                }
+                now += 100_000_000
+                host.tick(at: now)
+            }
+        }
+        host.disconnect(UInt64(peer))
+        return found
+    }
+
+    @Test func `a list belongs to the subscription that asks for it`() throws {
+        let last = [subscribe(2, "cars", "boats"), ask(2)]
+        let expected = try response(to: last, areJoined: false, by: 1)
+        #expect(expected.count == 1)
+        let frames = [subscribe(1, "cars"), ask(1)] + last
+        for areJoined in [false, true] {
+            #expect(
+                try response(to: frames, areJoined: areJoined, by: areJoined ? 2 : 3) == expected)
+        }
+    }
+
+    @Test func `documents belong to the subscription that wants them`() throws {
+        let last = [subscribe(2, "cars", "boats"), want(2)]
+        let expected = try response(to: last, areJoined: false, by: 1)
+        #expect(expected.count == 1)
+        let frames = [subscribe(1, "cars"), want(1)] + last
+        #expect(try response(to: frames, areJoined: true, by: 2) == expected)
+    }
+}
