@@ -189,6 +189,16 @@ final class DocumentScene {
         try run()
     }
 
+    /// Delivers the first message that is kept for one end; false where there is none.
+    func deliverHeld(_ wire: UInt64, to end: Int) throws -> Bool {
+        let direction = Direction(wire: wire, end: end)
+        guard let index = messages.firstIndex(where: { $0.to == direction }) else { return false }
+        let (to, bytes) = messages.remove(at: index)
+        try deliver(bytes, to)
+        try run()
+        return true
+    }
+
     /// Lets a test add frames to those that one end of a new connection receives.
     func forge(_ wire: UInt64, to end: Int) {
         let reader = FrameReader(limit: SyncLimits.frameLength)
