@@ -26,7 +26,7 @@ struct GrantLimitTests {
         #expect(try grant(PeerRights(read: [:], write: ["cars": condition])).rights != nil)
         #expect(
             refusal(PeerRights(read: [:], write: ["cars": condition + "x"]))
-                == "the condition to write the collection \"cars\" has 4097 bytes; a grant may have 4096"
+                == "the condition to write the collection \"cars\" has 4097 bytes; a condition may have at most 4096"
         )
     }
 
@@ -35,7 +35,8 @@ struct GrantLimitTests {
         #expect(refusal(PeerRights(read: [name: "true"], write: [:])) == nil)
         #expect(
             refusal(PeerRights(read: [name + "c": "true"], write: [:]))
-                == "a collection in the rights to read has a name of 1025 bytes; it may have 1024")
+                == "a collection in the rights to read has a name of 1025 bytes; it may have at most 1024"
+        )
     }
 
     @Test func `rights may have 1,024 collections`() {
@@ -44,6 +45,8 @@ struct GrantLimitTests {
         #expect(refusal(PeerRights(read: most, write: [:])) == nil)
         let excess = PeerRights(read: Dictionary(uniqueKeysWithValues: conditions), write: [:])
         #expect(
-            refusal(excess) == "the rights to read have 1025 collections; a grant may have 1024")
+            refusal(excess)
+                == "the rights to read have 1025 collections; a grant may have at most 1024 to read"
+        )
     }
 }

@@ -48,7 +48,7 @@ final class ConnectionGate: PeerTransportHost {
         host?.refuse(connection, because: reason)
     }
 
-    /// A handler that takes longer refuses.
+    /// Maximum time for the handler to answer; then the connection is refused.
     private static let patience = Duration.seconds(10)
 
     /// Returns why the handler refuses a connection; nil if it allows it.
@@ -134,7 +134,8 @@ private final class GatedLink: PeerLink {
         }
         if isTooMuch {
             refuse(
-                "the other side has sent \(Self.mostLength) bytes before its request was answered")
+                "the other side has sent \(Self.mostLength) bytes before connectionRequestHandler answered"
+            )
         }
         if let link { tell(link) }
     }

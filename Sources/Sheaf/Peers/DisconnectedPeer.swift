@@ -1,4 +1,4 @@
-/// A peer without a connection, with the reason: its last connection ended, or it cannot be reached.
+/// A peer that lost its connection or was refused by this one, or an address that cannot be reached, with the reason.
 public struct DisconnectedPeer: Sendable, Hashable {
     /// The key of the peer; nil if no peer was met at the address.
     public let key: PeerKey?
@@ -6,7 +6,7 @@ public struct DisconnectedPeer: Sendable, Hashable {
     public let address: String
     /// What one side said as it closed the connection, or what the transport says.
     public let reason: String
-    /// When the last connection ended, or the first attempt failed, in milliseconds since 1970.
+    /// Time of the last disconnection or refusal, or of the first failed attempt, in milliseconds since 1970.
     public let sinceMilliseconds: Int64
 }
 

@@ -131,7 +131,7 @@ final class PeerLinks: PeerTransportHost {
     func refuse(_ connection: any PeerConnection, because reason: String) {
         report(.refused(address: connection.remote.address, reason: reason))
         loop.post(.denied(connection.remote, reason))
-        // The reason of this side may be about others than the peer.
+        // The reason is not sent: it may name other peers.
         connection.send(Farewell(.refused, "refused by the application").firstFrame)
         connection.close(because: reason)
     }

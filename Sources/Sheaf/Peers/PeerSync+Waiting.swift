@@ -7,7 +7,7 @@ extension PeerSync {
     ///     let result = try await peer.store.execute("UPDATE orders SET status = 'shipped' WHERE ..")
     ///     if let commit = result.commitID { try await peer.sync.wait(for: commit, on: server) }
     ///
-    /// A peer that has not subscribed to anything since it connected is waited for until it subscribes.
+    /// If the peer has not subscribed since it connected, this waits until it does.
     ///
     /// Throws a ``RefusedWrite`` where the peer does not take a document of the commit for want of rights.
     public nonisolated(nonsending) func wait(for commit: Int64, on peer: PeerKey) async throws {

@@ -92,7 +92,7 @@ extension SyncHost {
 
     private func writeToLog(_ reason: CloseReason, _ key: [UInt8]?, _ count: UInt64) {
         var level = StoreLog.Level.warning
-        // One peer that says goodbye is in order; one that connects again and again is not.
+        // A single `done` is normal; a row of short connections that end with it is not.
         if case .ended(let farewell, _) = reason, farewell.code == .done, count < 2 {
             level = .info
         }

@@ -55,7 +55,7 @@ extension SyncHost {
         return found
     }
 
-    /// Whether all commits that wrote a document since a state are among some.
+    /// Whether `fresh` contains every commit that wrote a document since a state.
     private func areAll(
         _ fresh: Set<CommitID>, commitsOf key: [UInt8], since before: DocumentSnapshot
     ) throws(EngineError) -> Bool {

@@ -59,7 +59,7 @@ package final class SyncHost {
         case send(link: UInt64, [UInt8])
         /// To close a connection, once all before is sent.
         case close(link: UInt64, Farewell)
-        /// A connection has ended; it is to be closed if it is still open.
+        /// A connection has ended; the loop closes it if it is still open.
         case ended(link: UInt64, CloseReason)
         case write(WriteJob)
         /// Something became of a file that was to be fetched.

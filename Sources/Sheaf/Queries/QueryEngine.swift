@@ -131,7 +131,9 @@ package final class QueryEngine: Sendable {
             end(statement, number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
             tell(of: outcome.large)
             for note in outcome.rows.notes {
-                log?.write(.warning, note, ["statement": RedactedText.of(statement.text)])
+                let text = RedactedText.of(statement.text)
+                    .shortened(to: ErrorText.loggedStatementLimit)
+                log?.write(.warning, note, ["statement": text])
             }
             return outcome
         } catch {

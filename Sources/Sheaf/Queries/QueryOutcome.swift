@@ -36,7 +36,7 @@ package struct CommitSink: Sendable {
     package let append: @Sendable (WriteBatch) throws(StorageError) -> CommitID
     /// Makes durable what was appended before.
     package let flush: @Sendable () throws(StorageError) -> Void
-    /// Ends a statement that makes an index, if that is set.
+    /// Cancellation of a CREATE INDEX; nil if it cannot be cancelled.
     var stop: EvaluationStop?
 
     package init(

@@ -47,27 +47,27 @@ public struct PeerGrant: Hashable, Sendable {
         try self.init(statement + authority.signature(of: Self.signed(statement)))
     }
 
-    /// Throws where rights exceed a limit of grants, with its name.
+    /// Throws an error with the limit if the rights exceed one.
     private static func check(_ rights: PeerRights) throws(NetworkError) {
         for (kind, conditions) in [("read", rights.read), ("write", rights.write)] {
             guard conditions.count <= maximumCollections else {
                 throw NetworkError(
                     .grant,
-                    "the rights to \(kind) have \(conditions.count) collections; a grant may have "
-                        + "\(maximumCollections)")
+                    "the rights to \(kind) have \(conditions.count) collections; a grant may have at "
+                        + "most \(maximumCollections) to \(kind)")
             }
             for (collection, condition) in conditions.sorted(by: { $0.key < $1.key }) {
                 guard collection.utf8.count <= maximumCollectionLength else {
                     throw NetworkError(
                         .grant,
                         "a collection in the rights to \(kind) has a name of \(collection.utf8.count) bytes; "
-                            + "it may have \(maximumCollectionLength)")
+                            + "it may have at most \(maximumCollectionLength)")
                 }
                 guard condition.utf8.count <= maximumConditionLength else {
                     throw NetworkError(
                         .grant,
                         "the condition to \(kind) the collection \"\(collection.shortened)\" has "
-                            + "\(condition.utf8.count) bytes; a grant may have \(maximumConditionLength)"
+                            + "\(condition.utf8.count) bytes; a condition may have at most \(maximumConditionLength)"
                     )
                 }
             }

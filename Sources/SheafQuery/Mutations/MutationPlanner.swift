@@ -162,7 +162,7 @@ struct MutationPlanner {
 
     // MARK: Documents
 
-    /// Refuses to change what belongs to the system, and what is named as if it did.
+    /// Refuses changes of system collections and of reserved names.
     func checkChangeable(_ source: Source) throws(QueryError) {
         guard !environment.isVirtual(source) else {
             throw QueryError(

@@ -131,7 +131,7 @@ extension QueryError.Excerpt {
         let half = Self.maximumLength / 2
         let kept = before.suffix(half).suffix(scalars: half)
         let shown = marked.prefix(half).prefix(scalars: half)
-        let room = Self.maximumLength - kept.count - shown.count
+        let room = Self.maximumLength - String(kept + shown).unicodeScalars.count
         let rest = shown.count < marked.count ? [] : after.prefix(room).prefix(scalars: room)
         line = 1 + bytes[..<lower].count { $0 == 0x0A }
         column = before.count + 1

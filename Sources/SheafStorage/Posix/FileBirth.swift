@@ -21,10 +21,10 @@ package struct FileBirth {
     /// The subvolume, on file systems where a snapshot repeats the numbers of all files.
     private var subvolume: UInt64 = 0
 
-    /// A moment, as the system has it.
+    /// Seconds and nanoseconds since 1970, as in `timespec`.
     package typealias Moment = (seconds: Int64, nanoseconds: Int64)
 
-    /// The type that Btrfs has in `statfs`.
+    /// `f_type` of Btrfs in `statfs`.
     package static let btrfs: UInt32 = 0x9123_683E
 
     package init(inode: UInt64, birth: Moment, change: Moment) {

@@ -43,7 +43,7 @@ package struct RangeAsker: Sendable {
         return taken
     }
 
-    /// The same, and then documents that only this side has.
+    /// Removes up to `most` differing documents, and returns them: wanted ones first, then those only this side has.
     package mutating func takeDiffering(most: Int) -> [[UInt8]] {
         let wanted = takeWanted(most: most)
         let own = Array(difference.own.prefix(most - wanted.count))

@@ -10,8 +10,8 @@ extension SyncSession {
             /// The host makes a list.
             case listing
             case comparing(RangeAsker)
-            /// A part of the documents that differ was asked for; after it this side asks this question, or for the
-            /// next part.
+            /// A wanted part is being received; afterwards this side asks the question, or wants the next part where
+            /// there is none.
             case receivingPart(RangeAsker, RangeQuestion?)
             case streaming
         }
@@ -265,7 +265,7 @@ extension SyncSession {
         }
         switch asking.phase {
         case .streaming, .receivingPart: break
-        default: throw .outOfOrder("a segment that nobody has asked for")
+        default: throw .outOfOrder("a segment before a `want` or a cursor")
         }
         asking.unpaidLength += frame.body.count
         try stage(commits)
@@ -358,8 +358,11 @@ extension SyncSession {
             }
             return
         }
-        guard step.isCut, isLast || !step.endsPart else {
-            throw .outOfOrder("the commit \(step.commit) while the two sides compare")
+        guard step.isCut else {
+            throw .outOfOrder("the commit \(step.commit), not cut, before the last `want`")
+        }
+        guard isLast || !step.endsPart else {
+            throw .outOfOrder("more commits in the segment that ends a part")
         }
     }
 

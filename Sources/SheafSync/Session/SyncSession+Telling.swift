@@ -208,7 +208,9 @@ extension SyncSession {
             return (message.generation, try RangeQuestion(decoding: message.rest))
         }
         try checkComparing(generation, "a question")
-        guard !telling.isSendingPart else { throw .outOfOrder("a question before the wanted part") }
+        guard !telling.isSendingPart else {
+            throw .outOfOrder("an `ask` before the end of the wanted part")
+        }
         guard telling.question == nil else { throw .outOfOrder("a second question") }
         guard telling.teller == nil else { return try answer(question) }
         telling.question = question
@@ -222,7 +224,7 @@ extension SyncSession {
             throw .outOfOrder("what is wanted before the answer to a question")
         }
         guard !telling.isSendingPart else {
-            throw .outOfOrder("what is wanted before the wanted part")
+            throw .outOfOrder("a `want` before the end of the wanted part")
         }
         switch want.documents {
         case .all:
@@ -234,7 +236,7 @@ extension SyncSession {
             endComparing(.some(telling.wanted, isContinued: false))
         case .part(let addresses):
             guard telling.teller != nil else {
-                throw .outOfOrder("a part of what is wanted before a question")
+                throw .outOfOrder("a `want` of a part before an `answer`")
             }
             try addWanted(addresses)
             telling.isSendingPart = true

@@ -16,12 +16,13 @@ extension Command {
             as with dql_restrict_subscriptions = false.
 
             A line is printed for each event: listening, connected, disconnected, refused,
-            unreachable, and conflict, where another peer has the key of this one. Warnings go to
-            standard error: why connections end again and again, and clocks that differ. SIGINT and
-            SIGTERM close the store: the command ends within 2 seconds, whatever it is doing.
-            Statements of 'sheaf peer execute' that run then fail, and what other peers have sent
-            and is not written yet is sent again the next time. While the peer runs it has the store: 'sheaf peer list',
-            'sheaf peer execute', 'sheaf sync status' and 'sheaf explain-sync' ask it, through
+            unreachable, and conflict, where another peer has the key of this one. Warnings and
+            errors of the store go to standard error, such as the reasons of ended connections, and
+            clocks that differ. SIGINT and SIGTERM close the store: the command ends within 2
+            seconds, whatever it is doing. Statements of 'sheaf peer execute' that run then fail, and
+            documents that other peers have sent and that are not written yet are sent again the next
+            time. While the peer runs it has the store: 'sheaf peer list', 'sheaf peer execute',
+            'sheaf sync status' and 'sheaf explain-sync' ask it, through
             the socket PATH.peer, which is its owner's alone.
 
             JSON keys: event, address, peer (a public key), reason.

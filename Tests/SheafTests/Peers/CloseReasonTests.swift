@@ -38,7 +38,7 @@ struct CloseReasonTests {
     }
 
     @Test
-    func `a peer that says goodbye once is in order, and one that does it in a loop is a warning`()
+    func `one orderly end is logged as info, and repeated ones as warnings`()
         throws
     {
         let node = try FileScene(1).nodes[0]

@@ -76,7 +76,7 @@ struct DisconnectedPeerTests {
     }
 
     @Test
-    func `a peer that the application refuses is shown with the reason, and learns that it was`()
+    func `presence has the reason of a refusal, and the refused peer learns only the refusal`()
         async throws
     {
         let lines = Mutex<[String]>([])

@@ -109,7 +109,8 @@ import Testing
     }
 
     /// Documents that have changed there, some of which match no more, and others that only this side has.
-    @Test func `what differs more than can be asked for at once is asked for in parts`() throws {
+    @Test func `more differing documents than one request may name are requested in parts`() throws
+    {
         var lengths = SyncHost.Lengths()
         lengths.wanted = 7
         let scene = try DocumentScene(2, lengths)
