@@ -106,7 +106,7 @@ struct CopiedStoreTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `two running copies with one key that meet refuse each other, and the log says why`()
+    func `two running copies with one key that connect refuse each other, and the log says why`()
         async throws
     {
         let copies = try await copies()

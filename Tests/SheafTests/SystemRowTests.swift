@@ -70,7 +70,9 @@ import Testing
         }
     }
 
-    @Test func `what a statement names without effect is a warning in the log`() async throws {
+    @Test func `unknown indexes and parameters without effect are warnings in the log`()
+        async throws
+    {
         let warnings = Warnings()
         let log = StoreLog(from: .warning) { level, message, metadata in
             warnings.note("\(level) \(message): \(metadata["statement"] ?? "")")

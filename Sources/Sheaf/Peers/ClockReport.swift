@@ -25,7 +25,7 @@ package struct ClockReport: Sendable, Equatable {
         (offsetMilliseconds?.magnitude ?? 0) >= Self.remarkableOffset.magnitude
     }
 
-    /// The kinds of what is wrong.
+    /// Kinds of clock faults.
     struct Faults: OptionSet {
         let rawValue: Int
         static let offset = Faults(rawValue: 1)

@@ -29,7 +29,7 @@ final class UnreachableAddresses: Sendable {
     /// The refused connections from one host.
     private struct Refusals: Sendable {
         var count = 0
-        /// The reasons that the log has.
+        /// Reasons already logged.
         var logged: Set<String> = []
     }
 
@@ -50,7 +50,7 @@ final class UnreachableAddresses: Sendable {
         entries.withLock { $0.values.map(\.shown) }.sorted { $0.address < $1.address }
     }
 
-    /// Takes in what a transport reports; returns whether the list has changed.
+    /// Applies a transport event; returns whether the list has changed.
     func note(_ event: PeerTransportEvent) -> Bool {
         switch event {
         case .unreachable(let address, let reason, let milliseconds):

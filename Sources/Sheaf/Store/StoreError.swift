@@ -118,7 +118,7 @@ public struct StoreError: Error, Equatable, Sendable {
     /// What keeps a store from being opened, with its path: most errors name files within it alone.
     package init(_ error: StorageError, openingAt path: String) {
         let text = error.description
-        // A longer path of a file within is cut, and keeps its start.
+        // The text may have the path of a file in the store, with its middle cut, so only the start is compared.
         let start = path.shortened(to: ErrorText.limit).prefix { $0 != "…" }
         self.init(
             Reason(error),

@@ -39,7 +39,7 @@ final class Channel {
     var hasReceived = false
     /// Where an incoming connection comes from (`SocketAddress.network`).
     let network: [UInt8]
-    /// With whom it has talked and why that ended, while the farewell is not answered yet.
+    /// The peer's key and the close error; set from the farewell until its answer.
     var parting: (key: [UInt8], error: NetworkError)?
     /// Where it is in what is waited for.
     var place: Int?

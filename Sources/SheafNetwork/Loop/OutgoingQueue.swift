@@ -16,7 +16,7 @@ final class OutgoingQueue: Sendable {
         var sent = 0
         var length = 0
         var isClosing = false
-        /// Why the connection is to end; nil if nothing is known of that.
+        /// The reason passed to `close(because:)`; nil before that, or if none was passed.
         var closeReason: String?
         var isOverfull = false
         var isDead = false
@@ -49,7 +49,7 @@ final class OutgoingQueue: Sendable {
     var length: Int { state.withLock { $0.length } }
     /// Whether the connection is to end when all is sent.
     var isClosing: Bool { state.withLock { $0.isClosing } }
-    /// Why this end closes the connection; nil if it does not, or gives no reason.
+    /// The reason passed to `close(because:)`; nil before that, or if none was passed.
     var closeReason: String? { state.withLock { $0.closeReason } }
     /// Whether all is sent, and nothing more will come: looked at together, as others may send meanwhile.
     var isFinished: Bool { state.withLock { $0.isClosing && $0.length == 0 } }

@@ -77,7 +77,7 @@ struct Adviser {
 
     // MARK: Suggestions
 
-    /// The indexes of a collection, those that are suggested last.
+    /// The indexes of a collection, followed by those suggested for it.
     private func indexes(of source: Source) -> [IndexAdvice] {
         let known = environment.collection(source)?.indexes ?? []
         return known.map {
