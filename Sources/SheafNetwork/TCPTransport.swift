@@ -134,7 +134,7 @@ public final class TCPTransport: PeerTransport {
         guard !credentials.identity.isOnlyLocal || found.isLoopback else {
             throw NetworkError(
                 .loopback,
-                "in the mode development nobody listens at \(address.quoted), which others can reach; "
+                "a transport in the mode development does not listen at \(address.quoted), which other machines can reach; "
                     + "127.0.0.1 is right, or allowsOtherMachines has to be set")
         }
         return try Socket.listening(at: found)

@@ -5,14 +5,6 @@ import Testing
 
 /// Parts of the wanted documents within a session, and frames that cannot come between them.
 struct WantedPartSessionTests {
-    private static func hello(_ number: UInt8) -> Hello {
-        let database = Hello.DatabaseID(low: 1, high: 2)
-        return Hello(
-            database: database, peerKey: Array(repeating: number, count: 32),
-            site: Site(rawValue: UInt64(number)), log: database, nonce: 1, wallMilliseconds: 1,
-            isServer: false, name: "")
-    }
-
     private static func id(_ number: UInt8) -> [UInt8] {
         DocumentAddress(collection: "c", id: [0x40, number, 0]).bytes
     }
@@ -32,27 +24,15 @@ struct WantedPartSessionTests {
         return writer.bytes
     }
 
-    private var session = SyncSession(hello(1), at: 0)
-    private var other = FrameWriter()
+    private var peer = GreetedSession()
     private var segments = SegmentWriter()
-
-    init() {
-        _ = session.takeEffects()
-        _ = said(.hello, Self.hello(2).bytes)
-    }
-
-    private mutating func said(_ type: FrameType, _ body: [UInt8]) -> [SyncSession.Effect] {
-        let bytes = other.bytes(of: Frame(type, body))
-        bytes.withUnsafeBytes { session.receive($0, at: 1) }
-        return session.takeEffects()
-    }
 
     /// Has the other side send a step without documents.
     private mutating func step(isCut: Bool, endsPart: Bool) -> [SyncSession.Effect] {
         var commits = CommitWriter()
         commits.begin(7, stamp: nil, isCut: isCut, endsPart: endsPart)
         commits.end(isContinued: false)
-        return said(.segment, Self.varint(1) + [0] + segments.bytes(of: [0] + commits.bytes))
+        return peer.said(.segment, Self.varint(1) + [0] + segments.bytes(of: [0] + commits.bytes))
     }
 
     // MARK: The side that sends documents
@@ -60,25 +40,25 @@ struct WantedPartSessionTests {
     /// Has the other side compare a list.
     private mutating func beginComparing() throws {
         let subscription = Subscribe(generation: 1, [], at: 0)
-        _ = said(.subscribe, subscription.parts[0].bytes)
-        _ = said(.ask, Self.question)
-        try session.tell(Self.list(1...9))
-        _ = session.takeEffects()
+        _ = peer.said(.subscribe, subscription.parts[0].bytes)
+        _ = peer.said(.ask, Self.question)
+        try peer.session.tell(Self.list(1...9))
+        _ = peer.session.takeEffects()
     }
 
     @Test mutating func `the comparison continues after a part`() throws {
         try beginComparing()
         for _ in 0..<2 {
-            let effects = said(.want, Self.part)
+            let effects = peer.said(.want, Self.part)
             #expect(effects.count == 1)
-            session.endPart(7)
-            #expect(session.takeEffects().count == 1)
+            peer.session.endPart(7)
+            #expect(peer.session.takeEffects().count == 1)
         }
-        let answer = said(.ask, Self.varint(1) + RangeQuestion([0]).bytes)
+        let answer = peer.said(.ask, Self.varint(1) + RangeQuestion([0]).bytes)
         #expect(answer.count == 1)
-        let last = said(.want, Want(generation: 1, .some([], isContinued: false)).bytes)
+        let last = peer.said(.want, Want(generation: 1, .some([], isContinued: false)).bytes)
         #expect(last == [.wanted(.some([], isContinued: false))])
-        #expect(session.isOpen)
+        #expect(peer.session.isOpen)
     }
 
     @Test(arguments: [FrameType.want, .ask])
@@ -86,30 +66,30 @@ struct WantedPartSessionTests {
         _ type: FrameType
     ) throws {
         try beginComparing()
-        _ = said(.want, Self.part)
-        _ = said(type, type == .want ? Self.part : Self.varint(1) + RangeQuestion([0]).bytes)
-        #expect(!session.isOpen)
+        _ = peer.said(.want, Self.part)
+        _ = peer.said(type, type == .want ? Self.part : Self.varint(1) + RangeQuestion([0]).bytes)
+        #expect(!peer.session.isOpen)
     }
 
     @Test mutating func `a part without a comparison ends the connection`() throws {
-        _ = said(.subscribe, Subscribe(generation: 1, [], at: 0).parts[0].bytes)
-        _ = said(.want, Self.part)
-        #expect(!session.isOpen)
+        _ = peer.said(.subscribe, Subscribe(generation: 1, [], at: 0).parts[0].bytes)
+        _ = peer.said(.want, Self.part)
+        #expect(!peer.session.isOpen)
     }
 
     // MARK: The side that wants documents
 
     /// Has this side find ten differing documents, of which it may name four in one message.
     private mutating func findDifferences() throws {
-        session.subscribe(Subscribe(generation: 1, [], at: 0))
-        _ = session.takeEffects()
-        session.compare(with: Self.list(1...10), most: 4)
-        _ = session.takeEffects()
+        peer.session.subscribe(Subscribe(generation: 1, [], at: 0))
+        _ = peer.session.takeEffects()
+        peer.session.compare(with: Self.list(1...10), most: 4)
+        _ = peer.session.takeEffects()
         var teller = RangeTeller(VersionList())
         let answer = try teller.answer(RangeQuestion([]))
-        _ = said(.answer, Self.varint(1) + answer.bytes)
+        _ = peer.said(.answer, Self.varint(1) + answer.bytes)
         let documents = try teller.answer(RangeQuestion([0]))
-        let effects = said(.answer, Self.varint(1) + documents.bytes)
+        let effects = peer.said(.answer, Self.varint(1) + documents.bytes)
         #expect(effects.count == 1)
     }
 
@@ -120,18 +100,18 @@ struct WantedPartSessionTests {
             #expect(effects.count == 2)
         }
         let last = step(isCut: false, endsPart: false)
-        #expect(last.count == 1 && session.isOpen)
+        #expect(last.count == 1 && peer.session.isOpen)
     }
 
     @Test mutating func `a step that is not cut ends the connection before the last part`() throws {
         try findDifferences()
         _ = step(isCut: false, endsPart: false)
-        #expect(!session.isOpen)
+        #expect(!peer.session.isOpen)
     }
 
     @Test mutating func `the end of a part that was not asked for ends the connection`() throws {
         try findDifferences()
         for _ in 0..<3 { _ = step(isCut: true, endsPart: true) }
-        #expect(!session.isOpen)
+        #expect(!peer.session.isOpen)
     }
 }

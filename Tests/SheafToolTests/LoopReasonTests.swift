@@ -116,8 +116,8 @@ struct LoopReasonTests {
                     "set aside: what the peer has of the document is stamped too far ahead")
             }, "\(explanation)")
         #expect(server.errorText.contains("sheaf warning: the clock of a peer: its clock is about"))
-        let behind = device.warnings(with: "the clock of a peer: ", count: 1)
-        #expect(behind.first?.contains("60 minutes behind the clock here") == true)
+        let clockWarnings = device.warnings(with: "the clock of a peer: ", count: 1)
+        #expect(clockWarnings.first?.contains("60 minutes behind the clock here") == true)
         try await device.peer.close()
         #expect(try server.stop() == 0)
     }

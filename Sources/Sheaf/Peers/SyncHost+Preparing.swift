@@ -170,7 +170,9 @@ extension SyncHost {
 
     /// Begins to send a part of what the other side wants, in the state that is compared.
     private func sendWantedPart(of addresses: [DocumentAddress], on link: Link) {
-        guard let telling = link.telling, let snapshot = telling.compared else { return }
+        guard let telling = link.telling, let snapshot = telling.compared else {
+            return fail(link, .protocolBroken, "a part is wanted without a comparison")
+        }
         // Of documents in a part, refusals can come before the last step is sent.
         if telling.parts == nil { noteComparedRefusals(telling.sent, snapshot, on: link) }
         let number = telling.parts?.number ?? nextStepNumber(link)

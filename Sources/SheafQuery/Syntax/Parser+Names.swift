@@ -64,7 +64,7 @@ extension Parser {
         return Path(names, at: SourceRange(range.lower, previousEnd))
     }
 
-    /// A name behind a dot, where a string can only be a name.
+    /// A name after a dot, where a string can only be a name.
     private mutating func step() throws(QueryError) -> String {
         guard token.kind == .string else { return try anyName("a name").text }
         let name = try lexer.string(token)
