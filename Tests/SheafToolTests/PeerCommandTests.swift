@@ -20,7 +20,7 @@ import Testing
             (common, 64, "--listen is missing: --listen 127.0.0.1:0 takes any port"),
             (["--database", "d", "--key", scene.path("x")] + listen, 1, "x cannot be opened"),
             (common + ["--listen", "nowhere"], 1, "nowhere"),
-            (common + ["--listen", "0.0.0.0:0"], 1, "nobody listens at 0.0.0.0:0"),
+            (common + ["--listen", "0.0.0.0:0"], 1, "does not listen at 0.0.0.0:0"),
             (common + listen + ["--grant", "g"], 64, "--grant needs --authority KEY"),
             (common + listen + ["--authority", "me"], 64, "--authority is a public key"),
             (common + listen + ["--authority", key], 64, "--authority needs --grant FILE"),
