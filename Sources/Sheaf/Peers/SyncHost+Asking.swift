@@ -153,7 +153,8 @@ extension SyncHost {
         link.session.subscribe(
             Subscribe(
                 generation: link.asking.generation, shared,
-                at: link.isLimited ? stepCount(of: link) : news.snapshot.log.commit, from: cursor,
+                at: link.isLimited ? reserveStepNumber(link) : news.snapshot.log.commit,
+                from: cursor,
                 whole: cursor == nil ? [] : whole))
     }
 

@@ -37,11 +37,28 @@ extension SyncHost {
         if let (documents, _) = delayed.wanted { wanted(link, documents, in: news.snapshot) }
     }
 
-    /// Returns the number of the next step; nil if steps have the numbers of commits.
-    func nextStepNumber(_ link: Link) -> UInt64? {
+    /// Returns the number of the next step, with the documents of `snapshot`; nil if steps have the numbers of commits.
+    func nextStepNumber(_ snapshot: DocumentSnapshot, _ link: Link) -> UInt64? {
         guard link.isLimited, let key = link.session.remote?.peerKey else { return nil }
+        // The numbers of the steps on a connection increase.
+        defer { link.reservedStep = nil }
+        if let reserved = link.reservedStep, snapshot.log.commit < reserved.commit {
+            return reserved.number
+        }
         limitedPeers[key, default: LimitedPeer()].stepCount += 1
         return stepCount(of: link)
+    }
+
+    /// Returns a number that no step has that is begun from now on, unless its documents are of an earlier state.
+    ///
+    /// A step can have the state that was compared before documents were evicted here. With a number above the one in
+    /// the subscription it would say that they are still here, and the peer would not send them back.
+    func reserveStepNumber(_ link: Link) -> UInt64 {
+        guard let key = link.session.remote?.peerKey else { return 0 }
+        limitedPeers[key, default: LimitedPeer()].stepCount += 1
+        let number = stepCount(of: link)
+        link.reservedStep = (number, news.snapshot.log.commit)
+        return number
     }
 
     /// Number of the last step that the peer was sent.
@@ -87,7 +104,7 @@ extension SyncHost {
         }
         guard !draft.found.isEmpty else { return false }
         draft.outgoing.documents = .keys(draft.found, next: 0)
-        draft.outgoing.number = nextStepNumber(link)
+        draft.outgoing.number = nextStepNumber(draft.outgoing.snapshot, link)
         link.telling?.outgoing = draft.outgoing
         return true
     }

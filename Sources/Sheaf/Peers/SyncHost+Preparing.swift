@@ -175,7 +175,7 @@ extension SyncHost {
         }
         // Of documents in a part, refusals can come before the last step is sent.
         if telling.parts == nil { noteComparedRefusals(telling.sent, snapshot, on: link) }
-        let number = telling.parts?.number ?? nextStepNumber(link)
+        let number = telling.parts?.number ?? nextStepNumber(snapshot, link)
         link.telling?.parts = (snapshot.log.commit, number)
         link.telling?.outgoing = Outgoing(
             snapshot: snapshot, documents: Outgoing.Documents(addresses, in: snapshot), since: nil,
@@ -265,7 +265,7 @@ extension SyncHost {
         }
         link.telling?.outgoing = Outgoing(
             snapshot: snapshot, documents: wanted, since: nil,
-            number: telling.parts?.number ?? nextStepNumber(link),
+            number: telling.parts?.number ?? nextStepNumber(snapshot, link),
             newest: telling.newest)
         link.telling?.parts = nil
         tell(link)
