@@ -32,6 +32,13 @@ enum DocumentLines {
             return ["site  \(DocumentReading.text(site))"]
         case .formerSites(let sites):
             return ["former sites  " + sites.map(DocumentReading.text).joined(separator: "  ")]
+        case .clock(let time):
+            return ["clock  \(Timestamp.text(time.milliseconds)), counter \(time.counter)"]
+        case .pauses(let site, let count):
+            let text = DocumentReading.text(site)
+            return [
+                count.map { "pauses of another site  \(text), \($0)" } ?? "drop pauses  \(text)"
+            ]
         case .index(let collection, let number, let definition):
             let title = "\(text(.string(collection))) \(number)"
             guard let definition else { return ["drop index  \(title)"] }
@@ -74,6 +81,11 @@ enum DocumentLines {
             line.add("site", DocumentReading.text(site))
         case .formerSites(let sites):
             line.add("formerSites", sites.map(DocumentReading.text))
+        case .clock(let time):
+            line.add("clock", time.rawValue)
+        case .pauses(let site, let count):
+            line.add("otherSite", DocumentReading.text(site))
+            line.add("pauses", count ?? 0)
         case .index(let collection, let number, let definition):
             line.add("collection", collection)
             line.add("number", number)

@@ -15,6 +15,10 @@ final class DocumentReading {
         case site(Site)
         /// The sites that the store had before the current one.
         case formerSites([Site])
+        /// The latest time of the clock.
+        case clock(HybridTime)
+        /// Number of periods in which the site of another store made no write; nil where they are forgotten.
+        case pauses(Site, count: Int?)
         /// What an index is of; nothing where it is taken away.
         case index(collection: String, number: Int, IndexDefinition?)
         /// A token of an attachment without a proof of possession.
@@ -64,6 +68,13 @@ final class DocumentReading {
             return (try? SiteRecord(decoding: payload)).map { .site($0.site) }
         case .formerSites:
             return (try? FormerSites(decoding: payload)).map { .formerSites($0.sites) }
+        case .clock:
+            return (try? HybridTime(decoding: payload)).map(Meaning.clock)
+        case .pauses(let site):
+            var reader = ByteReader(payload)
+            return .pauses(
+                site,
+                count: operation.kind == .remove ? nil : (try? reader.readPauses())?.count ?? 0)
         case .index(let collection, let number):
             guard let directory, directory.collections.indices.contains(Int(collection)) else {
                 return nil

@@ -13,7 +13,8 @@ import vector_text
 from document_joins import both
 from document_writes import Peer
 from sheaf_commits import (
-    DELTA, STATE, BOTH, WHOLE, is_former_sites, read_document, read_id, read_index, read_origin)
+    DELTA, STATE, BOTH, WHOLE, is_clock, is_former_sites, is_pauses,
+    read_document, read_id, read_index, read_origin)
 from sheaf_dots import Document, MAP, normalized
 from sheaf_encoder import encode
 from sheaf_values import Refused, json_of, sort_key, value_of, varint
@@ -179,6 +180,39 @@ def write_former_sites(output):
         output.bytes(f"{case}.refusedFormerSites", data)
 
 
+def write_clocks(output):
+    time = struct.pack("<Q", 1_700_000_000_000 << 16 | 3)
+    assert is_clock(time)
+    output.begin("clock", "the latest time of a clock")
+    output.bytes("clock.clock", time)
+    output.lines.append(f"clock.time = {1_700_000_000_000 << 16 | 3}")
+    for case, comment, data in (
+            ("clock-counter", "a time without a counter", bytes(2) + time[2:]),
+            ("clock-end", "a time that is cut off", time[:7]),
+            ("clock-more", "more than a time", time + bytes(1))):
+        assert not is_clock(data)
+        output.begin(case, comment)
+        output.bytes(f"{case}.refusedClock", data)
+
+
+def write_pauses(output):
+    pauses = [(1 << 40, 2 << 40), (3 << 40, (3 << 40) + 2)]
+    data = b"".join(struct.pack("<QQ", *pause) for pause in pauses)
+    assert is_pauses(data)
+    output.begin("pauses", "the pauses of the site of another store")
+    output.bytes("pauses.pauses", data)
+    for number, (after, before) in enumerate(pauses, 1):
+        output.lines += [f"pauses.after{number} = {after}", f"pauses.before{number} = {before}"]
+    for case, comment, data in (
+            ("pauses-none", "no pauses", b""),
+            ("pauses-end", "a pause that is cut off", data[:-1]),
+            ("pauses-time", "a pause without a time in it", struct.pack("<QQ", 5, 6)),
+            ("pauses-many", "more pauses than are kept", struct.pack("<QQ", 1, 3) * 17)):
+        assert not is_pauses(data)
+        output.begin(case, comment)
+        output.bytes(f"{case}.refusedPauses", data)
+
+
 def write_all(output):
     for case, plain in IDS:
         value = value_of(plain)
@@ -189,7 +223,8 @@ def write_all(output):
         output.bytes(f"{case}.key", key)
     for case, key in (("key-origin", b"\x01"), ("key-name", b"\x02\x00\x07"),
                       ("key-collection", b"\x03\x01\x02"), ("key-site", b"\x04"),
-                      ("key-former-sites", b"\x07")):
+                      ("key-former-sites", b"\x07"), ("key-clock", b"\x08"),
+                      ("key-pauses", b"\x09" + bytes(range(1, 9)))):
         output.begin(case, "the key of something else")
         output.bytes(f"{case}.key", key)
         if len(key) == 3:
@@ -221,6 +256,8 @@ def write_all(output):
         output.begin(case, comment)
         output.bytes(f"{case}.refusedSiteRecord", data)
     write_former_sites(output)
+    write_clocks(output)
+    write_pauses(output)
     write_indexes(output)
     for chain in CHAINS:
         write_chain(output, *chain)

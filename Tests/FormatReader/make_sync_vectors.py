@@ -261,6 +261,12 @@ def wishes(output):
         ("time", "Forgotten", "bytes after the time", bytes(17)),
         ("site-zero", "Site", "a site that is zero", bytes(8)),
         ("site-more", "Site", "bytes after the site", bytes([1]) * 9),
+        ("pauses-zero", "SitePauses", "the pauses of a site that is zero",
+         struct.pack("<QQQ", 0, 1, 3)),
+        ("pauses-none", "SitePauses", "a site without pauses", struct.pack("<Q", 1)),
+        ("pauses-end", "SitePauses", "a pause that is cut off", struct.pack("<QQ", 1, 1)),
+        ("pauses-time", "SitePauses", "a pause without a time in it",
+         struct.pack("<QQQ", 1, 5, 6)),
         ("reason", "Refused", "a reason that there is not", refusal(reason=2)),
         ("nothing", "Refused", "no documents", refusal(named=[])),
         ("crowd", "Refused", "too many documents",
@@ -291,6 +297,10 @@ def wishes(output):
     output.lines += [f"forgotten.site = {0x0102030405060708}", f"forgotten.time = {3 << 40}"]
     output.begin("site", "the site that a peer writes with from now on")
     output.bytes("site.newSite", struct.pack("<Q", 0x0102030405060708))
+    output.begin("pauses", "the pauses of a site")
+    output.bytes("pauses.sitePauses", struct.pack("<QQQQQ", 0x0102030405060708, 1, 3, 5, 9))
+    output.lines += [f"pauses.site = {0x0102030405060708}", "pauses.after1 = 1", "pauses.before1 = 3",
+                     "pauses.after2 = 5", "pauses.before2 = 9"]
     output.begin("refused", "documents that the other side may not write")
     output.bytes("refused.refused", refusal())
     output.lines += ["refused.generation = 3", "refused.commit = 500", "refused.reason = 1",

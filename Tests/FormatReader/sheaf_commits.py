@@ -7,10 +7,11 @@ from sheaf_dots import can_join, joined
 from sheaf_values import (
     KeyReader, NULL, Refused, check, check_utf8, json_of, json_string, read_varint)
 
-ORIGIN, NAME, COLLECTION, SITE, INDEX, UNPROVEN, FORMER_SITES, DOCUMENT = 1, 2, 3, 4, 5, 6, 7, 0x10
+ORIGIN, NAME, COLLECTION, SITE, INDEX, UNPROVEN, FORMER_SITES, CLOCK, PAUSES = range(1, 10)
+DOCUMENT = 0x10
 STATE, DELTA, BOTH, WHOLE = 1, 2, 3, 4
 KEY_LENGTHS = {ORIGIN: 1, NAME: 3, COLLECTION: 3, SITE: 1, INDEX: 5, UNPROVEN: 65,
-               FORMER_SITES: 1}
+               FORMER_SITES: 1, CLOCK: 1, PAUSES: 9}
 Origin = namedtuple("Origin", "site time peer commit")
 Index = namedtuple("Index", "name fields")
 IndexField = namedtuple("IndexField", "path is_descending")
@@ -39,8 +40,7 @@ class Explaining:
 
 def check_key(key):
     """Table 1."""
-    check(key[0] in (ORIGIN, NAME, COLLECTION, SITE, INDEX, UNPROVEN, FORMER_SITES, DOCUMENT), 0,
-          "no such key")
+    check(ORIGIN <= key[0] <= PAUSES or key[0] == DOCUMENT, 0, "no such key")
     length = KEY_LENGTHS.get(key[0])
     check(len(key) == length if length else len(key) > 3, 0, "the key has another length")
     check(key[0] != INDEX or key[3:] != b"\xff\xff", 3, "no index has this number")
@@ -51,6 +51,18 @@ def is_former_sites(payload):
     sites = [payload[start:start + 8] for start in range(0, len(payload), 8)]
     return (0 < len(sites) <= 64 and len(sites[-1]) == 8 and len(set(sites)) == len(sites)
             and bytes(8) not in sites)
+
+
+def is_clock(payload):
+    """Table 1: a time whose counter is not 0."""
+    return len(payload) == 8 and payload[:2] != bytes(2)
+
+
+def is_pauses(payload):
+    """Table 1: 1 to 16 pauses of a site."""
+    if len(payload) % 16 or not 16 <= len(payload) <= 16 * 16:
+        return False
+    return all(before - after > 1 for after, before in struct.iter_unpack("<QQ", payload))
 
 
 def read_origin(payload):

@@ -101,7 +101,7 @@ private struct SessionHost {
             session.takePresence()
             if message.records.count > 1 { session.tellPresence(message) }
         case .send, .end, .greeted, .acknowledged, .presenceTaken, .setAside, .forgotten,
-            .changedSite, .refused, .differing:
+            .changedSite, .pauses, .refused, .differing:
             break
         }
     }

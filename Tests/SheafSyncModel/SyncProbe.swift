@@ -24,6 +24,7 @@ package enum SyncProbe {
             case .want: return rewritten(rest, try Want(decoding: rest).bytes)
             case .forgotten: return rewritten(rest, try ForgottenWrite(decoding: rest).bytes)
             case .site: return rewritten(rest, NewSite.bytes(try NewSite.decode(rest)))
+            case .pauses: return rewritten(rest, try SitePauses(decoding: rest).bytes)
             case .refused: return rewritten(rest, try RefusedNotice(decoding: rest).bytes)
             case .setAside: return rewritten(rest, try SetAsideNotice(decoding: rest).bytes)
             case .announce: return rewritten(rest, try Announce(decoding: rest).bytes)

@@ -12,7 +12,9 @@ struct SiteVectorTests {
         vectors = try FormatVectors("sync.txt")
     }
 
-    @Test func `a forgotten write is that of the vectors, and other bytes are refused`() throws {
+    @Test func `forgotten writes, sites and pauses are those of the vectors, and other bytes fail`()
+        throws
+    {
         func write(_ bytes: [UInt8]) throws -> ForgottenWrite {
             try bytes.withUnsafeBytes { try ForgottenWrite(decoding: $0) }
         }
@@ -26,6 +28,20 @@ struct SiteVectorTests {
         try vectors.forEach("refusedSite") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") {
                 try bytes.withUnsafeBytes { try NewSite.decode($0) }
+            }
+        }
+        let pauses = try vectors.bytes("pauses.sitePauses")
+        let known = try pauses.withUnsafeBytes { try SitePauses(decoding: $0) }
+        #expect(known.bytes == pauses)
+        #expect(known.site.rawValue == (try vectors.number("pauses.site")))
+        for (index, pause) in known.pauses.enumerated() {
+            #expect(pause.after.rawValue == (try vectors.number("pauses.after\(index + 1)")))
+            #expect(pause.before.rawValue == (try vectors.number("pauses.before\(index + 1)")))
+        }
+        #expect(known.pauses.count == 2)
+        try vectors.forEach("refusedSitePauses") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") {
+                try bytes.withUnsafeBytes { try SitePauses(decoding: $0) }
             }
         }
         try vectors.forEach("refusedForgotten") { name, bytes in

@@ -32,14 +32,16 @@ import Testing
         for (name, key) in [
             ("key-origin", StoreKey.origin), ("key-name", .name(7)),
             ("key-collection", .collection(258)), ("key-site", .site),
-            ("key-former-sites", .formerSites),
+            ("key-former-sites", .formerSites), ("key-clock", .clock),
+            ("key-pauses", .pauses(Site(rawValue: 0x0102_0304_0506_0708))),
         ] {
             let bytes = try vectors.bytes("\(name).key")
             #expect(key.bytes == bytes, "\(name)")
             #expect(bytes.withUnsafeBytes { StoreKey($0) } == key, "\(name)")
         }
         for wrong: [UInt8] in [
-            [], [0], [5], [7, 0], [1, 0], [2, 0], [3, 0, 0, 0], [0x10, 0, 0],
+            [], [0], [5], [7, 0], [8, 0], [9], [9, 1, 2], [1, 0], [2, 0], [3, 0, 0, 0],
+            [0x10, 0, 0],
         ] {
             #expect(wrong.withUnsafeBytes { StoreKey($0) } == nil, "\(wrong)")
         }
@@ -114,6 +116,43 @@ import Testing
         #expect(count == 2)
         try vectors.forEach("refusedFormerSites") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try sites(bytes) }
+        }
+    }
+
+    @Test func `times of the clock are coded as in the vectors, and malformed ones fail`() throws {
+        let bytes = try vectors.bytes("clock.clock")
+        let time = try bytes.withUnsafeBytes { try HybridTime(decoding: $0) }
+        #expect(time.rawValue == (try vectors.number("clock.time")))
+        #expect(time.bytes == bytes)
+        try vectors.forEach("refusedClock") { name, bytes in
+            #expect(throws: Malformed.self, "\(name)") {
+                try bytes.withUnsafeBytes { try HybridTime(decoding: $0) }
+            }
+        }
+    }
+
+    @Test func `pauses of other sites are coded as in the vectors, and malformed ones fail`()
+        throws
+    {
+        let bytes = try vectors.bytes("pauses.pauses")
+        let pauses = try bytes.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            return try reader.readPauses()
+        }
+        for (index, pause) in pauses.enumerated() {
+            #expect(pause.after.rawValue == (try vectors.number("pauses.after\(index + 1)")))
+            #expect(pause.before.rawValue == (try vectors.number("pauses.before\(index + 1)")))
+        }
+        #expect(pauses.count == 2)
+        var writer = ByteWriter(capacity: 32)
+        writer.write(pauses)
+        #expect(writer.bytes == bytes)
+        try vectors.forEach("refusedPauses") { name, bytes in
+            let pauses = try? bytes.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                return try reader.readPauses()
+            }
+            #expect(pauses ?? [] == [], "\(name)")
         }
     }
 

@@ -44,7 +44,7 @@ import Testing
 
     static let breaches = [
         Breach("a key of no kind", "a key that means nothing at offset 0") {
-            try $0.put([8], [])
+            try $0.put([11], [])
         },
         Breach("a key that is too short", "a key that means nothing at offset 0") {
             try $0.put([0x10, 0], [])
@@ -71,6 +71,27 @@ import Testing
         },
         Breach("a former site that is there twice", "a site that is there twice at offset 8") {
             try $0.put(StoreKey.formerSites.bytes, [UInt8](repeating: 1, count: 16))
+        },
+        Breach(
+            "a time of the clock that is too long", "bytes after the time of a clock at offset 8"
+        ) {
+            try $0.put(StoreKey.clock.bytes, [UInt8](repeating: 1, count: 9))
+        },
+        Breach(
+            "a time of the clock without a counter",
+            "the time of a clock without a counter at offset 0"
+        ) {
+            try $0.put(StoreKey.clock.bytes, [0, 0] + [UInt8](repeating: 1, count: 6))
+        },
+        Breach("a site without pauses", "a site without pauses at offset 0") {
+            try $0.put(StoreKey.pauses(Site(rawValue: 1)).bytes, [])
+        },
+        Breach(
+            "a pause that ends before it begins",
+            "a pause of a site that ends before it begins at offset 0"
+        ) {
+            try $0.put(
+                StoreKey.pauses(Site(rawValue: 1)).bytes, [UInt8](repeating: 1, count: 16))
         },
         Breach("an origin that is too short", "the bytes end inside the value at offset 8") {
             try $0.put(StoreKey.origin.bytes, [UInt8](repeating: 1, count: 8))

@@ -50,6 +50,8 @@ struct ChainRules {
         case .origin: try checkOrigin(logged)
         case .site: _ = try SiteRecord(decoding: logged.operation.payload)
         case .formerSites: _ = try FormerSites(decoding: logged.operation.payload)
+        case .pauses: try Self.checkPauses(logged.operation)
+        case .clock: _ = try HybridTime(decoding: logged.operation.payload)
         case .name, .collection: try checkName(logged.operation)
         case .index(let collection, let number):
             try Self.checkIndex(logged.operation, collection, number)
@@ -87,6 +89,18 @@ struct ChainRules {
             _ = try IndexDefinition(
                 collection: collection, number: number, decoding: operation.payload)
         case .extend: throw .invalid("an index that was extended", at: 0)
+        case .remove: break
+        }
+    }
+
+    private static func checkPauses(_ operation: SheafStorage.Operation) throws(Malformed) {
+        switch operation.kind {
+        case .put:
+            var reader = ByteReader(operation.payload)
+            guard try !reader.readPauses().isEmpty else {
+                throw .invalid("a site without pauses", at: 0)
+            }
+        case .extend: throw .invalid("pauses that were extended", at: 0)
         case .remove: break
         }
     }

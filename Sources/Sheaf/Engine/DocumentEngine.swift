@@ -1,6 +1,7 @@
 import SheafBytes
 package import SheafDocument
 package import SheafStorage
+import SheafSync
 import Synchronization
 
 /// Documents in a log: applies changes, reads what there is, and tells what changed.
@@ -37,12 +38,14 @@ package final class DocumentEngine: Sendable {
         var ownWrites: OwnWrites
         /// The previous site of the store, if its writes were moved to the current one.
         var handover: SiteHandover?
+        /// The pauses of the sites of other stores.
+        var knownPauses: KnownPauses
         /// Documents of commits that no snapshot shows yet.
         var pending = PendingDocuments()
         /// The tokens of attachments that have no proof of possession.
         var unproven: UnprovenTokens
 
-        /// Whether the clock is earlier than the record times; each commit then writes it to the log.
+        /// Whether the clock is earlier than the record times.
         var isClockApart = false
 
         var siteRecord: SiteRecord {
@@ -72,10 +75,10 @@ package final class DocumentEngine: Sendable {
         // In a copy of a store, the site belongs to the files that were copied.
         let mark = try StoreMark(of: store, known)
         let site = mark.isKnown ? known?.site : nil
-        // Each record is at least as late as the times in it.
-        let latest = HybridTime(
-            milliseconds: min(snapshot.commitAt, HybridTime.maximumMilliseconds),
-            counter: HybridTime.maximumCounter)
+        // All writes in the log are not later than this, and all later ones were.
+        let latest = max(
+            try Self.time(of: snapshot) ?? .initial,
+            HybridTime(milliseconds: min(snapshot.commitAt, HybridTime.maximumMilliseconds)))
         let seen = snapshot.commit == 0 ? .initial : known?.clock ?? latest
         let clock = HybridClock(
             site: site ?? Self.drawSite(store.options.random),
@@ -86,7 +89,8 @@ package final class DocumentEngine: Sendable {
                 isSiteWritten: site != nil && !mark.isDue, loggedSite: known?.site,
                 formerSites: try Self.formerSites(of: snapshot), mark: mark,
                 ownWrites: site == nil
-                    ? .ofNewSite : OwnWrites(opened: latest, earlier: known?.pauses ?? []),
+                    ? .ofNewSite : OwnWrites(opened: seen, earlier: known?.pauses ?? []),
+                knownPauses: try KnownPauses(snapshot),
                 unproven: UnprovenTokens(
                     isAny: !snapshot.tree.isEmpty(in: StoreKey.unprovenTokens)),
                 isClockApart: known?.clock != nil))
@@ -121,6 +125,16 @@ package final class DocumentEngine: Sendable {
         }
     }
 
+    /// The latest time of the clock that the log has; nil where the time of the last record tells it.
+    private static func time(of snapshot: LogSnapshot) throws(EngineError) -> HybridTime? {
+        guard let payload = try payload(of: .clock, in: snapshot) else { return nil }
+        return try onDocument(StoreKey.clock.bytes) { () throws(Malformed) in
+            try payload.span.withUnsafeBytes { bytes throws(Malformed) in
+                try HybridTime(decoding: bytes)
+            }
+        }
+    }
+
     static func payload(
         of key: StoreKey, in snapshot: LogSnapshot
     ) throws(EngineError) -> [UInt8]? {
@@ -133,10 +147,17 @@ package final class DocumentEngine: Sendable {
 
     /// Replaces the site of this store; the next commit records the new one in the log.
     func draw(_ site: Site, _ state: inout WriterState) {
+        leaveSite(&state)
         state.clock = HybridClock(
             site: site, latest: state.clock.latest,
             leniencyMilliseconds: state.clock.leniencyMilliseconds)
         (state.isSiteWritten, state.ownWrites) = (false, .ofNewSite)
+    }
+
+    /// Keeps the pauses of the current site, which another one takes the place of: peers may have documents with later
+    /// writes of it, and pass them on.
+    private func leaveSite(_ state: inout WriterState) {
+        _ = state.knownPauses.add(SitePauses(site: state.clock.site, pauses: pauses(state)))
     }
 
     /// Leaves out some times at random where the clock of the store is ahead of that of the system.
@@ -240,12 +261,15 @@ package final class DocumentEngine: Sendable {
     private func begin(_ state: inout WriterState) -> DocumentTransaction {
         let snapshot = store.snapshot()
         state.pending.forget(through: snapshot.commit)
+        // The next write is later than the record before it, which is what an older state of the store ends with.
+        if !state.isClockApart { state.clock.advance(toMilliseconds: store.appendedAt) }
         var transaction = DocumentTransaction(
             snapshot, state.directory, state.clock,
             now: store.options.clock.wallMilliseconds(), state.pending.taken(),
             maximumChangedLength: store.options.transactionLength)
         transaction.ownWrites = state.ownWrites
         transaction.formerSites = state.formerSites.sites
+        transaction.knownPauses = state.knownPauses
         transaction.unproven = state.unproven.begun(after: snapshot.commit)
         return transaction
     }
@@ -330,6 +354,7 @@ package final class DocumentEngine: Sendable {
         if !transaction.tokens.isEmpty {
             tokenWatch.withLock { $0 }?(transaction.tokens)
         }
+        if transaction.hasChangedSite { leaveSite(&state) }
         // Names that this commit uses for the first time come with it, be it lost or not.
         state.clock = transaction.clock
         if transaction.hasChangedSite {
@@ -344,14 +369,16 @@ package final class DocumentEngine: Sendable {
         transaction.directory.takeNames(of: state.directory)
         state.directory = transaction.directory
         publish(state.directory)
+        transaction.knownPauses = state.knownPauses
         try state.mark.make(in: store)
-        state.ownWrites.noteCommit(transaction.stamp?.time ?? transaction.clock.latest)
+        state.ownWrites.noteCommit(transaction.stamp?.time ?? transaction.clock.latest.next)
         let batch = try transaction.batch(
             from: origin, writing: state.siteWriting, state.registry)
         let commit = try onStorage { () throws(StorageError) in try append(batch) }
         if transaction.nextSite != nil { state.handover?.commit = commit }
         state.noteSiteWritten()
         state.mark.noteWritten(by: commit, in: store)
+        state.knownPauses.noteWritten()
         state.registry.noteWritten(state.directory)
         transaction.noteWritten(by: commit)
         state.unproven.noteWritten(transaction.unproven, by: commit)

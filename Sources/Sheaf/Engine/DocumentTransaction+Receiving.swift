@@ -62,7 +62,7 @@ extension DocumentTransaction {
             return .kept(isSeen: isSeen)
         }
         var lacksOwn = false
-        let (own, isAll) = try onDocument(key.bytes) { () throws(Malformed) in
+        var (own, isAll) = try onDocument(key.bytes) { () throws(Malformed) in
             let document = try EncodedDocument(document.bytes)
             let own = try document.header().time(of: clock.site)
             guard let before else { return (own, true) }
@@ -78,6 +78,12 @@ extension DocumentTransaction {
         if let before { try notePauses(of: document, before: before) }
         if case .upTo(let latest) = seen { try observe(latest) }
         let untouched = rule == nil ? nil : working[position]
+        var hasKept = false
+        // Peers can see what is kept, so a hidden document must not show it.
+        if !isHidden, let before {
+            hasKept = try keepForgotten(at: position, before: before, receiving: document)
+            if hasKept { isAll = false }
+        }
         let isNew: Bool
         do throws(EngineError) {
             isNew = try working[position].takeIfNew(
@@ -102,11 +108,13 @@ extension DocumentTransaction {
             working[position] = untouched
             return .refused(before: untouched.original, reason)
         }
+        if hasKept { keptForgotten.append(document.address) }
         try noteSource(of: document, at: position)
         noteTexts(document.bytes)
         return isAll
             ? .taken(isNew: isNew)
-            : .known(before: working[position].original, lacksOwn: lacksOwn)
+            // The peer has not been sent what was kept, whether the document matched or not.
+            : .known(before: hasKept ? nil : working[position].original, lacksOwn: lacksOwn)
     }
 
     /// Whether a document received in this transaction exists.

@@ -46,4 +46,39 @@ extension DocumentTransaction {
         }
         if covered >= known { forgottenByPeer = known }
     }
+
+    /// Assigns writes that their store has forgotten to another site, where a received document would cover them
+    /// without having them; returns whether there were any.
+    ///
+    /// All stores that know such writes assign them to the same site, and no store covers that site without having
+    /// them.
+    mutating func keepForgotten(
+        at position: Int, before: VersionVector, receiving document: PiledDocument
+    ) throws(EngineError) -> Bool {
+        guard !knownPauses.isEmpty else { return false }
+        var received: VersionVector?
+        var hasKept = false
+        for entry in before.entries where entry.site != clock.site {
+            guard let pause = knownPauses.pause(of: entry.site, containing: entry.time) else {
+                continue
+            }
+            let vector: VersionVector
+            if let received {
+                vector = received
+            } else {
+                vector = try onDocument(Array(document.id)) { () throws(Malformed) in
+                    try EncodedDocument(document.bytes).vector()
+                }
+                received = vector
+            }
+            let other = entry.site.forgotten(after: pause.after)
+            guard vector.time(of: entry.site) >= pause.before, vector.time(of: other) < entry.time
+            else { continue }
+            let length = try moveWrites(
+                at: position, of: entry.site, after: pause.after, to: other,
+                keepsCounters: true)
+            if length > 0 { hasKept = true }
+        }
+        return hasKept
+    }
 }

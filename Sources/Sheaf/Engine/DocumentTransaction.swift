@@ -1,6 +1,7 @@
 import SheafBytes
 import SheafDocument
 import SheafStorage
+import SheafSync
 
 /// Changes that become one commit.
 package struct DocumentTransaction: Sendable {
@@ -28,6 +29,10 @@ package struct DocumentTransaction: Sendable {
     var peerPauses: (site: Site, pauses: [WritePause])?
     /// The time of a write of that site, in one of these periods, which what it sends would cover.
     var forgottenByPeer: HybridTime?
+    /// The pauses of the sites of other stores.
+    var knownPauses = KnownPauses()
+    /// The documents that have kept writes that their store has forgotten.
+    var keptForgotten: [DocumentAddress] = []
     /// Number of the connection that the changes were received on; nil for local changes.
     var connection: UInt64?
     /// Whether the transaction writes as another site than those before it.
@@ -301,8 +306,13 @@ package struct DocumentTransaction: Sendable {
         batch.earliestTime = clock.latest.milliseconds
         try onStorage { () throws(StorageError) in
             if let origin { try batch.put(StoreKey.origin.bytes, origin.bytes) }
+            try knownPauses.write(into: &batch)
             try registry.write(directory, into: &batch)
             try site?.put(into: &batch)
+            // The time of the record has milliseconds only.
+            if clock.latest.counter != 0 {
+                try batch.put(StoreKey.clock.bytes, clock.latest.bytes)
+            }
         }
         batch.keepsLinks = true
         var links = DocumentLinks(directory.indexes, directory.names)
@@ -352,29 +362,6 @@ package struct DocumentTransaction: Sendable {
     }
 
     // MARK: Errors
-
-    static func document(
-        _ bytes: UnsafeRawBufferPointer
-    ) throws(EditError) -> EncodedDocument {
-        do throws(Malformed) { return try EncodedDocument(bytes) } catch {
-            throw .malformed(error)
-        }
-    }
-
-    func translating<Result>(
-        _ body: () throws(EditError) -> Result,
-        orRefusing refusal: (Malformed) -> EngineError = { .edit(.malformed($0)) }
-    ) throws(EngineError) -> Result {
-        do throws(EditError) { return try body() } catch {
-            throw Self.refusal(error, refusal)
-        }
-    }
-
-    private static func refusal(
-        _ error: EditError, _ malformed: (Malformed) -> EngineError
-    ) -> EngineError {
-        if case .malformed(let reason) = error { malformed(reason) } else { .edit(error) }
-    }
 
     /// Says which document an error is about.
     private static func naming(

@@ -139,11 +139,24 @@ extension DocumentTransaction {
         ofDocument key: [UInt8], _ move: SiteMove
     ) throws(EngineError) -> Int {
         let position = try open(DocumentKey(key))
+        let length = try moveWrites(
+            at: position, of: move.site, after: move.time, to: move.other)
+        if length > 0 { notePending(position) }
+        return length
+    }
+
+    /// Gives what a site has written to a document after a time to another one; returns the length of the document,
+    /// or 0 if there was nothing to be moved.
+    mutating func moveWrites(
+        at position: Int, of site: Site, after time: HybridTime, to other: Site,
+        keepsCounters: Bool = false
+    ) throws(EngineError) -> Int {
         guard let state = working[position].state else { return 0 }
-        let moved = try onDocument(key) { () throws(Malformed) in
+        let moved = try onDocument(working[position].key.bytes) { () throws(Malformed) in
             try state.span.withUnsafeBytes { (bytes) throws(Malformed) in
                 try EncodedDocument(bytes).movingWrites(
-                    of: move.site, after: move.time, to: move.other, directory.names)
+                    of: site, after: time, to: other, keepsCounters: keepsCounters,
+                    directory.names)
             }
         }
         guard let moved else { return 0 }
@@ -152,7 +165,6 @@ extension DocumentTransaction {
         _ = document.forget()
         try document.take(ChangedBytes(bytes: moved, spellsNames: true), directory.names)
         working[position] = document
-        notePending(position)
         return moved.count
     }
 }

@@ -259,6 +259,7 @@ extension SyncHost {
     package func noteWritten(_ outcome: WriteJob.Outcome) {
         outcome.chargeBudget()
         noteUnmoved(outcome)
+        noteKeptForgotten(outcome)
         if outcome.lacksOwnWrites {
             mayReportSite = true
             reportNewSite()

@@ -62,6 +62,20 @@ extension SyncHost {
         }
     }
 
+    /// Writes to the log which documents have kept writes that their store has forgotten.
+    func noteKeptForgotten(_ outcome: WriteJob.Outcome) {
+        guard let first = outcome.keptForgotten.first else { return }
+        let id = try? DocumentID.id(of: first.id)
+        queries.log?.write(
+            .warning,
+            "documents have kept writes that the store which made them does not have any more: an older state was put "
+                + "in its place, or a copy of it is in use",
+            [
+                "collection": first.collection, "id": id?.json ?? "",
+                "documents": "\(outcome.keptForgotten.count)",
+            ])
+    }
+
     /// Has the other side go on as another site: this peer knows a write that it does not have.
     func reportForgotten(_ time: HybridTime, to link: Link) {
         link.session.report(ForgottenWrite(site: link.site, time: time))
@@ -130,6 +144,10 @@ extension SyncHost {
     /// Notes the site of a peer; two stores that write with one site both go on as others.
     func noteSite(_ hello: Hello, on link: Link) {
         (link.site, link.pauses) = (hello.site, hello.pauses)
+        learn(SitePauses(site: hello.site, pauses: hello.pauses), from: link)
+        for known in queries.documents.knownPauses where known.site != hello.site {
+            link.session.report(known)
+        }
         let rivals = allLinks.filter { other in
             other !== link && other.site == hello.site && !other.hasNewSite
                 && other.session.isOpen
@@ -138,6 +156,19 @@ extension SyncHost {
         guard !rivals.isEmpty || openings[hello.peerKey]?.isContested == true else { return }
         for other in rivals + [link] {
             other.session.report(ForgottenWrite(site: hello.site, time: nil))
+        }
+    }
+
+    /// Takes in the pauses of the site of a store, and reports them to the other peers before any document that comes
+    /// after them.
+    ///
+    /// False pauses make removed fields come back, so only a peer that may write everything is believed.
+    func learn(_ known: SitePauses, from link: Link) {
+        guard link.writable == nil, let all = queries.documents.learn(known) else { return }
+        for other in allLinks
+        where other !== link && other.session.isOpen && other.site != known.site {
+            other.session.report(all)
+            handle(other)
         }
     }
 

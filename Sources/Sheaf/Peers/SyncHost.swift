@@ -355,6 +355,7 @@ package final class SyncHost {
         case .differing(let addresses): noteDiffering(addresses, on: link)
         case .forgotten(let message): noteForgotten(message, on: link)
         case .changedSite(let site): note(site, of: link)
+        case .pauses(let known): learn(known, from: link)
         case .sought(let message): sought(message, on: link)
         case .offered(let message): offered(message, on: link)
         case .fetched(let part, let bytes): fetched(part, bytes, on: link)

@@ -78,6 +78,8 @@ package struct WriteJob: Sendable {
         /// The time of a write that the peer has made and does not have any more; the step that would cover it, and
         /// those after it, were not applied.
         fileprivate(set) var forgottenByPeer: HybridTime?
+        /// Documents that have kept writes that their store has forgotten.
+        fileprivate(set) var keptForgotten: [DocumentAddress] = []
         /// Whether a step has brought documents, and nothing new.
         fileprivate(set) var hasRepetition = false
         /// Whether the job marked tokens as proven, and wrote nothing of a peer.
@@ -165,6 +167,7 @@ package struct WriteJob: Sendable {
                     return
                 }
                 outcome.known += reception.known
+                outcome.keptForgotten += reception.keptForgotten
                 for var refused in reception.refused {
                     refused.commit = step.commit
                     outcome.refused.append(refused)
@@ -264,6 +267,8 @@ extension DocumentEngine {
         var uniqueThrough: HybridTime?
         /// Documents whose writes could not be assigned to the new site of this store.
         var unmoved: [UnmovedDocument] = []
+        /// Documents that have kept writes that their store has forgotten.
+        var keptForgotten: [DocumentAddress] = []
         /// A write that the peer has made and does not have any more.
         var forgottenByPeer: HybridTime?
     }
@@ -290,6 +295,7 @@ extension DocumentEngine {
                 transaction.connection = step.connection
                 try Self.receive(
                     step.documents, rule, watched, until: stop, in: &transaction, &reception)
+                reception.keptForgotten = transaction.keptForgotten
                 reception.forgottenByPeer = transaction.forgottenByPeer
                 if transaction.forgottenByPeer != nil { throw Self.takeBack }
                 if transaction.lacksOwnWrites, !hasSeparated {

@@ -59,6 +59,12 @@ package struct HybridClock: Sendable {
         latest = max(latest, time)
     }
 
+    /// Has all later stamps follow the first time of a millisecond.
+    package mutating func advance(toMilliseconds milliseconds: UInt64) {
+        latest = max(
+            latest, HybridTime(milliseconds: min(milliseconds, HybridTime.maximumMilliseconds)))
+    }
+
     /// Whether a time of somebody else is not further ahead than it may be.
     package func isAcceptable(_ time: HybridTime, at wallMilliseconds: UInt64) -> Bool {
         time.milliseconds - min(time.milliseconds, wallMilliseconds) <= leniencyMilliseconds

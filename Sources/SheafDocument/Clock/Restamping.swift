@@ -93,6 +93,9 @@ extension Site {
     /// time; the same in all stores.
     func replacement(_ time: HybridTime) -> Site { derived(from: time, seed: 1) }
 
+    /// Returns the site of the writes that this site has made after a time, and forgotten; the same in all stores.
+    package func forgotten(after time: HybridTime) -> Site { derived(from: time, seed: 2) }
+
     private func derived(from time: HybridTime, seed: UInt64) -> Site {
         var number = rawValue
         repeat {

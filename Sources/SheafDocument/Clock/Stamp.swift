@@ -22,7 +22,9 @@ package struct HybridTime: Hashable, Comparable, Sendable {
     }
 
     package var milliseconds: UInt64 { rawValue >> 16 }
-    var counter: UInt64 { rawValue & Self.maximumCounter }
+    package var counter: UInt64 { rawValue & Self.maximumCounter }
+    /// The time after this one; the last time there is, after itself.
+    package var next: HybridTime { HybridTime(rawValue: rawValue == .max ? .max : rawValue + 1) }
 
     package static func < (left: HybridTime, right: HybridTime) -> Bool {
         left.rawValue < right.rawValue

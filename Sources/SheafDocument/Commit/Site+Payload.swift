@@ -29,20 +29,7 @@ package struct SiteRecord: Hashable, Sendable {
         site = Site(rawValue: try reader.readUInt64())
         directory = try reader.readUInt64()
         let time = reader.remaining > 0 ? try reader.readUInt64() : nil
-        var pauses: [WritePause] = []
-        while reader.remaining > 0 {
-            guard pauses.count < WritePause.maximumCount else {
-                throw .invalid(
-                    "more than \(WritePause.maximumCount) pauses of a site", at: reader.offset)
-            }
-            let start = reader.offset
-            let (after, before) = (try reader.readUInt64(), try reader.readUInt64())
-            guard
-                let pause = WritePause(
-                    after: HybridTime(rawValue: after), before: HybridTime(rawValue: before))
-            else { throw .invalid("a pause of a site that ends before it begins", at: start) }
-            pauses.append(pause)
-        }
+        let pauses = try reader.readPauses()
         // Without pauses the time is left out where there is none.
         guard time != 0 || !pauses.isEmpty else {
             throw .invalid("a clock that is zero", at: reader.offset)
@@ -57,10 +44,7 @@ package struct SiteRecord: Hashable, Sendable {
         writer.write(site.rawValue)
         writer.write(directory)
         if clock != nil || !pauses.isEmpty { writer.write(clock?.rawValue ?? 0) }
-        for pause in pauses {
-            writer.write(pause.after.rawValue)
-            writer.write(pause.before.rawValue)
-        }
+        writer.write(pauses)
         return writer.bytes
     }
 

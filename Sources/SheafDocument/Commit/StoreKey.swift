@@ -17,6 +17,10 @@ package enum StoreKey: Hashable, Sendable {
     case unprovenToken(attachment: [UInt8], document: [UInt8])
     /// The sites that the store had before the current one.
     case formerSites
+    /// The latest time of the clock, where it has a counter.
+    case clock
+    /// The pauses of the site of another store.
+    case pauses(Site)
     /// A document, by the number of its collection and the key of its id.
     case document(collection: UInt16, id: [UInt8])
 
@@ -28,6 +32,8 @@ package enum StoreKey: Hashable, Sendable {
         static let index: UInt8 = 0x05
         static let unprovenToken: UInt8 = 0x06
         static let formerSites: UInt8 = 0x07
+        static let clock: UInt8 = 0x08
+        static let pauses: UInt8 = 0x09
         static let document: UInt8 = 0x10
     }
 
@@ -36,6 +42,8 @@ package enum StoreKey: Hashable, Sendable {
     package static let collections = KeyRange(from: [First.collection], to: [First.collection + 1])
     package static let indexes = KeyRange(from: [First.index], to: [First.index + 1])
     package static let documents = KeyRange(from: [First.document], to: [First.document + 1])
+    /// The pauses of all other stores.
+    package static let pauses = KeyRange(from: [First.pauses], to: [First.pauses + 1])
     /// All unproven tokens.
     package static let unprovenTokens = KeyRange.prefix([First.unprovenToken])
 
@@ -93,6 +101,9 @@ package enum StoreKey: Hashable, Sendable {
         case (First.origin, 1): self = .origin
         case (First.site, 1): self = .site
         case (First.formerSites, 1): self = .formerSites
+        case (First.clock, 1): self = .clock
+        case (First.pauses, 9):
+            self = .pauses(Site(rawValue: bytes.dropFirst().reduce(0) { $0 << 8 | UInt64($1) }))
         case (First.name, 3): self = .name(number)
         case (First.collection, 3): self = .collection(number)
         case (First.index, 5):
@@ -116,6 +127,10 @@ package enum StoreKey: Hashable, Sendable {
         case .origin: [First.origin]
         case .site: [First.site]
         case .formerSites: [First.formerSites]
+        case .clock: [First.clock]
+        case .pauses(let site):
+            [First.pauses]
+                + (0..<8).map { UInt8(truncatingIfNeeded: site.rawValue >> (56 - 8 * $0)) }
         case .name(let number): Self.bytes(First.name, number)
         case .collection(let number): Self.bytes(First.collection, number)
         case .index(let collection, let number):

@@ -24,6 +24,7 @@ package final class StoreEngine: Sendable {
     let knownWriters = Atomic(0)
     /// The last commit that has its place, likewise.
     private let appendedHint = Atomic<CommitID>(0)
+    private let appendedTime = Atomic<UInt64>(0)
     /// How much garbage there was when somebody looked last, in thousandths of what is allowed.
     let knownPressure = Atomic(0)
     let checkpoints: Mutex<CheckpointState>
@@ -71,6 +72,7 @@ package final class StoreEngine: Sendable {
             state = Mutex(recovered.takeState())
             durableHint.store(snapshot().commit, ordering: .releasing)
             appendedHint.store(snapshot().commit, ordering: .releasing)
+            appendedTime.store(snapshot().commitAt, ordering: .releasing)
         } catch {
             lock.release()
             throw error
@@ -135,6 +137,7 @@ package final class StoreEngine: Sendable {
                 batch.count == 0
                 ? state.lastCommit : state.append(batch, at: now, options: options)
             appendedHint.store(state.lastCommit, ordering: .releasing)
+            appendedTime.store(state.lastCommitAt, ordering: .releasing)
             let isDurable = commit <= state.published.commit
             if let onDurable, !isDurable {
                 state.waiters.append(CommitWaiter(commit: commit, resume: onDurable))
@@ -171,6 +174,9 @@ package final class StoreEngine: Sendable {
 
     /// The last commit that has its place.
     package var lastCommit: CommitID { state.withLock { $0.lastCommit } }
+
+    /// The time of the last record that has its place, in milliseconds.
+    package var appendedAt: UInt64 { appendedTime.load(ordering: .acquiring) }
 
     /// How many commits are not durable yet, as far as that can be said without a lock.
     package var pendingCommits: CommitID {

@@ -1,5 +1,5 @@
 import SheafBytes
-package import SheafDocument
+import SheafDocument
 
 /// What this side wants of the other one.
 extension SyncSession {
@@ -100,18 +100,6 @@ extension SyncSession {
     package mutating func report(_ notice: SetAsideNotice) {
         guard isOpen else { return }
         send(.setAside, notice.bytes)
-    }
-
-    /// Reports the site that this side writes with from now on.
-    package mutating func report(_ site: Site) {
-        guard isOpen else { return }
-        send(.site, NewSite.bytes(site))
-    }
-
-    /// Reports that a site has writes that its store does not have.
-    package mutating func report(_ forgotten: ForgottenWrite) {
-        guard isOpen else { return }
-        send(.forgotten, forgotten.bytes)
     }
 
     /// Reports documents of the subscribed generation that the other side may not write.

@@ -48,6 +48,7 @@ package struct SyncSession: Sendable {
         case forgotten(ForgottenWrite)
         /// The other side writes with this site from now on.
         case changedSite(Site)
+        case pauses(SitePauses)
         /// There is room again for what is to be sent.
         case roomToSend
 
@@ -258,6 +259,7 @@ package struct SyncSession: Sendable {
         case .forgotten:
             emit(.forgotten(try frame.read(ForgottenWrite.init(decoding:))))
         case .site: emit(.changedSite(try frame.read(NewSite.decode)))
+        case .pauses: emit(.pauses(try frame.read(SitePauses.init(decoding:))))
         case .restart: try takeRestart(try frame.read(LoneNumber.decode))
         case .seek: try takeSeek(try frame.read(Seek.init(decoding:)))
         case .offer: emit(.offered(try frame.read(Offer.init(decoding:))))

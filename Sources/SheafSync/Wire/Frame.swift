@@ -27,6 +27,7 @@ package enum FrameType: UInt8, Sendable, CaseIterable {
     case lacking = 24
     case askProof = 25
     case proven = 26
+    case pauses = 27
     case presence = 30
     case presenceTaken = 31
 }

@@ -62,10 +62,7 @@ package struct Hello: Equatable, Sendable {
         writer.write(nonce)
         writer.write(wallMilliseconds)
         writer.write(UInt8(pauses.count))
-        for pause in pauses {
-            writer.write(pause.after.rawValue)
-            writer.write(pause.before.rawValue)
-        }
+        writer.write(pauses)
         writer.write(isServer ? UInt8(1) : 0)
         writer.writeText(name)
         return writer.bytes

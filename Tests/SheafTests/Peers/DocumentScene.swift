@@ -153,11 +153,14 @@ final class DocumentScene {
         }
     }
 
+    /// The connections of a node.
+    func connections(of number: Int) -> [UInt64] {
+        wires.keys.sorted().filter { wires[$0]?.contains(number) == true }
+    }
+
     /// Puts an old state of a disk in the place of the newest.
     func putBack(_ number: Int, to backup: SimulatedVolume) throws {
-        for wire in wires.keys.sorted() where wires[wire]?.contains(number) == true {
-            try disconnect(wire)
-        }
+        try disconnectAll(of: number)
         try nodes[number].reopen(on: backup)
     }
 

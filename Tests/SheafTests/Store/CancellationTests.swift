@@ -11,7 +11,9 @@ struct CancellationTests {
     /// Runs a transaction that stays in its block until `release` is called.
     private func holding(
         _ store: Store
-    ) async -> (transaction: Task<Void, any Error>, release: @Sendable () -> Void) {
+    ) async throws -> (transaction: Task<Void, any Error>, release: @Sendable () -> Void) {
+        // Those who wait must not give up on a slow machine.
+        try await store.execute("ALTER SYSTEM SET transaction_wait_limit_ms = 600000")
         let (entered, enter) = AsyncStream<Void>.makeStream()
         let (released, release) = AsyncStream<Void>.makeStream()
         let task = Task {
@@ -31,8 +33,7 @@ struct CancellationTests {
         var random = SeededRandom(seed: seed, "cancellations")
         let store = try await Store.inMemory()
         // On a machine with other work, the tasks can wait for a long time before they are cancelled.
-        try await store.execute("ALTER SYSTEM SET transaction_wait_limit_ms = 600000")
-        let (holder, release) = await holding(store)
+        let (holder, release) = try await holding(store)
         let waiting = (0..<500).map { number in
             Task {
                 try await store.transaction { transaction in
@@ -87,7 +88,7 @@ struct CancellationTests {
     @Test func `a statement does not end with the task that runs it in its place`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 0, 'n': 0})")
-        let (holder, release) = await holding(store)
+        let (holder, release) = try await holding(store)
         var tasks: [Task<QueryResult, any Error>] = []
         // A loop that is long enough to ask whether its task was cancelled.
         let list = Value.array((0..<5_000).map { .integer($0) })
@@ -114,7 +115,7 @@ struct CancellationTests {
 
     @Test func `who waits is served in the order of coming`() async throws {
         let store = try await Store.inMemory()
-        let (holder, release) = await holding(store)
+        let (holder, release) = try await holding(store)
         let order = Order()
         var tasks: [Task<Int64?, any Error>] = []
         for number in 0..<60 {

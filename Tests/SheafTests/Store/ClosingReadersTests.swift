@@ -36,7 +36,7 @@ struct ClosingReadersTests {
         await #expect(throws: StoreError.self) {
             try await store.transaction(isReadOnly: true) { _ in }
         }
-        for _ in 0..<20_000 { await Task.yield() }
+        for _ in 0..<1_000 { await Task.yield() }
         #expect(steps.list.isEmpty)
         release.finish()
         try await reader.value

@@ -1,0 +1,28 @@
+import SheafBytes
+import SheafDocument
+
+/// Errors of edits as those of the engine.
+extension DocumentTransaction {
+    static func document(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(EditError) -> EncodedDocument {
+        do throws(Malformed) { return try EncodedDocument(bytes) } catch {
+            throw .malformed(error)
+        }
+    }
+
+    func translating<Result>(
+        _ body: () throws(EditError) -> Result,
+        orRefusing refusal: (Malformed) -> EngineError = { .edit(.malformed($0)) }
+    ) throws(EngineError) -> Result {
+        do throws(EditError) { return try body() } catch {
+            throw Self.refusal(error, refusal)
+        }
+    }
+
+    static func refusal(
+        _ error: EditError, _ malformed: (Malformed) -> EngineError
+    ) -> EngineError {
+        if case .malformed(let reason) = error { malformed(reason) } else { .edit(error) }
+    }
+}

@@ -1,0 +1,19 @@
+package import SheafBytes
+
+/// The latest time of a store's clock as the log has it (`format-spec/commits.md`, table 1).
+extension HybridTime {
+    package init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
+        var reader = ByteReader(bytes)
+        self.init(rawValue: try reader.readUInt64())
+        guard reader.remaining == 0 else {
+            throw .invalid("bytes after the time of a clock", at: reader.offset)
+        }
+        guard counter != 0 else { throw .invalid("the time of a clock without a counter", at: 0) }
+    }
+
+    package var bytes: [UInt8] {
+        var writer = ByteWriter(capacity: 8)
+        writer.write(rawValue)
+        return writer.bytes
+    }
+}

@@ -1,0 +1,156 @@
+import Sheaf
+import SheafDocument
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// Writes that a store has forgotten, at peers that meet it through others.
+struct RelayedPauseTests {
+    private let cars = "SELECT * FROM cars"
+    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+
+    /// Returns a scene in which peer 2 alone knows what store 0 has forgotten, and peer 1 alone what 0 has written
+    /// since.
+    private func relayedScene() throws -> DocumentScene {
+        let scene = try DocumentScene(4)
+        for number in 0...3 { try scene.subscribe(number, [cars]) }
+        try scene.write(0, "a", "first")
+        try scene.write(0, "b", "first")
+        for number in 1...3 { try scene.meet(0, number) }
+        let backup = scene.nodes[0].volume.processDeath()
+        for number in [1, 3] { try scene.disconnectAll(of: number) }
+        try scene.write(0, "a", "lost")
+        try scene.execute(0, "UPDATE cars UNSET first WHERE _id = 'b'")
+        try scene.run()
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        try scene.write(0, "a", "new")
+        try scene.write(0, "b", "new")
+        try scene.meet(0, 1)
+        return scene
+    }
+
+    private let relayed = [
+        #"{"_id":"a","first":1,"lost":1,"new":1}"#, #"{"_id":"b","new":1}"#,
+    ]
+
+    @Test(arguments: [false, true])
+    func `a peer keeps writes forgotten by a store that it meets through others`(
+        _ isReopened: Bool
+    ) throws {
+        let scene = try relayedScene()
+        try scene.disconnectAll(of: 0)
+        // What the peer between was told of pauses is in its log.
+        if isReopened { try scene.putBack(1, to: scene.nodes[1].volume.processDeath()) }
+        if isReopened { try scene.subscribe(1, [cars]) }
+        try scene.meet(1, 3)
+        try scene.disconnectAll(of: 1)
+        try scene.meet(3, 2)
+        for number in 2...3 {
+            #expect(try scene.rows(number, all) == relayed, "peer \(number)")
+        }
+        try scene.meet(3, 1)
+        try scene.subscribe(0, [cars])
+        try scene.meet(3, 0)
+        for number in 0...3 {
+            #expect(try scene.rows(number, all) == relayed, "peer \(number)")
+        }
+    }
+
+    @Test func `pauses are passed on over open connections`() throws {
+        let scene = try relayedScene()
+        try scene.meet(2, 3)
+        try scene.meet(1, 3)
+        #expect(!scene.nodes[2].store.queries.documents.knownPauses.isEmpty)
+    }
+
+    @Test(arguments: [false, true])
+    func `forgotten writes are kept where the store has drawn another site by itself`(
+        _ isReopened: Bool
+    ) throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, [cars])
+        try scene.write(0, "a", "first")
+        try scene.write(0, "b", "first")
+        try scene.meet(0, 1)
+        let backup = scene.nodes[0].volume.processDeath()
+        try scene.write(0, "a", "lost")
+        try scene.run()
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        try scene.write(0, "a", "new")
+        let site = scene.nodes[0].store.queries.documents.site
+        try scene.execute(0, "EVICT FROM cars WHERE _id = 'b'")
+        try scene.write(0, "b", "new")
+        #expect(scene.nodes[0].store.queries.documents.site != site)
+        if isReopened { try scene.putBack(0, to: scene.nodes[0].volume.processDeath()) }
+        try scene.meet(0, 1)
+        #expect(
+            try scene.rows(1, all) == [
+                #"{"_id":"a","first":1,"lost":1,"new":1}"#, #"{"_id":"b","first":1,"new":1}"#,
+            ])
+    }
+
+    @Test func `pauses are not believed from a peer that may not write everything`() throws {
+        let scene = try relayedScene()
+        try scene.disconnectAll(of: 0)
+        let rights = PeerRights(read: ["cars": "true"], write: ["cars": "true"])
+        _ = try scene.connect(1, 2, rightsOfLeft: rights)
+        try scene.run()
+        #expect(scene.nodes[2].store.queries.documents.knownPauses.isEmpty)
+        #expect(!scene.nodes[1].store.queries.documents.knownPauses.isEmpty)
+    }
+
+    @Test func `of too many sites with pauses, those that were learned first are forgotten`() throws
+    {
+        let scene = try DocumentScene(1)
+        let documents = scene.nodes[0].store.queries.documents
+        let pause = try #require(
+            WritePause(after: HybridTime(rawValue: 1), before: HybridTime(rawValue: 9)))
+        for number in 1...300 {
+            _ = documents.learn(
+                SitePauses(site: Site(rawValue: UInt64(number)), pauses: [pause]))
+        }
+        let sites = (45...300).map { Site(rawValue: UInt64($0)) }
+        #expect(documents.knownPauses.map(\.site) == sites)
+        try scene.write(0, "a", "first")
+        _ = documents.learn(SitePauses(site: Site(rawValue: 301), pauses: [pause]))
+        try scene.write(0, "a", "second")
+        try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
+        let known = scene.nodes[0].store.queries.documents.knownPauses
+        #expect(known.map(\.site) == sites.dropFirst() + [Site(rawValue: 301)])
+        #expect(known.allSatisfy { $0.pauses == [pause] })
+    }
+
+    @Test func `a pause that has lasted longer takes the place of the earlier one`() throws {
+        let documents = try DocumentScene(1).nodes[0].store.queries.documents
+        func learn(_ after: UInt64, _ before: UInt64) throws -> [UInt64]? {
+            let pause = try #require(
+                WritePause(
+                    after: HybridTime(rawValue: after), before: HybridTime(rawValue: before)))
+            return documents.learn(SitePauses(site: Site(rawValue: 7), pauses: [pause]))?
+                .pauses.flatMap { [$0.after.rawValue, $0.before.rawValue] }
+        }
+        #expect(try learn(10, 20) == [10, 20])
+        #expect(try learn(10, 20) == nil)
+        #expect(try learn(10, 15) == nil)
+        #expect(try learn(30, 40) == [10, 20, 30, 40])
+        #expect(try learn(10, 25) == [30, 40, 10, 25])
+    }
+
+    @Test func `a forgotten write of the same millisecond as the last kept one is detected`() throws
+    {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, [cars])
+        let insert: Query = "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'first': 1})"
+        try scene.execute(0, insert)
+        try scene.meet(0, 1)
+        let backup = scene.nodes[0].volume.processDeath()
+        // The clock stands still meanwhile.
+        try scene.execute(0, "UPDATE cars SET lost = 1")
+        try scene.run()
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        try scene.write(0, "a", "new")
+        try scene.meet(0, 1)
+        #expect(scene.nodes[1].farewells.map(\.code) == [.forgotten])
+        #expect(try scene.rows(1, all) == [#"{"_id":"a","first":1,"lost":1,"new":1}"#])
+    }
+}
