@@ -37,28 +37,33 @@ extension SyncHost {
         if let (documents, _) = delayed.wanted { wanted(link, documents, in: news.snapshot) }
     }
 
-    /// Returns the number of the next step, with the documents of `snapshot`; nil if steps have the numbers of commits.
-    func nextStepNumber(_ snapshot: DocumentSnapshot, _ link: Link) -> UInt64? {
+    /// Returns the number of the next step; nil if steps have the numbers of commits.
+    func nextStepNumber(_ link: Link) -> UInt64? {
         guard link.isLimited, let key = link.session.remote?.peerKey else { return nil }
-        // The numbers of the steps on a connection increase.
-        defer { link.reservedStep = nil }
-        if let reserved = link.reservedStep, snapshot.log.commit < reserved.commit {
-            return reserved.number
+        if let reserved = link.reservedStep {
+            link.reservedStep = nil
+            return reserved
         }
         limitedPeers[key, default: LimitedPeer()].stepCount += 1
         return stepCount(of: link)
     }
 
-    /// Returns a number that no step has that is begun from now on, unless its documents are of an earlier state.
+    /// Reserves and returns a number for the next step if its state is one from before the call.
     ///
-    /// A step can have the state that was compared before documents were evicted here. With a number above the one in
-    /// the subscription it would say that they are still here, and the peer would not send them back.
+    /// Documents that were compared can be evicted here before they are sent. With a number above the one in the
+    /// subscription, the step would say that they are still here, and the peer would not send them back.
     func reserveStepNumber(_ link: Link) -> UInt64 {
         guard let key = link.session.remote?.peerKey else { return 0 }
         limitedPeers[key, default: LimitedPeer()].stepCount += 1
-        let number = stepCount(of: link)
-        link.reservedStep = (number, news.snapshot.log.commit)
-        return number
+        link.reservedStep = stepCount(of: link)
+        return stepCount(of: link)
+    }
+
+    /// Returns the newest state as the other side may see it, for a step to come.
+    func takeStepSnapshot(_ newest: DocumentSnapshot, _ link: Link) -> DocumentSnapshot {
+        // Also without a commit since the subscription: that may be one that the peer may not read.
+        link.reservedStep = nil
+        return shown(newest, to: link)
     }
 
     /// Number of the last step that the peer was sent.
@@ -104,7 +109,7 @@ extension SyncHost {
         }
         guard !draft.found.isEmpty else { return false }
         draft.outgoing.documents = .keys(draft.found, next: 0)
-        draft.outgoing.number = nextStepNumber(draft.outgoing.snapshot, link)
+        draft.outgoing.number = nextStepNumber(link)
         link.telling?.outgoing = draft.outgoing
         return true
     }
@@ -118,7 +123,7 @@ extension SyncHost {
         let (changed, named) = (telling.limited.changes.changed, telling.limited.named)
         let length = link.telling?.limited.changes.takeChanged() ?? 0
         link.telling?.limited.named = []
-        let snapshot = shown(news.snapshot, to: link)
+        let snapshot = takeStepSnapshot(news.snapshot, link)
         let keys = inOrder(Array(changed.keys), snapshot)
         link.telling?.limited.draft = LimitedTelling.Draft(
             changed: changed, length: length, named: named.sorted(by: <),

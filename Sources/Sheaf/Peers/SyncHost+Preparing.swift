@@ -137,7 +137,7 @@ extension SyncHost {
     func listMatches(_ link: Link, in snapshot: DocumentSnapshot) {
         link.delayed?.asked = snapshot
         guard let matcher = link.telling?.matcher else { return }
-        let snapshot = shown(snapshot, to: link)
+        let snapshot = takeStepSnapshot(snapshot, link)
         link.telling?.limited.forgetChanges()
         link.telling?.compared = snapshot
         link.telling?.newest = NewestDocument()
@@ -156,7 +156,7 @@ extension SyncHost {
         guard let telling = link.telling else { return }
         // A list that was asked for is done: the session refuses what overtakes the answer.
         let compared = telling.compared
-        let snapshot = compared ?? shown(newest, to: link)
+        let snapshot = compared ?? takeStepSnapshot(newest, link)
         if compared == nil { link.telling?.limited.forgetChanges() }
         link.telling?.compared = nil
         if compared == nil { link.telling?.newest = NewestDocument() }
@@ -175,7 +175,7 @@ extension SyncHost {
         }
         // Of documents in a part, refusals can come before the last step is sent.
         if telling.parts == nil { noteComparedRefusals(telling.sent, snapshot, on: link) }
-        let number = telling.parts?.number ?? nextStepNumber(snapshot, link)
+        let number = telling.parts?.number ?? nextStepNumber(link)
         link.telling?.parts = (snapshot.log.commit, number)
         link.telling?.outgoing = Outgoing(
             snapshot: snapshot, documents: Outgoing.Documents(addresses, in: snapshot), since: nil,
@@ -265,7 +265,7 @@ extension SyncHost {
         }
         link.telling?.outgoing = Outgoing(
             snapshot: snapshot, documents: wanted, since: nil,
-            number: telling.parts?.number ?? nextStepNumber(snapshot, link),
+            number: telling.parts?.number ?? nextStepNumber(link),
             newest: telling.newest)
         link.telling?.parts = nil
         tell(link)

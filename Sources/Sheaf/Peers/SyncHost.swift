@@ -154,8 +154,8 @@ package final class SyncHost {
         var heard = NameTranslation()
         /// What the other side may see; none where that is everything.
         var readable: SubscriptionMatcher?
-        /// The number of the next step if that has documents of a state before `commit`.
-        var reservedStep: (number: UInt64, commit: CommitID)?
+        /// The number of the next step if it has a state from before the last subscription.
+        var reservedStep: UInt64?
         /// Counts the units of evaluations of `readable`.
         let readMeter: EvaluationMeter
         /// The same as queries, and the part of it that `_id` alone decides.

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafSync
 import Testing
 
 /// Documents that are taken away on one device, and come back.
@@ -79,5 +80,35 @@ struct EvictionTests {
         #expect(ids == [#"{"_id":"c"}"#, #"{"_id":"d"}"#])
         #expect(try await server.store.execute("SELECT * FROM orders").items.count == 4)
         try await scene.close()
+    }
+
+    /// The limited peer writes the documents after it has answered the subscription that follows the eviction.
+    ///
+    /// With seven documents to a part, the eviction comes before the first part or after it.
+    @Test(arguments: [(1_000, 0), (7, 0), (7, 1)])
+    func `documents evicted while a limited peer compares come back from it`(
+        _ most: Int, _ partsBefore: Int
+    ) throws {
+        var lengths = SyncHost.Lengths()
+        lengths.wanted = most
+        let scene = try DocumentScene(2, lengths)
+        for (number, ids) in [0..<20, 100..<101].enumerated() {
+            try scene.subscribe(number, ["SELECT * FROM cars"])
+            let cars = ids.map { "({'_id': \($0)})" }.joined(separator: ", ")
+            try scene.execute(number, Query(verbatim: "INSERT INTO cars DOCUMENTS \(cars)"))
+        }
+        let wire = try scene.connect(
+            0, 1,
+            rightsOfRight: PeerRights(read: ["cars": "true"], write: ["cars": "true"]))
+        scene.hold(wire, to: 0)
+        while scene.nodes[1].sent.count(where: { $0 == .want }) <= partsBefore {
+            try #require(try scene.deliverHeld(wire, to: 0))
+        }
+        try scene.execute(0, "EVICT FROM cars")
+        try scene.run()
+        try scene.letGo(wire, to: 0)
+        for _ in 0..<5 { try scene.advance(milliseconds: 1_000) }
+        #expect(try scene.rows(1, "SELECT * FROM cars").count == 21)
+        #expect(try scene.rows(0, "SELECT * FROM cars").count == 21)
     }
 }

@@ -17,9 +17,13 @@ struct LimitedStepTests {
         private(set) var received: [FrameType] = []
         /// The numbers of the steps that have come.
         private(set) var steps: [UInt64] = []
+        /// The numbers in the subscriptions of the host.
+        private(set) var subscriptions: [UInt64] = []
         private(set) var farewell: Farewell?
         /// The documents that the peer claims to have.
         private let list: VersionList
+        /// Number of documents that it names at most in a part of what it wants.
+        var most = SyncLimits.wantedDocuments
 
         var host: SyncHost { scene.nodes[0].host }
         var newestCommit: UInt64 {
@@ -47,6 +51,26 @@ struct LimitedStepTests {
             run()
         }
 
+        /// Subscribes, and sends the first question; what the host sends then does not arrive yet.
+        func beginComparing(_ generation: UInt64) throws {
+            session.subscribe(try Self.request(generation))
+            while let effect = session.takeEffect() {
+                switch effect {
+                case .send(let bytes):
+                    bytes.withUnsafeBytes { host.receive($0, on: 1, at: 1) }
+                case .listOwn: session.compare(with: list, most: most)
+                default: break
+                }
+            }
+            while let deadline = host.deadline, deadline <= 1 { host.tick(at: 1) }
+        }
+
+        /// Has the host subscribe to collections.
+        func subscribeHost(_ collections: String...) throws {
+            let texts = collections.map { "SELECT * FROM \($0)" }
+            try host.subscribe(scene.nodes[0].store.subscriptions(texts))
+        }
+
         static func request(_ generation: UInt64) throws -> Subscribe {
             let arguments = try Insertion.initial(Object(), NameTable())
             return Subscribe(
@@ -69,7 +93,10 @@ struct LimitedStepTests {
 
         /// Delivers messages, and gives the host turns, until there is nothing to do.
         func run() {
-            host.exchange(with: &session, on: 1, at: 1, list: list) { steps.append($0.commit) }
+            host.exchange(
+                with: &session, on: 1, at: 1, list: list, most: most,
+                onStep: { steps.append($0.commit) },
+                onSubscribe: { subscriptions.append($0.commit) })
         }
 
         // MARK: Without a session
@@ -146,5 +173,60 @@ struct LimitedStepTests {
         #expect(caller.synced == first)
         caller.acknowledge(caller.steps[1])
         #expect(caller.synced == second && second > first)
+    }
+
+    /// The host no longer has the documents of the first step when it subscribes for the second time.
+    ///
+    /// With two documents to a part, there are several parts.
+    @Test(arguments: [SyncLimits.wantedDocuments, 2])
+    func `a step of the state before an eviction has the number in the subscription`(
+        _ most: Int
+    ) throws {
+        let caller = try Caller()
+        caller.most = most
+        try caller.subscribeHost("cars")
+        let cars = (0..<5).map { "({'_id': \($0), 'owner': 'ann'})" }.joined(separator: ", ")
+        try caller.scene.nodes[0].execute(Query(verbatim: "INSERT INTO cars DOCUMENTS \(cars)"))
+        caller.connect()
+        try caller.beginComparing(1)
+        try caller.execute("EVICT FROM cars")
+        try #require(caller.subscriptions.count == 2)
+        let parts = caller.steps
+        #expect(parts.count >= (most == 2 ? 3 : 1))
+        #expect(parts.allSatisfy { $0 == caller.subscriptions[1] })
+        try caller.execute("INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'ann'})")
+        #expect(caller.steps == parts + [caller.subscriptions[1] + 1])
+    }
+
+    @Test func `a step of a state after the subscription has a greater number`() throws {
+        let caller = try Caller()
+        try caller.subscribeHost("cars")
+        caller.connect()
+        try caller.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ann'})")
+        try caller.subscribe(1)
+        try caller.execute("INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'ann'})")
+        try #require(caller.subscriptions.count == 1)
+        #expect(caller.steps == [1, 2].map { caller.subscriptions[0] + $0 })
+    }
+
+    /// Whether the peer compares an earlier state depends on the order of the messages, not on commits between them.
+    @Test func `the number of a step does not show a commit that the peer may not read`() throws {
+        let steps = try [false, true].map { isWritten in
+            let caller = try Caller()
+            try caller.subscribeHost("cars")
+            try caller.scene.nodes[0].execute(
+                "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ann'})")
+            caller.connect()
+            try caller.beginComparing(1)
+            if isWritten {
+                try caller.scene.nodes[0].execute(
+                    "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'bob'})")
+            }
+            try caller.subscribeHost("cars", "boats")
+            caller.run()
+            try #require(caller.subscriptions.count == 2)
+            return caller.steps
+        }
+        #expect(steps[0] == steps[1] && !steps[0].isEmpty)
     }
 }

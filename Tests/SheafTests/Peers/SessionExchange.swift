@@ -5,11 +5,13 @@ extension SyncHost {
     /// Delivers messages between this host and a session of another peer, and gives both turns, until there is
     /// nothing to do.
     ///
-    /// The session compares with `list`. `onStep` gets its steps, and `onClose` the reason for which the host has
-    /// ended the connection.
+    /// The session compares with `list`, and names at most `most` documents at a time in what it wants. `onStep` gets
+    /// its steps, `onSubscribe` what the host subscribes to, and `onClose` the reason for which the host has ended the
+    /// connection.
     func exchange(
         with session: inout SyncSession, on wire: UInt64, at now: UInt64, list: VersionList,
-        onStep: (ShippedStep) -> Void, onClose: (Farewell) -> Void = { _ in }
+        most: Int = SyncLimits.wantedDocuments, onStep: (ShippedStep) -> Void,
+        onSubscribe: (Subscribe) -> Void = { _ in }, onClose: (Farewell) -> Void = { _ in }
     ) {
         var isBusy = true
         while isBusy {
@@ -19,8 +21,9 @@ extension SyncHost {
                 switch effect {
                 case .send(let bytes):
                     bytes.withUnsafeBytes { receive($0, on: wire, at: now) }
-                case .listOwn: session.compare(with: list)
+                case .listOwn: session.compare(with: list, most: most)
                 case .apply(let step): onStep(step)
+                case .subscribed(let request): onSubscribe(request)
                 default: break
                 }
             }
