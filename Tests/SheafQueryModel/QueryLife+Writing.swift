@@ -163,24 +163,44 @@ extension QueryLife {
     private static func withoutReplacedValues(_ edits: [Edit]) -> [Edit] {
         var kept: [Edit] = []
         // From the last one on: each has seen all later paths.
-        var (set, counted): ([[[UInt8]]], [[[UInt8]]]) = ([], [])
+        var (set, counted): ([[String]], [[String]]) = ([], [])
         for edit in edits.reversed() {
             switch edit {
-            case .set(let names, let value, _):
-                let path = names.map { Array($0.utf8) }
-                let isBelow = (set + counted).contains {
-                    $0.count > path.count && Array($0.prefix(path.count)) == path
+            case .set(let path, let value, let mode):
+                if let rest = remaining(value, path, set, counted) {
+                    kept.append(.set(path: path, to: rest, as: mode))
                 }
-                let isReplaced = isBelow || set.contains(path)
-                set.append(path)
-                if isReplaced, value.kind != .object { continue }
+                set += paths(of: value, at: path)
+                continue
             case .increment(let path, _), .restart(let path, _), .incrementOlder(let path, _):
-                counted.append(path.map { Array($0.utf8) })
+                counted.append(path)
             case .unset: break
             }
             kept.append(edit)
         }
         return kept.reversed()
+    }
+
+    /// Returns what stays of a value; nil where it is replaced.
+    private static func remaining(
+        _ value: Value, _ path: [String], _ set: [[String]], _ counted: [[String]]
+    ) -> Value? {
+        if counted.contains(path) { return nil }
+        if case .object(let object) = value, !object.isAttachmentToken {
+            var rest = Object()
+            for field in object {
+                rest[field.name] = remaining(field.value, path + [field.name], set, counted)
+            }
+            return .object(rest)
+        }
+        let isBelow = (set + counted).contains { $0.count > path.count && $0.starts(with: path) }
+        return isBelow || set.contains(path) ? nil : value
+    }
+
+    /// The paths of a value and of all fields in it.
+    private static func paths(of value: Value, at path: [String]) -> [[String]] {
+        guard case .object(let object) = value, !object.isAttachmentToken else { return [path] }
+        return [path] + object.flatMap { paths(of: $0.value, at: path + [$0.name]) }
     }
 
     /// Refuses what would hide a counter of a document.

@@ -1,36 +1,134 @@
 import SheafDocument
 
 extension [Edit] {
-    /// Removes each value that a later edit replaces or turns into a map.
+    /// Removes each value that a later edit replaces or turns into a map, also from objects that are
+    /// merged.
     ///
     /// All edits of a statement have one stamp, and of equally new parts the value shows.
     func withoutReplacedValues() -> [Edit] {
-        guard count > 1 else { return self }
-        let isReplaced = indices.map { index in
-            guard case .set(let path, let value, let mode) = self[index],
-                mode == .register || value.kind != .object
-            else { return false }
-            return self[(index + 1)...].contains { $0.replacesValue(at: path) }
+        guard count > 1, hasOverlap else { return self }
+        let later = AssignedPath()
+        var kept: [Edit] = []
+        for edit in reversed() {
+            if let rest = edit.without(later) { kept.append(rest) }
+            later.note(edit)
         }
-        guard isReplaced.contains(true) else { return self }
-        return zip(self, isReplaced).compactMap { $1 ? nil : $0 }
+        return kept.reversed()
+    }
+
+    /// Whether the path of one edit begins with that of another one.
+    private var hasOverlap: Bool {
+        let paths = map(\.path)
+        return paths.indices.contains { index in
+            paths[(index + 1)...].contains { $0.overlaps(paths[index]) }
+        }
     }
 }
 
 extension Edit {
-    /// Whether it sets the value at a path, or writes below it.
-    fileprivate func replacesValue(at other: [String]) -> Bool {
+    fileprivate var path: [String] {
         switch self {
-        case .set(let path, _, _): path.isSpelled(beginningWith: other)
-        case .increment(let path, _), .restart(let path, _), .incrementOlder(let path, _):
-            path.count > other.count && path.isSpelled(beginningWith: other)
-        case .unset: false
+        case .set(let path, _, _), .unset(let path, _), .increment(let path, _),
+            .restart(let path, _), .incrementOlder(let path, _):
+            path
+        }
+    }
+
+    /// Returns the edit without the values that later ones replace; nil where it has no other.
+    fileprivate func without(_ later: AssignedPath) -> Edit? {
+        guard case .set(let path, let value, let mode) = self,
+            let later = later.descendant(path[...])
+        else { return self }
+        guard case .object(let object) = value, mode.merges(object), !later.isCounted else {
+            return later.replacesValue ? nil : self
+        }
+        return .set(path: path, to: .object(object.without(later)), as: mode)
+    }
+}
+
+extension Edit.Mode {
+    /// Whether the fields of an object are set one by one.
+    fileprivate func merges(_ object: Object) -> Bool {
+        switch self {
+        case .merging: !object.isAttachmentToken
+        case .register, .attachment: false
         }
     }
 }
 
+extension Object {
+    /// Returns the fields whose values stay where later edits are made.
+    fileprivate func without(_ later: AssignedPath) -> Object {
+        var kept: [(String, Value)] = []
+        for field in self {
+            guard let later = later.child(field.name) else {
+                kept.append((field.name, field.value))
+                continue
+            }
+            if case .object(let object) = field.value, Edit.Mode.merging.merges(object),
+                !later.isCounted
+            {
+                kept.append((field.name, .object(object.without(later))))
+            } else if !later.replacesValue {
+                kept.append((field.name, field.value))
+            }
+        }
+        return Object(kept)
+    }
+}
+
 extension [String] {
-    fileprivate func isSpelled(beginningWith other: [String]) -> Bool {
-        count >= other.count && zip(self, other).allSatisfy { $0.isSpelled($1) }
+    /// Whether one of two paths begins with the other.
+    fileprivate func overlaps(_ other: [String]) -> Bool {
+        zip(self, other).allSatisfy { $0.isSpelled($1) }
+    }
+}
+
+/// What the later edits of a statement do at a path, and below it.
+private final class AssignedPath {
+    /// Whether a value or a map is set here.
+    private var isSet = false
+    /// Whether a counter is changed here, which an object that was set before would hide.
+    private(set) var isCounted = false
+    private var children: [[UInt8]: AssignedPath] = [:]
+
+    /// Whether a value that was set here before shows no more.
+    var replacesValue: Bool { isSet || isCounted || !children.isEmpty }
+
+    func child(_ name: String) -> AssignedPath? { children[Array(name.utf8)] }
+
+    func descendant(_ path: ArraySlice<String>) -> AssignedPath? {
+        guard let name = path.first else { return self }
+        return child(name)?.descendant(path.dropFirst())
+    }
+
+    /// Notes what an edit writes; what it removes is gone, whatever was set before.
+    func note(_ edit: Edit) {
+        switch edit {
+        case .set(let path, let value, let mode):
+            // What is deeper is refused when it is written.
+            let fits = !value.isDeeper(than: Value.maximumDepth)
+            made(path).note(fits ? value : .null, mode)
+        case .increment(let path, _), .restart(let path, _), .incrementOlder(let path, _):
+            made(path).isCounted = true
+        case .unset: break
+        }
+    }
+
+    private func note(_ value: Value, _ mode: Edit.Mode) {
+        isSet = true
+        guard case .object(let object) = value, mode.merges(object) else { return }
+        for field in object { made([field.name]).note(field.value, mode) }
+    }
+
+    private func made(_ path: [String]) -> AssignedPath {
+        var found = self
+        for name in path {
+            let name = Array(name.utf8)
+            let next = found.children[name] ?? AssignedPath()
+            found.children[name] = next
+            found = next
+        }
+        return found
     }
 }
