@@ -127,6 +127,7 @@ package final class QueryEngine: Sendable {
     ) throws(QueryError) -> QueryOutcome {
         let number = requests.begin(statement)
         do throws(QueryError) {
+            try statement.checkDirectives()
             let outcome = try body()
             end(statement, number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
             tell(of: outcome.large)
@@ -199,6 +200,7 @@ package final class QueryEngine: Sendable {
     package func planText(
         _ statement: Statement, _ arguments: ArgumentValues
     ) throws(QueryError) -> String {
+        try statement.checkDirectives()
         let parameters = parameters
         return try run(statement, arguments, parameters, on: reader(parameters)).planText()
     }

@@ -17,6 +17,18 @@ package enum Directives {
         }
     }
 
+    /// Refuses directives that stand in the text of a statement and are none.
+    static func check(_ directives: [Object], in text: String) throws(QueryError) {
+        for directive in directives {
+            for field in directive {
+                do throws(QueryError) { try PlanEnvironment.check([field.name: field.value]) } catch
+                {
+                    throw error.located(at: "\"\(field.name)\"", in: text)
+                }
+            }
+        }
+    }
+
     /// Whether directives leave fields what they show, and ask for nothing else.
     static func areLenient(_ directives: [Object]) -> Bool {
         directives.allSatisfy { directive in
@@ -33,5 +45,12 @@ package enum Directives {
             }
         }
         return found
+    }
+}
+
+extension Statement {
+    /// Refuses unknown directives; statements that find no documents have no plan, which would.
+    package func checkDirectives() throws(QueryError) {
+        try Directives.check(directives, in: text)
     }
 }

@@ -155,6 +155,13 @@ final class PlanEnvironment {
         return hints
     }
 
+    /// Refuses unknown directives of collections that are joined, for which known ones choose nothing.
+    func checkDirectives(ofJoins select: Select) throws(QueryError) {
+        for join in select.joins where !join.source.directives.isEmpty {
+            _ = try hints(join.source)
+        }
+    }
+
     /// Refuses directives that are none.
     static func check(_ directives: Object) throws(QueryError) {
         var hints = PlanHints()

@@ -24,6 +24,7 @@ final class SelectPlanner {
 
     func plan() throws(QueryError) -> SelectPlan {
         hints = try environment.hints(select.source)
+        try environment.checkDirectives(ofJoins: select)
         guard select.joins.count <= hints.maximumJoins else {
             throw QueryError(
                 .limit, "#max_joins forbids more than \(hints.maximumJoins) joins",

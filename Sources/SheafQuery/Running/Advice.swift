@@ -67,6 +67,8 @@ extension QueryRun {
         guard let select = try selection(of: body) else {
             return Advice([], existing: [], isProvisioning: isProvisioning)
         }
+        _ = try environment.hints(select.source)
+        try environment.checkDirectives(ofJoins: select)
         // A join without an index has no plan, and that index is suggested.
         let plan = try? SelectPlanner(select, environment).plan()
         var adviser = Adviser(environment: environment, existing: plan?.usedIndexes ?? [])
