@@ -99,8 +99,15 @@ struct BridgingTests {
             (["a": Own()], "the argument v.a: Own has no counterpart in a document"),
             (UInt64.max, "the argument v: 18446744073709551615 is beyond integers of 64 bits"),
             (NSNumber(value: UInt64.max), "the argument v: 18446744073709551615 is beyond"),
-            ([1: "a"], "the argument v: the key 1 is no text"),
-            (["a": [2: "b"]], "the argument v.a: the key 2 is no text"),
+            (
+                [1: "a"],
+                "the argument v: the key 1 is of type Int; the name of a field is a String"
+            ),
+            (
+                [1.5: "a"] as [AnyHashable: Any],
+                "the argument v: the key 1.5 is of type Double; the name of a field is a String"
+            ),
+            (["a": [2: "b"]], "the argument v.a: the key 2 is of type Int"),
             (deep, "nested deeper than 64"),
             (UUID(), "the argument v: UUID has no counterpart"),
         ]

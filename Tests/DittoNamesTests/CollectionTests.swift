@@ -147,15 +147,18 @@ struct CollectionTests {
 
     @Test func `what goes wrong in a closure undoes all of it, and is told`() throws {
         try fill()
+        try cars.upsert(["_id": "d", "list": [1, 2]])
         cars.findAll().update { documents in
             for document in documents { document["color"].set("green") }
             documents[1]["when"].set(Date())
         }
-        cars.findByID("a").update { $0?["list"][3].set(1) }
+        cars.findByID("d").update { $0?["list"][3].set(1) }
         cars.findByID("a").update { $0?["_id"].set("z") }
-        #expect(problems.all.count == 3)
+        cars.findByID("a").update { $0?["color"][0].set(1) }
+        #expect(problems.all.count == 4)
         #expect(problems.all[0].hasPrefix("when: documents have no dates"))
-        #expect(problems.all[1].hasPrefix("list[3]: there is no such place"))
+        #expect(problems.all[1].hasPrefix("list[3]: list has 2 elements, and an index is"))
+        #expect(problems.all[3].hasPrefix("color[0]: color is no array, and only arrays"))
         #expect(cars.find("color == 'green'").exec().isEmpty)
         #expect(cars.findByID("z").exec() == nil)
     }
@@ -195,7 +198,7 @@ struct CollectionTests {
         #expect(!collection.findByID("a").evict())
         let reason =
             name == "__x"
-            ? "names that begin with __ are those of the system"
+            ? "__x cannot be changed: names that begin with __ are those of the system"
             : "\(name) belongs to the system, and cannot be changed"
         #expect(problems.all.count == 6)
         #expect(problems.all.allSatisfy { $0.contains(reason) }, "\(problems.all)")

@@ -109,13 +109,19 @@ struct PeerTests {
     {
         typealias Change = (inout DittoTransportConfig) -> Void
         let cases: [(Change, String)] = [
-            ({ $0.connect.webSocketURLs = ["wss://example.org"] }, "wss://example.org"),
-            ({ $0.listen.http.isEnabled = true }, "no server of web sockets"),
+            (
+                { $0.connect.webSocketURLs = ["wss://example.org"] },
+                "connect.webSocketURLs has wss://example.org, and web sockets are not"
+            ),
+            (
+                { $0.listen.http.isEnabled = true },
+                "listen.http.isEnabled asks for a server of web sockets"
+            ),
             (
                 {
                     $0.global.syncGroup = 7
                     $0.connect.tcpServers = ["127.0.0.1:1"]
-                }, "another database id"
+                }, "global.syncGroup is 7, and sync groups are not supported"
             ),
             ({ $0.connect.tcpServers = ["no port"] }, "no port"),
             (

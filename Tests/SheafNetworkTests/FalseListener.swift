@@ -26,7 +26,7 @@ final class FalseListener {
                     && getsockname(descriptor, $0, &length) == 0
             }
         }
-        guard isListening else { throw NetworkError(.system, "nobody can listen: \(errno)") }
+        guard isListening else { throw NetworkError(.system, "cannot listen: errno \(errno)") }
         address = "127.0.0.1:\(UInt16(bigEndian: place.sin_port))"
     }
 

@@ -44,7 +44,7 @@ import Testing
         try Data("mine".utf8).write(to: URL(fileURLWithPath: scene.path("ann.peer")))
         let fourth = try scene.serve("ann", "--listen", "127.0.0.1:0")
         #expect(try fourth.end() == 1)
-        #expect(fourth.errorText.contains("ann.peer is in the way"))
+        #expect(fourth.errorText.contains("ann.peer exists and is no socket"))
         #expect(FileManager.default.contents(atPath: scene.path("ann.peer")) == Data("mine".utf8))
     }
 

@@ -57,8 +57,7 @@ public final class DittoMutableDocument {
                 problem
                 ?? .storeError(
                     reason: .documentContentEncodingFailed(
-                        message:
-                            "\(path.shortened(to: ErrorText.limit)): there is no such place in an array"
+                        message: "\(path.shortened): \(content.missingElement(at: steps))"
                     ))
             return
         }
@@ -105,7 +104,7 @@ extension DittoStore {
                     "UPDATE \(identifier: query.collection) UNSET nothing WHERE FALSE"
                 try transaction.executeBlocking(check)
             }
-            // The id is read before anybody can set another one.
+            // The id is read before `body` can set another one.
             let ids = documents.map(\.id)
             body(documents)
             for (document, id) in zip(documents, ids) {

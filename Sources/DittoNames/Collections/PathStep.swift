@@ -1,4 +1,5 @@
 import Sheaf
+import SheafBytes
 
 /// A value where another type is called so.
 typealias DocumentValue = Value
@@ -35,6 +36,27 @@ extension Value {
         var value: Value? = self
         for step in steps { value = value?.element(at: step) }
         return value
+    }
+
+    /// Describes the first index on some steps that no element of an array has.
+    func missingElement(at steps: [PathStep]) -> String {
+        var value = self
+        for (number, step) in steps.enumerated() {
+            guard case .index(let index) = step else {
+                value = value.element(at: step) ?? .object(Object())
+                continue
+            }
+            let path = PathStep.text(of: Array(steps[..<number])).shortened
+            guard case .array(let elements) = value else {
+                return "\(path) is no array, and only arrays have elements"
+            }
+            guard elements.indices.contains(index) else {
+                return "\(path) has \(elements.count) elements, and an index is less than that; "
+                    + "set the whole array to add some"
+            }
+            value = elements[index]
+        }
+        return "an array on the path has no such element"
     }
 
     /// The same with another value at the end of some steps, or without it.

@@ -65,20 +65,21 @@ final class ConnectionGate: PeerTransportHost {
             group.cancelAll()
             let key = PeerKey(connection.remote.key)?.description ?? "a peer"
             guard let first else {
-                return "connectionRequestHandler has not answered in 10 s for \(key)"
+                return
+                    "connectionRequestHandler did not decide within 10 s on the connection of \(key)"
             }
             return first ? nil : "connectionRequestHandler denies \(key)"
         }
     }
 }
 
-/// A connection of which nobody has said yet whether it may be used.
+/// A connection on which the handler has not decided yet.
 private final class GatedLink: PeerLink {
     private struct State: Sendable {
         var pieces: [[UInt8]] = []
         var length = 0
         var link: (any PeerLink)?
-        /// Whether somebody tells the link: others leave their bytes for him, so that they stay in order.
+        /// Whether a thread passes bytes to the link: other threads leave theirs to it, which keeps the order.
         var isTelling = false
         var isOver = false
         var end: String?
@@ -87,7 +88,7 @@ private final class GatedLink: PeerLink {
     private let connection: any PeerConnection
     private weak let host: (any PeerTransportHost)?
     private let state = Mutex(State())
-    /// Nobody has more to say before he is answered.
+    /// Maximum number of bytes that are kept until the handler decides; a hello is far shorter.
     private static let mostLength = 1 << 16
 
     init(_ connection: any PeerConnection, _ host: (any PeerTransportHost)?) {
@@ -99,10 +100,11 @@ private final class GatedLink: PeerLink {
     func decide(refusal: String?) {
         guard !state.withLock({ $0.isOver || $0.end != nil }) else { return }
         if let refusal { return refuse(refusal) }
-        guard let link = host?.connected(connection) else {
-            // A host that returns no link has refused the connection.
+        guard let host else { return closeWithoutHost() }
+        guard let link = host.connected(connection) else {
+            // A host that returns no link has ended the connection, and reported why.
             state.withLock { ($0.isOver, $0.pieces) = (true, []) }
-            return connection.close(because: "the peer has refused the connection, or was closed")
+            return connection.close(because: "this peer has refused the connection")
         }
         state.withLock { state in
             state.link = link
@@ -113,9 +115,14 @@ private final class GatedLink: PeerLink {
 
     /// Ends the connection; the host reports why.
     private func refuse(_ reason: String) {
+        guard let host else { return closeWithoutHost() }
         state.withLock { ($0.isOver, $0.pieces) = (true, []) }
-        guard let host else { return connection.close(because: "the peer was closed") }
         host.refuse(connection, because: reason)
+    }
+
+    private func closeWithoutHost() {
+        state.withLock { ($0.isOver, $0.pieces) = (true, []) }
+        connection.close(because: "this peer was closed while connectionRequestHandler decided")
     }
 
     func received(_ bytes: UnsafeRawBufferPointer) {
@@ -134,7 +141,7 @@ private final class GatedLink: PeerLink {
         }
         if isTooMuch {
             refuse(
-                "the other side has sent \(Self.mostLength) bytes before connectionRequestHandler answered"
+                "the other side has sent more than \(Self.mostLength) bytes before connectionRequestHandler decided"
             )
         }
         if let link { tell(link) }

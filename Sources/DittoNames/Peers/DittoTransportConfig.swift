@@ -97,16 +97,20 @@ extension DittoTransportConfig {
         if let url = connect.webSocketURLs.min() {
             throw .transportError(
                 message:
-                    "nothing is carried over web sockets, such as \("\(url)".shortened(to: ErrorText.limit)); \(instead)"
+                    "connect.webSocketURLs has \("\(url)".shortened(to: ErrorText.limit)), and web sockets are not supported; \(instead)"
             )
         }
         if listen.http.isEnabled {
-            throw .transportError(message: "there is no server of web sockets; \(instead)")
+            throw .transportError(
+                message:
+                    "listen.http.isEnabled asks for a server of web sockets, which is not supported; "
+                    + instead)
         }
         if global.syncGroup != 0 {
             throw .transportError(
-                message: "there are no sync groups, and \(global.syncGroup) would not keep anybody "
-                    + "out; peers that shall not sync need another database id")
+                message:
+                    "global.syncGroup is \(global.syncGroup), and sync groups are not supported: peers of "
+                    + "all groups would sync; give peers that must not sync another database id")
         }
     }
 

@@ -101,8 +101,10 @@ extension Value {
         fields.reserveCapacity(entries.count)
         for (key, value) in entries {
             guard let name = key as? String else {
+                let type = type(of: (key as? AnyHashable)?.base ?? key)
                 throw Unbridgeable(
-                    "the key \("\(key)".shortened) is no text, and names of fields are")
+                    "the key \("\(key)".shortened) is of type \("\(type)".shortened); the name of a "
+                        + "field is a String")
             }
             do throws(Unbridgeable) {
                 fields.append((name, try Value(value, depth: depth + 1)))

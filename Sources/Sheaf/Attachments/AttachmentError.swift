@@ -37,7 +37,8 @@ extension AttachmentError: CustomStringConvertible {
         case .changed(let name):
             "\(name.shortened(to: ErrorText.limit)) was changed while it was read; add it again"
         case .occupied(let path):
-            "there is something at \(path.shortened(to: ErrorText.limit)) already; name another place"
+            "an attachment is not copied to \(path.shortened(to: ErrorText.limit)), which exists; "
+                + "remove what is there, or choose another path"
         case .limit(let name, let value, let limit):
             "\(value) is more than \(name) allows, which is \(limit)"
         case .readOnly: "the store was opened for reading only; open it for writing to change it"

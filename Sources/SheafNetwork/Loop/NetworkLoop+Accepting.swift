@@ -1,11 +1,11 @@
-/// How somebody comes in from outside.
+/// Connections that other peers open.
 extension NetworkLoop {
-    /// How many are taken in before the others are served again.
+    /// Maximum number of connections accepted before the other channels are served again.
     private static let acceptedAtOnce = 32
-    /// How long nobody is taken in when the process has no room for descriptors.
+    /// Duration for which no connection is accepted after the process had no room for descriptors.
     private static let pauseNanoseconds: UInt64 = 100_000_000
 
-    /// Takes in those who wait.
+    /// Accepts the connections that wait.
     func accept(_ listener: Socket) {
         for _ in 0..<Self.acceptedAtOnce {
             switch listener.accept() {
@@ -24,8 +24,8 @@ extension NetworkLoop {
             if setup.credentials.identity.isOnlyLocal, !address.isLoopback {
                 throw NetworkError(
                     .loopback,
-                    "in the mode development nobody from another machine is let in, unless "
-                        + "allowsOtherMachines is set")
+                    "\(name) is not on this machine, and a transport in the mode development accepts no "
+                        + "connection from another one unless allowsOtherMachines is set")
             }
             try makeRoom(for: address.network)
             let identifier = newIdentifier()

@@ -74,8 +74,9 @@ extension NetworkLoop {
                     identifier,
                     NetworkError(
                         .loopback,
-                        "\(dialer.address.quoted) is not on this machine, and in the mode development no "
-                            + "other is talked to unless allowsOtherMachines is set"))
+                        "\(dialer.address.quoted) is not on this machine, and a transport in the mode "
+                            + "development connects to no other one unless allowsOtherMachines is set"
+                    ))
                 return
             }
             tryNext(identifier, allowed[...])

@@ -30,7 +30,9 @@ final class Socket: Sendable {
             listen(socket.number, backlog) == 0
         else {
             throw NetworkError(
-                .address, "nobody can listen at \(address) (\(systemMessage())); port 0 is free")
+                .address,
+                "the system refuses to listen at \(address) (\(systemMessage())); port 0 takes a free one"
+            )
         }
         return socket
     }

@@ -171,8 +171,10 @@ struct MutationPlanner {
         }
         guard !PlanEnvironment.isReserved(source) else {
             throw QueryError(
-                .meaning, "names that begin with __ are those of the system",
-                at: source.name.range, in: environment.text)
+                .meaning,
+                "\(source.name.text) cannot be changed: names that begin with __ are those of the system",
+                hint: "use a collection whose name does not begin with __", at: source.name.range,
+                in: environment.text)
         }
     }
 

@@ -63,7 +63,7 @@ final class ControlSocket: Sendable {
         if lstat(place, &status) == 0 {
             guard status.st_mode & S_IFMT == S_IFSOCK else {
                 throw .failed(
-                    "\(place.shortened(to: ErrorText.limit)) is in the way, where commands would ask the peer"
+                    "\(place.shortened(to: ErrorText.limit)) exists and is no socket; a peer needs this path for its control socket, so move the file away"
                 )
             }
             unlink(place)
