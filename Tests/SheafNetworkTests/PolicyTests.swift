@@ -3,7 +3,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Addresses that people write, as far as a transport takes them.
+/// Addresses of a configuration, and which of them a transport accepts.
 struct PolicyTests {
     @Test(arguments: [
         "", "localhost", ":1", "host:", "host:65536", "host:-1", "::1:80", "[::1]", "a b:1",
@@ -21,14 +21,16 @@ struct PolicyTests {
     }
 
     @Test(arguments: ["0.0.0.0:0", "[::]:0"])
-    func `in the mode development nobody listens where others can come`(_ text: String) throws {
+    func `in the mode development a transport does not listen where other machines can connect`(
+        _ text: String
+    ) throws {
         var configuration = try Peers.configuration()
         configuration.listening = [text]
         let transport = try TCPTransport(configuration)
         #expect(rule { try transport.start(TestHost()) } == .loopback)
     }
 
-    @Test func `in the mode development other machines are allowed where that was asked for`()
+    @Test func `in the mode development other machines are allowed with allowsOtherMachines`()
         throws
     {
         var configuration = try Peers.configuration(.development(allowsOtherMachines: true))
@@ -37,7 +39,7 @@ struct PolicyTests {
         #expect(peer.host.address.hasPrefix("0.0.0.0:"))
     }
 
-    @Test func `in the mode development nobody on another machine is called`() throws {
+    @Test func `in the mode development a transport connects to no other machine`() throws {
         // The address is one of those that documentation has.
         let peer = try RunningPeer(Peers.configuration(), peers: ["192.0.2.1:1"])
         let isTold = peer.host.wait { !$0.unreachable.isEmpty }

@@ -23,7 +23,7 @@ struct LoopReasonTests {
     }
 
     @Test
-    func `a loop that a rejected subscription makes has its reason wherever people look`()
+    func `a loop that a rejected subscription makes has its reason in log, status and presence`()
         async throws
     {
         let server = try scene.serve("server", "--listen", "127.0.0.1:0")

@@ -97,8 +97,8 @@ package struct ClockReport: Sendable, Equatable {
     }
 }
 
-/// When people are warned of a clock again: once for each peer, for each new kind of fault, and then after longer
-/// and longer times.
+/// Schedule of the warnings about clocks: one for each peer, one for each new kind of fault, and repetitions at
+/// growing intervals.
 struct ClockWarnings {
     private struct Peer {
         var at: UInt64

@@ -132,8 +132,8 @@ extension NetworkLoop {
             remote, own: setup.credentials.grant?.rights, channel.identifier, channel.outlet,
             share.mailbox)
         guard let link = tell({ $0.connected(connection) }) ?? nil else {
-            // The greeting of a listener tells of a refusal; a dialer has none left, so what its host
-            // has sent goes.
+            // A listener has its greeting left, which carries the refusal. A dialer has sent its own: the
+            // bytes that its host has queued are sent instead.
             if channel.role == .listener {
                 channel.queue.replaceAll(with: Greeting(refusing: .host).bytes)
             }

@@ -86,7 +86,8 @@ struct Adviser {
         } + found.filter { $0.collection.isSpelled(source.name.text) }
     }
 
-    /// Returns whether an index serves, and notes the first that does unless the plan uses one.
+    /// Returns whether an index of the collection serves; notes the first that does, unless the plan
+    /// already uses one.
     private mutating func noteExisting(
         _ source: Source, where serves: (_ fields: [IndexDescription.Field]) -> Bool
     ) -> Bool {

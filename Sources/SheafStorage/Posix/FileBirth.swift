@@ -39,7 +39,7 @@ package struct FileBirth {
         if type == Self.btrfs { subvolume = identifier }
     }
 
-    /// Asks for an open file; none where the system does not answer.
+    /// Reads the values of an open file; nil where the system does not have them.
     init?(of number: Int32) {
         var status = stat()
         guard fstat(number, &status) == 0 else { return nil }
