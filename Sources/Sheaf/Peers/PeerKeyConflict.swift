@@ -1,6 +1,6 @@
 import SheafBytes
 import SheafDocument
-import SheafSync
+package import SheafSync
 
 /// Another peer that has the key of this one, as it describes itself.
 ///
@@ -16,7 +16,7 @@ public struct PeerKeyConflict: Sendable, Hashable {
     /// The peers that it is connected with.
     public let neighbors: [PeerKey]
 
-    init(_ record: PeerRecord) {
+    package init(_ record: PeerRecord) {
         key = PeerKey(unchecked: record.key)
         deviceName = record.portrait.name
         let system = record.portrait.operatingSystem

@@ -17,9 +17,7 @@ extension SyncHost {
             [
                 "peer": PeerKey(unchecked: key).description,
                 "documents": "\(outcome.refused.count)", "reported": "\(reported.count)",
-                "collection": first.address.collection,
-                "id": (try? DocumentID.id(of: first.address.id))?.json ?? "",
-            ])
+            ].merging(first.address.logFields) { $1 })
         // Of an older subscription all is sent again.
         guard outcome.generation == link.asking.generation else { return }
         report(reported, on: link)

@@ -72,15 +72,13 @@ extension SyncHost {
             return failTelling(link, error)
         }
         guard let (count, last) = outcome.dropped else { return }
-        let id = try? DocumentID.id(of: last.id)
         queries.log?.write(
             .warning,
             "dropped writes of a peer with limited rights to documents that it may neither read nor write "
                 + "on this peer",
             [
                 "peer": PeerKey(unchecked: key).description, "documents": "\(count)",
-                "collection": last.collection, "id": id?.json ?? "",
-            ])
+            ].merging(last.logFields) { $1 })
     }
 
     // MARK: Deleted documents

@@ -48,17 +48,14 @@ extension SyncHost {
                 ["reason": "\(error)"])
         }
         for document in outcome.unmoved.prefix(Self.mostUnmovedNotes) {
-            let address = document.address
-            let id = address.flatMap { try? DocumentID.id(of: $0.id) }
             queries.log?.write(
                 .error,
                 "a document cannot be assigned to the new site of this store: writes to it that peers know, and that "
                     + "are not in this store, are lost if it is sent; run sheaf verify, and copy what can be read to "
                     + "another store with sheaf salvage",
                 [
-                    "collection": address?.collection ?? "", "id": id?.json ?? "",
                     "documents": "\(outcome.unmoved.count)", "reason": "\(document.reason)",
-                ])
+                ].merging(document.address?.logFields ?? [:]) { $1 })
         }
     }
 

@@ -56,6 +56,52 @@ import Testing
         #expect(error?.message == "this is no token of an attachment: \(reason)")
     }
 
+    /// A decoder that has no value, and an error of any length.
+    private struct FailingDecoder: Decoder {
+        struct Failure: Error, CustomStringConvertible {
+            let description = LongInput.text
+        }
+
+        let codingPath: [any CodingKey] = []
+        let userInfo: [CodingUserInfoKey: Any] = [:]
+
+        func container<Key>(keyedBy: Key.Type) throws -> KeyedDecodingContainer<Key> {
+            throw Failure()
+        }
+
+        func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw Failure() }
+
+        func singleValueContainer() throws -> any SingleValueDecodingContainer { throw Failure() }
+    }
+
+    @Test func `what is decoded and no token says why, with the start of the reason`() async throws
+    {
+        let store = try await Store.inMemory()
+        try await store.execute(
+            "INSERT INTO cars DOCUMENTS ({'_id': 1, 'photo': {'id': 'a', 'len': 1}})")
+        let result = try await store.execute("SELECT * FROM cars")
+        let item = try #require(result.items.first)
+        let refused = #expect(throws: DecodingError.self) { try item.decode(Photo.self) }
+        guard case .dataCorrupted(let context) = refused else {
+            Issue.record("\(String(describing: refused))")
+            return
+        }
+        #expect(
+            context.debugDescription
+                == "this is no token of an attachment: its id is not 64 hexadecimal digits")
+        #expect(context.codingPath.map(\.stringValue) == ["photo"])
+        try await store.close()
+        let failed = #expect(throws: DecodingError.self) {
+            try AttachmentToken(from: FailingDecoder())
+        }
+        let text = "\(try #require(failed))"
+        #expect(LongInput.problem(in: text, atMost: 100) == nil)
+    }
+
+    private struct Photo: Decodable {
+        let photo: AttachmentToken
+    }
+
     private struct Car: Codable, Equatable {
         let name: String
         let photo: AttachmentToken

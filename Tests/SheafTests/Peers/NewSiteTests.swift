@@ -163,7 +163,7 @@ struct NewSiteTests {
         #expect(try scene.rows(1, all) == [merged])
         try meet(scene, 2)
         #expect(try scene.rows(2, all) == [merged])
-        let errors = store.errors.filter { $0.contains("boats") }
+        let errors = store.errors.filter { $0.contains(" collection=boats documents=1 id=\"x\" ") }
         #expect(errors.count == 1, "\(store.errors)")
         #expect(errors.first?.contains("sheaf salvage") == true)
     }

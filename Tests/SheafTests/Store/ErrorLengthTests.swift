@@ -2,6 +2,7 @@ import Sheaf
 import SheafBytes
 import SheafDocument
 import SheafStorage
+import SheafSync
 import SheafTestSupport
 import Testing
 
@@ -94,6 +95,19 @@ struct ErrorLengthTests {
         let damaged = EngineError.damaged(
             key: Array(repeating: 7, count: 100_000), .truncated(at: 0))
         #expect("\(damaged)".count { $0 == "7" } <= 100 && "\(damaged)".contains("key 7 7 7"))
+    }
+
+    @Test func `another peer with one key is described with the start of its name`() {
+        let name = LongInput.text(scalars: 120)
+        let system = LongInput.text(scalars: 32)
+        let record = PeerRecord(
+            key: Array(repeating: 1, count: 32),
+            version: PeerRecord.Version(opening: 1, salt: 1, count: 1),
+            PeerRecord.Portrait(name: name, operatingSystem: system), neighbors: [])
+        let conflict = PeerKeyConflict(record)
+        #expect(conflict.deviceName == name && conflict.operatingSystem == system)
+        #expect(LongInput.problem(in: "\(conflict)", atMost: 132) == nil)
+        #expect("\(conflict)".contains("…"))
     }
 
     @Test func `a cut error names the path once, and keeps what to do`() {
