@@ -133,7 +133,7 @@ import Testing
         for part in [
             "warning: the site id 7 has no effect", "info: the license token has no effect",
             "warning: peerToPeer.bluetoothLE has no effect",
-            "warning: peerToPeer.lan has no effect", "warning: whoever knows the id",
+            "warning: peerToPeer.lan has no effect", "warning: every peer that knows the id",
         ] {
             #expect(logged.contains { $0.hasPrefix(part) }, "\(part)")
         }

@@ -40,7 +40,7 @@ final class DittoNetwork: PeerTransport {
             if case .development = identity {
                 DittoLogger.write(
                     .warning,
-                    "whoever knows the id of the database may connect; a shared key keeps "
+                    "every peer that knows the id of the database may connect; a shared key keeps "
                         + "strangers out")
             }
             try begin(config, ConnectionGate(host, requests))
