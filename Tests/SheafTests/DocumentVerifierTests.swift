@@ -86,6 +86,10 @@ import Testing
         Breach("a site without pauses", "a site without pauses at offset 0") {
             try $0.put(StoreKey.pauses(Site(rawValue: 1)).bytes, [])
         },
+        Breach("the pauses of a site that is zero", "a site that is zero at offset 1") {
+            let pause = [UInt8](repeating: 0, count: 15) + [1]
+            try $0.put(StoreKey.pauses(.initial).bytes, pause)
+        },
         Breach(
             "a pause that ends before it begins",
             "a pause of a site that ends before it begins at offset 0"

@@ -50,7 +50,7 @@ struct ChainRules {
         case .origin: try checkOrigin(logged)
         case .site: _ = try SiteRecord(decoding: logged.operation.payload)
         case .formerSites: _ = try FormerSites(decoding: logged.operation.payload)
-        case .pauses: try Self.checkPauses(logged.operation)
+        case .pauses(let site): try Self.checkPauses(logged.operation, of: site)
         case .clock: _ = try HybridTime(decoding: logged.operation.payload)
         case .name, .collection: try checkName(logged.operation)
         case .index(let collection, let number):
@@ -93,7 +93,10 @@ struct ChainRules {
         }
     }
 
-    private static func checkPauses(_ operation: SheafStorage.Operation) throws(Malformed) {
+    private static func checkPauses(
+        _ operation: SheafStorage.Operation, of site: Site
+    ) throws(Malformed) {
+        guard site != .initial else { throw .invalid("a site that is zero", at: 1) }
         switch operation.kind {
         case .put:
             var reader = ByteReader(operation.payload)

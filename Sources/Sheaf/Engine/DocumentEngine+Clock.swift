@@ -70,6 +70,8 @@ extension DocumentEngine {
             var latest = state.clock.latest.milliseconds
             if !state.isClockApart { latest = max(latest, store.snapshot().commitAt) }
             guard latest > wall else { return (nil, nil) }
+            leaveSite(&state)
+            state.ownWrites = .ofNewSite
             state.clock = HybridClock(
                 site: Self.drawSite(store.options.random),
                 latest: HybridTime(milliseconds: wall),
@@ -81,9 +83,11 @@ extension DocumentEngine {
             batch.keepsLinks = true
             let commit = try onStorage { () throws(StorageError) in
                 try state.siteWriting?.put(into: &batch)
+                try state.knownPauses.write(into: &batch)
                 return try append(batch)
             }
             state.noteSiteWritten()
+            state.knownPauses.noteWritten()
             state.mark.noteWritten(by: commit, in: store)
             return (latest - wall, commit)
         }

@@ -52,7 +52,7 @@ package final class DocumentEngine: Sendable {
             SiteRecord(
                 site: clock.site, directory: mark.identity,
                 clock: isClockApart ? clock.latest : nil,
-                pauses: ownWrites.pauses(until: .initial))
+                pauses: ownWrites.endedPauses)
         }
     }
 
@@ -75,7 +75,7 @@ package final class DocumentEngine: Sendable {
         // In a copy of a store, the site belongs to the files that were copied.
         let mark = try StoreMark(of: store, known)
         let site = mark.isKnown ? known?.site : nil
-        // All writes in the log are not later than this, and all later ones were.
+        // No write in the log is later than this time, and every write after the opening is.
         let latest = max(
             try Self.time(of: snapshot) ?? .initial,
             HybridTime(milliseconds: min(snapshot.commitAt, HybridTime.maximumMilliseconds)))
@@ -125,7 +125,7 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// The latest time of the clock that the log has; nil where the time of the last record tells it.
+    /// The latest time of the clock that the log has; nil if it has no key `08`.
     private static func time(of snapshot: LogSnapshot) throws(EngineError) -> HybridTime? {
         guard let payload = try payload(of: .clock, in: snapshot) else { return nil }
         return try onDocument(StoreKey.clock.bytes) { () throws(Malformed) in
@@ -154,10 +154,9 @@ package final class DocumentEngine: Sendable {
         (state.isSiteWritten, state.ownWrites) = (false, .ofNewSite)
     }
 
-    /// Keeps the pauses of the current site, which another one takes the place of: peers may have documents with later
-    /// writes of it, and pass them on.
-    private func leaveSite(_ state: inout WriterState) {
-        _ = state.knownPauses.add(SitePauses(site: state.clock.site, pauses: pauses(state)))
+    /// Keeps the pauses of the site that is replaced: peers may pass on documents with its later writes.
+    func leaveSite(_ state: inout WriterState) {
+        _ = state.knownPauses.add(state.ownPauses)
     }
 
     /// Leaves out some times at random where the clock of the store is ahead of that of the system.
@@ -261,7 +260,7 @@ package final class DocumentEngine: Sendable {
     private func begin(_ state: inout WriterState) -> DocumentTransaction {
         let snapshot = store.snapshot()
         state.pending.forget(through: snapshot.commit)
-        // The next write is later than the record before it, which is what an older state of the store ends with.
+        // The next write is later than the last record, because a backup can end with that record.
         if !state.isClockApart { state.clock.advance(toMilliseconds: store.appendedAt) }
         var transaction = DocumentTransaction(
             snapshot, state.directory, state.clock,

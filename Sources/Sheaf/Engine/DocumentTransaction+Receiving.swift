@@ -79,7 +79,7 @@ extension DocumentTransaction {
         if case .upTo(let latest) = seen { try observe(latest) }
         let untouched = rule == nil ? nil : working[position]
         var hasKept = false
-        // Peers can see what is kept, so a hidden document must not show it.
+        // Kept writes are visible to peers, so writes of a hidden document are not kept.
         if !isHidden, let before {
             hasKept = try keepForgotten(at: position, before: before, receiving: document)
             if hasKept { isAll = false }

@@ -50,18 +50,16 @@ extension DocumentTransaction {
     /// Assigns writes that their store has forgotten to another site, where a received document would cover them
     /// without having them; returns whether there were any.
     ///
-    /// All stores that know such writes assign them to the same site, and no store covers that site without having
-    /// them.
+    /// All stores compute the same site. Additions to counters cannot be assigned: the sum of a site includes its earlier
+    /// ones. So a document with such additions stays as it is.
     mutating func keepForgotten(
         at position: Int, before: VersionVector, receiving document: PiledDocument
     ) throws(EngineError) -> Bool {
         guard !knownPauses.isEmpty else { return false }
         var received: VersionVector?
         var hasKept = false
-        for entry in before.entries where entry.site != clock.site {
-            guard let pause = knownPauses.pause(of: entry.site, containing: entry.time) else {
-                continue
-            }
+        for entry in before.entries
+        where entry.site != clock.site && knownPauses.has(entry.time, of: entry.site) {
             let vector: VersionVector
             if let received {
                 vector = received
@@ -71,13 +69,21 @@ extension DocumentTransaction {
                 }
                 received = vector
             }
-            let other = entry.site.forgotten(after: pause.after)
-            guard vector.time(of: entry.site) >= pause.before, vector.time(of: other) < entry.time
+            guard
+                let pause = knownPauses.pause(
+                    of: entry.site, containing: entry.time, endedBy: vector.time(of: entry.site))
             else { continue }
-            let length = try moveWrites(
-                at: position, of: entry.site, after: pause.after, to: other,
-                keepsCounters: true)
-            if length > 0 { hasKept = true }
+            let other = entry.site.forgotten(after: pause.after)
+            guard vector.time(of: other) < entry.time else { continue }
+            do throws(EngineError) {
+                let length = try moveWrites(
+                    at: position, of: entry.site, after: pause.after, to: other,
+                    unlessCounted: true)
+                if length > 0 { hasKept = true }
+            } catch {
+                // One document that has no room for another site must not stop those after it.
+                unkept.append(UnmovedDocument(address: document.address, reason: error))
+            }
         }
         return hasKept
     }

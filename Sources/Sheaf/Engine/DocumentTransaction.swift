@@ -33,6 +33,8 @@ package struct DocumentTransaction: Sendable {
     var knownPauses = KnownPauses()
     /// The documents that have kept writes that their store has forgotten.
     var keptForgotten: [DocumentAddress] = []
+    /// The documents in which such writes could not be kept.
+    var unkept: [UnmovedDocument] = []
     /// Number of the connection that the changes were received on; nil for local changes.
     var connection: UInt64?
     /// Whether the transaction writes as another site than those before it.

@@ -7,21 +7,22 @@ import Synchronization
 /// The pauses of the sites of other stores.
 ///
 /// A document can come from any peer, also from one that has taken it from a store that was put back to an older
-/// state. So pauses go from peer to peer, each before the documents that came after it, and are kept in the log.
+/// state. So peers forward a pause before the documents written after it, and keep it in the log.
 struct KnownPauses: Sendable {
     private var pauses: [Site: [WritePause]] = [:]
-    /// The sites, in the order in which they were learned.
-    private var order: [Site] = []
     /// The sites that have pauses in the log, and those of which it has others.
     private var logged: Set<Site> = []
     private var unsaved: Set<Site> = []
+    /// Number of changes.
+    private(set) var version: UInt64 = 0
 
-    /// Maximum number of sites; beyond it, those learned first are forgotten.
+    /// Maximum number of sites: those whose last pause ended last. In whatever order peers forward pauses, the same
+    /// sites remain, so that forwarding ends.
     static let mostSites = 256
 
     var isEmpty: Bool { pauses.isEmpty }
     var all: [SitePauses] {
-        order.map { SitePauses(site: $0, pauses: pauses[$0] ?? []) }
+        pauses.sorted { $0.key < $1.key }.map { SitePauses(site: $0.key, pauses: $0.value) }
     }
 
     /// Reads what the log has.
@@ -31,50 +32,67 @@ struct KnownPauses: Sendable {
             keys.append(Array(key))
             return true
         }
-        for bytes in keys {
+        for bytes in keys.prefix(Self.mostSites) {
             guard case .pauses(let site)? = bytes.span.withUnsafeBytes({ StoreKey($0) }),
                 let payload = try DocumentEngine.payload(of: .pauses(site), in: snapshot)
             else { continue }
-            pauses[site] = try onDocument(bytes) { () throws(Malformed) in
+            let known = try onDocument(bytes) { () throws(Malformed) in
                 try payload.span.withUnsafeBytes { payload throws(Malformed) in
                     var reader = ByteReader(payload)
                     return try reader.readPauses()
                 }
             }
-            order.append(site)
+            // Peers refuse what says nothing.
+            guard site != .initial, !known.isEmpty else { continue }
+            pauses[site] = known
             logged.insert(site)
         }
     }
 
     init() {}
 
-    /// Adds pauses of a site; returns all of them, or nil where they were known.
+    /// Adds pauses of a site; returns all of them, or nil where nothing is new.
     ///
-    /// One that was reported before and has lasted longer since takes the place of the earlier.
+    /// A longer pause with the same beginning replaces the shorter one.
     mutating func add(_ reported: SitePauses) -> SitePauses? {
-        var known = pauses[reported.site] ?? []
+        let site = reported.site
+        var known = pauses[site] ?? []
         for pause in reported.pauses {
             let same = known.first { $0.after == pause.after }
             if let same, same.before >= pause.before { continue }
             known.removeAll { $0.after == pause.after }
             known.add(pause)
         }
-        guard known != pauses[reported.site] ?? [] else { return nil }
-        if pauses[reported.site] == nil { order.append(reported.site) }
-        pauses[reported.site] = known
-        unsaved.insert(reported.site)
-        if order.count > Self.mostSites {
-            let oldest = order.removeFirst()
-            pauses[oldest] = nil
-            unsaved.insert(oldest)
+        guard known != pauses[site] ?? [] else { return nil }
+        pauses[site] = known
+        if pauses.count > Self.mostSites {
+            let least = pauses.min { Self.isBefore($0, $1) }?.key ?? site
+            pauses[least] = nil
+            guard least != site else { return nil }
+            unsaved.insert(least)
         }
-        return SitePauses(site: reported.site, pauses: known)
+        unsaved.insert(site)
+        version += 1
+        return SitePauses(site: site, pauses: known)
     }
 
-    /// Returns the pause in which a site has made a write that it does not have any more; nil where there is none.
-    func pause(of site: Site, containing time: HybridTime) -> WritePause? {
-        guard let known = pauses[site] else { return nil }
-        return known.first { $0.contains(time) }
+    private static func isBefore(
+        _ left: (key: Site, value: [WritePause]), _ right: (key: Site, value: [WritePause])
+    ) -> Bool {
+        let ends = [left, right].map { $0.value.map(\.before).max() ?? .initial }
+        return (ends[0], left.key) < (ends[1], right.key)
+    }
+
+    /// Whether a time of a site lies in one of its pauses.
+    func has(_ time: HybridTime, of site: Site) -> Bool {
+        pauses[site]?.contains { $0.contains(time) } ?? false
+    }
+
+    /// Returns the longest pause with a time in it that has ended by another time; nil if there is none.
+    func pause(
+        of site: Site, containing time: HybridTime, endedBy end: HybridTime
+    ) -> WritePause? {
+        pauses[site]?.filter { $0.contains(time) && $0.before <= end }.min { $0.after < $1.after }
     }
 
     // MARK: The log
@@ -93,16 +111,45 @@ struct KnownPauses: Sendable {
         }
     }
 
-    /// Records that the log has all of it.
+    /// Records that the log has all pauses.
     mutating func noteWritten() {
         guard !unsaved.isEmpty else { return }
-        (logged, unsaved) = (Set(order), [])
+        (logged, unsaved) = (Set(pauses.keys), [])
+    }
+}
+
+extension DocumentEngine.WriterState {
+    /// The pauses of the site of this store.
+    var ownPauses: SitePauses {
+        SitePauses(site: clock.site, pauses: ownWrites.endedPauses)
     }
 }
 
 extension DocumentEngine {
+    /// What tells whether a peer may not know all pauses.
+    struct PausesVersion: Equatable {
+        let known: UInt64
+        let site: Site
+        let hasWritten: Bool
+    }
+
     /// The pauses of the sites of other stores, as peers have reported them.
     package var knownPauses: [SitePauses] { state.withLock(\.knownPauses.all) }
+
+    /// The pauses of the sites of all stores, including this one; nil if they are those of `version`.
+    func pauses(
+        since version: PausesVersion?
+    ) -> (version: PausesVersion, all: [SitePauses])? {
+        state.withLock { state in
+            let newest = PausesVersion(
+                known: state.knownPauses.version, site: state.clock.site,
+                hasWritten: state.ownWrites.first != nil)
+            guard newest != version else { return nil }
+            let own = state.ownPauses
+            let known = state.knownPauses.all.filter { $0.site != own.site }
+            return (newest, known + (own.pauses.isEmpty ? [] : [own]))
+        }
+    }
 
     /// Takes in pauses of a site; returns all that are known of it, or nil where nothing is new.
     package func learn(_ reported: SitePauses) -> SitePauses? {

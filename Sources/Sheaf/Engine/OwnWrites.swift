@@ -45,6 +45,9 @@ struct OwnWrites: Sendable {
         return earlier.contains { $0.contains(time) }
     }
 
+    /// The periods without writes that a write has ended.
+    var endedPauses: [WritePause] { pauses(until: .initial) }
+
     /// Returns the periods without writes; that since the opening lasts until `now` where nothing was written.
     func pauses(until now: HybridTime) -> [WritePause] {
         var pauses = earlier
@@ -98,7 +101,8 @@ extension DocumentEngine {
                 return SiteReport(site: handover.site, pauses: handover.pauses, movedBy: nil)
             }
             return SiteReport(
-                site: state.clock.site, pauses: pauses(state), movedBy: state.handover?.commit)
+                site: state.clock.site, pauses: state.ownWrites.endedPauses,
+                movedBy: state.handover?.commit)
         }
     }
 

@@ -78,7 +78,8 @@ extension DocumentEngine {
     func beginHandover(to site: Site, _ state: inout WriterState) {
         // If two handovers are not durable, peers know the site before the first one.
         if state.handover?.precedes(store.snapshot().commit) != true {
-            state.handover = SiteHandover(site: state.clock.site, pauses: pauses(state))
+            state.handover = SiteHandover(
+                site: state.clock.site, pauses: state.ownWrites.endedPauses)
         }
         state.handover?.commit = nil
         draw(site, &state)
@@ -149,13 +150,13 @@ extension DocumentTransaction {
     /// or 0 if there was nothing to be moved.
     mutating func moveWrites(
         at position: Int, of site: Site, after time: HybridTime, to other: Site,
-        keepsCounters: Bool = false
+        unlessCounted: Bool = false
     ) throws(EngineError) -> Int {
         guard let state = working[position].state else { return 0 }
         let moved = try onDocument(working[position].key.bytes) { () throws(Malformed) in
             try state.span.withUnsafeBytes { (bytes) throws(Malformed) in
                 try EncodedDocument(bytes).movingWrites(
-                    of: site, after: time, to: other, keepsCounters: keepsCounters,
+                    of: site, after: time, to: other, unlessCounted: unlessCounted,
                     directory.names)
             }
         }

@@ -9,6 +9,7 @@ extension SyncHost {
     /// Sends some documents of a long step.
     func sendPart(_ link: Link) throws(EngineError) {
         guard let outgoing = link.telling?.outgoing else { return }
+        reportPauses(on: link)
         // It is changed where it is.
         link.telling?.outgoing = nil
         var rest = outgoing
@@ -155,6 +156,7 @@ extension SyncHost {
     func ship(
         _ documents: [ShippedDocument], of commit: CommitID, stamp: Stamp?, on link: Link
     ) throws(EngineError) {
+        reportPauses(on: link)
         link.session.beginCommit(commit, stamp: stamp)
         for document in documents {
             noteSentAgain(document.collection, document.id[...], with: commit, on: link)

@@ -59,18 +59,23 @@ extension SyncHost {
         }
     }
 
-    /// Writes to the log which documents have kept writes that their store has forgotten.
+    /// Writes to the log which documents have kept writes that their store has forgotten, and which could not.
     func noteKeptForgotten(_ outcome: WriteJob.Outcome) {
-        guard let first = outcome.keptForgotten.first else { return }
-        let id = try? DocumentID.id(of: first.id)
-        queries.log?.write(
-            .warning,
-            "documents have kept writes that the store which made them does not have any more: an older state was put "
-                + "in its place, or a copy of it is in use",
-            [
-                "collection": first.collection, "id": id?.json ?? "",
-                "documents": "\(outcome.keptForgotten.count)",
-            ])
+        if let first = outcome.keptForgotten.first {
+            queries.log?.write(
+                .warning,
+                "documents have kept writes that the store which made them does not have any more: an older state was "
+                    + "put in its place, or a copy of it is in use",
+                first.logFields.merging(["documents": "\(outcome.keptForgotten.count)"]) { $1 })
+        }
+        if let first = outcome.unkept.first, let address = first.address {
+            queries.log?.write(
+                .error,
+                "a document cannot keep writes that the store which made them does not have any more: they are lost",
+                address.logFields.merging([
+                    "documents": "\(outcome.unkept.count)", "reason": "\(first.reason)",
+                ]) { $1 })
+        }
     }
 
     /// Has the other side go on as another site: this peer knows a write that it does not have.
@@ -142,9 +147,6 @@ extension SyncHost {
     func noteSite(_ hello: Hello, on link: Link) {
         (link.site, link.pauses) = (hello.site, hello.pauses)
         learn(SitePauses(site: hello.site, pauses: hello.pauses), from: link)
-        for known in queries.documents.knownPauses where known.site != hello.site {
-            link.session.report(known)
-        }
         let rivals = allLinks.filter { other in
             other !== link && other.site == hello.site && !other.hasNewSite
                 && other.session.isOpen
@@ -156,16 +158,26 @@ extension SyncHost {
         }
     }
 
-    /// Takes in the pauses of the site of a store, and reports them to the other peers before any document that comes
-    /// after them.
+    /// Takes in the pauses of the site of a store.
     ///
-    /// False pauses make removed fields come back, so only a peer that may write everything is believed.
-    func learn(_ known: SitePauses, from link: Link) {
-        guard link.writable == nil, let all = queries.documents.learn(known) else { return }
-        for other in allLinks
-        where other !== link && other.session.isOpen && other.site != known.site {
-            other.session.report(all)
-            handle(other)
+    /// False pauses make removed fields come back, so pauses are accepted only from a peer that may write everything; for
+    /// the check of its own steps, from any peer.
+    func learn(_ reported: SitePauses, from link: Link) {
+        if reported.site == link.site, !link.hasNewSite { link.pauses = reported.pauses }
+        guard link.writable == nil, let all = queries.documents.learn(reported) else { return }
+        link.toldPauses[all.site] = all.pauses
+    }
+
+    /// Reports pauses that the other side may not know, before it is sent documents.
+    func reportPauses(on link: Link) {
+        guard let (version, all) = queries.documents.pauses(since: link.pausesVersion) else {
+            return
+        }
+        link.pausesVersion = version
+        for known in all
+        where known.site != link.site && link.toldPauses[known.site] != known.pauses {
+            link.toldPauses[known.site] = known.pauses
+            link.session.report(known)
         }
     }
 

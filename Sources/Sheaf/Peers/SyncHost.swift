@@ -171,6 +171,9 @@ package final class SyncHost {
         var hasNewSite = false
         /// Periods in which the site of the other side has made no write.
         var pauses: [WritePause] = []
+        /// The pauses that the other side was told or has told, by their sites, and what shows that there are others.
+        var toldPauses: [Site: [WritePause]] = [:]
+        var pausesVersion: DocumentEngine.PausesVersion?
         /// The site of this side as the other side knows it.
         var knownSite = Site.initial
         /// What the other side may write here.

@@ -80,6 +80,8 @@ package struct WriteJob: Sendable {
         fileprivate(set) var forgottenByPeer: HybridTime?
         /// Documents that have kept writes that their store has forgotten.
         fileprivate(set) var keptForgotten: [DocumentAddress] = []
+        /// Documents in which such writes could not be kept.
+        fileprivate(set) var unkept: [UnmovedDocument] = []
         /// Whether a step has brought documents, and nothing new.
         fileprivate(set) var hasRepetition = false
         /// Whether the job marked tokens as proven, and wrote nothing of a peer.
@@ -168,6 +170,7 @@ package struct WriteJob: Sendable {
                 }
                 outcome.known += reception.known
                 outcome.keptForgotten += reception.keptForgotten
+                outcome.unkept += reception.unkept
                 for var refused in reception.refused {
                     refused.commit = step.commit
                     outcome.refused.append(refused)
@@ -269,6 +272,8 @@ extension DocumentEngine {
         var unmoved: [UnmovedDocument] = []
         /// Documents that have kept writes that their store has forgotten.
         var keptForgotten: [DocumentAddress] = []
+        /// Documents in which such writes could not be kept.
+        var unkept: [UnmovedDocument] = []
         /// A write that the peer has made and does not have any more.
         var forgottenByPeer: HybridTime?
     }
@@ -296,6 +301,7 @@ extension DocumentEngine {
                 try Self.receive(
                     step.documents, rule, watched, until: stop, in: &transaction, &reception)
                 reception.keptForgotten = transaction.keptForgotten
+                reception.unkept = transaction.unkept
                 reception.forgottenByPeer = transaction.forgottenByPeer
                 if transaction.forgottenByPeer != nil { throw Self.takeBack }
                 if transaction.lacksOwnWrites, !hasSeparated {

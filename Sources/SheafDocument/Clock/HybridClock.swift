@@ -59,7 +59,7 @@ package struct HybridClock: Sendable {
         latest = max(latest, time)
     }
 
-    /// Has all later stamps follow the first time of a millisecond.
+    /// Advances the clock to the first time of a millisecond, if it is earlier.
     package mutating func advance(toMilliseconds milliseconds: UInt64) {
         latest = max(
             latest, HybridTime(milliseconds: min(milliseconds, HybridTime.maximumMilliseconds)))

@@ -23,7 +23,7 @@ package struct HybridTime: Hashable, Comparable, Sendable {
 
     package var milliseconds: UInt64 { rawValue >> 16 }
     package var counter: UInt64 { rawValue & Self.maximumCounter }
-    /// The time after this one; the last time there is, after itself.
+    /// The next time; the last one is its own successor.
     package var next: HybridTime { HybridTime(rawValue: rawValue == .max ? .max : rawValue + 1) }
 
     package static func < (left: HybridTime, right: HybridTime) -> Bool {

@@ -19,7 +19,8 @@ package struct WritePause: Hashable, Sendable {
 
     package func contains(_ time: HybridTime) -> Bool { time > after && time < before }
 
-    fileprivate var length: UInt64 { before.rawValue - after.rawValue }
+    /// Shorter pauses come first; of two of one length, the earlier one.
+    fileprivate var rank: (UInt64, HybridTime) { (before.rawValue - after.rawValue, after) }
 }
 
 extension [WritePause] {
@@ -27,7 +28,7 @@ extension [WritePause] {
     package mutating func add(_ pause: WritePause) {
         append(pause)
         guard count > WritePause.maximumCount else { return }
-        if let shortest = indices.min(by: { self[$0].length < self[$1].length }) {
+        if let shortest = indices.min(by: { self[$0].rank < self[$1].rank }) {
             remove(at: shortest)
         }
     }

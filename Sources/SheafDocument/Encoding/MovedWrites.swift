@@ -10,15 +10,12 @@ private struct SiteMove {
     /// A sum that the site has added to since includes its earlier additions, so it cannot be assigned to another
     /// site: a peer that has the earlier sum would count these twice.
     let hasCounted: Bool
-    /// Whether sums and restarts of counters keep their stamps.
-    let keepsCounters: Bool
 
     init(
-        of site: Site, after time: HybridTime, to other: Site, keepsCounters: Bool,
-        in document: EncodedDocument, _ names: NameTable
+        of site: Site, after time: HybridTime, to other: Site, in document: EncodedDocument,
+        _ names: NameTable
     ) throws(Malformed) {
         (self.site, self.time, self.other) = (site, time, other)
-        self.keepsCounters = keepsCounters
         var hasCounted = false
         try DotWalk.visit(document, names) { item in
             switch item.kind {
@@ -34,12 +31,6 @@ private struct SiteMove {
 
     func moved(_ stamp: Stamp, _ kind: Dot.Kind) -> Stamp {
         guard stamp.site == site else { return stamp }
-        if keepsCounters {
-            switch kind {
-            case .sum, .olderSum, .restart: return stamp
-            default: return stamp.time > time ? Stamp(stamp.time, other) : stamp
-            }
-        }
         // If the site has counted since the pause, later stamps keep the site, and older ones get the other
         // site: otherwise peers that have seen forgotten writes would drop the older parts. A restart keeps its stamp,
         // since sums of all sites refer to it; what the same statement wrote besides it does not.
@@ -120,18 +111,17 @@ extension EncodedDocument {
     /// is nothing of that.
     ///
     /// If `site` has added to a counter after `time`, the assignment is reversed: the later writes keep their
-    /// stamps, and the earlier ones have the stamps of `other`. With `keepsCounters`, sums and restarts keep their
-    /// stamps instead, so that no addition is counted twice.
+    /// stamps, and the earlier ones have the stamps of `other`. With `unlessCounted` the result is nil then.
     package func movingWrites(
-        of site: Site, after time: HybridTime, to other: Site, keepsCounters: Bool = false,
+        of site: Site, after time: HybridTime, to other: Site, unlessCounted: Bool = false,
         _ names: NameTable
     ) throws(Malformed) -> [UInt8]? {
         let header = try header()
         let vector = try header.vector()
         guard vector.time(of: site) > time else { return nil }
         guard !isPartial else { throw .invalid("a delta in the place of a state", at: 0) }
-        let move = try SiteMove(
-            of: site, after: time, to: other, keepsCounters: keepsCounters, in: self, names)
+        let move = try SiteMove(of: site, after: time, to: other, in: self, names)
+        if unlessCounted, move.hasCounted { return nil }
         let dots = MovedDots(source: try JoinSide(self), move: move, names: names)
         return try DocumentWriter.write(
             vector: move.moved(vector), base: nil,
