@@ -79,17 +79,25 @@ extension DocumentTransaction {
         if case .upTo(let latest) = seen { try observe(latest) }
         let untouched = rule == nil ? nil : working[position]
         var hasKept = false
+        var assigned: [UInt8]?
         // Kept writes are visible to peers, so writes of a hidden document are not kept.
         if !isHidden, let before {
             hasKept = try keepForgotten(at: position, before: before, receiving: document)
+            do throws(EngineError) {
+                assigned = try assigningForgotten(in: document, before: before)
+            } catch {
+                guard case .gap = error else { throw error }
+                return .gap
+            }
+            hasKept = hasKept || assigned != nil
             if hasKept { isAll = false }
         }
         let isNew: Bool
         do throws(EngineError) {
             isNew = try working[position].takeIfNew(
                 ChangedBytes(
-                    bytes: Array(document.bytes),
-                    spellsNames: document.marks.contains(.maySpellNames)),
+                    bytes: assigned ?? Array(document.bytes),
+                    spellsNames: assigned != nil || document.marks.contains(.maySpellNames)),
                 isPartial: isPartial, directory.names)
         } catch {
             switch error {

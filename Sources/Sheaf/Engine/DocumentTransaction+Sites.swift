@@ -74,7 +74,10 @@ extension DocumentTransaction {
                     of: entry.site, containing: entry.time, endedBy: vector.time(of: entry.site))
             else { continue }
             let other = entry.site.forgotten(after: pause.after)
-            guard vector.time(of: other) < entry.time else { continue }
+            // Of both sites, neither tells what the other one has seen go.
+            guard vector.time(of: other) < entry.time, before.time(of: other) == .initial else {
+                continue
+            }
             do throws(EngineError) {
                 let length = try moveWrites(
                     at: position, of: entry.site, after: pause.after, to: other,
@@ -86,5 +89,47 @@ extension DocumentTransaction {
             }
         }
         return hasKept
+    }
+
+    /// Assigns forgotten writes in a received document to another site, where the stored one would cover them or has them
+    /// with that site; returns nil where there are none.
+    ///
+    /// A delta that has such writes throws `gap`: the whole document is needed.
+    mutating func assigningForgotten(
+        in document: PiledDocument, before: VersionVector
+    ) throws(EngineError) -> [UInt8]? {
+        guard !knownPauses.isEmpty else { return nil }
+        let names = directory.names
+        let pauses = knownPauses
+        let isPartial = document.marks.contains(.isPartial)
+        var moved: [UInt8]?
+        let vector = try onDocument(Array(document.id)) { () throws(Malformed) in
+            try EncodedDocument(document.bytes).vector()
+        }
+        for entry in vector.entries where entry.site != clock.site {
+            guard
+                let pause = pauses.pause(
+                    of: entry.site, containing: entry.time, endedBy: HybridTime(rawValue: .max))
+            else { continue }
+            let other = entry.site.forgotten(after: pause.after)
+            guard vector.time(of: other) == .initial,
+                before.time(of: entry.site) >= pause.before || before.time(of: other) > .initial
+            else { continue }
+            guard !isPartial else { throw .gap(collection: document.collection, id: .null) }
+            let bytes = moved ?? Array(document.bytes)
+            do throws(EngineError) {
+                let result = try onDocument(Array(document.id)) { () throws(Malformed) in
+                    try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
+                        try EncodedDocument(bytes).movingWrites(
+                            of: entry.site, after: pause.after, to: other, unlessCounted: true,
+                            names)
+                    }
+                }
+                moved = result ?? moved
+            } catch {
+                unkept.append(UnmovedDocument(address: document.address, reason: error))
+            }
+        }
+        return moved
     }
 }

@@ -56,6 +56,20 @@ struct RelayedPauseTests {
         }
     }
 
+    @Test func `forgotten writes are kept where the later ones came first`() throws {
+        let scene = try relayedScene()
+        try scene.subscribe(2, [])
+        try scene.disconnectAll(of: 0)
+        try scene.meet(1, 3)
+        try scene.meet(3, 2)
+        #expect(try scene.rows(3, all) == relayed)
+        try scene.meet(3, 1)
+        #expect(try scene.rows(1, all) == relayed)
+        try scene.subscribe(2, [cars])
+        try scene.run()
+        #expect(try scene.rows(2, all) == relayed)
+    }
+
     @Test func `pauses are passed on over open connections`() throws {
         let scene = try relayedScene()
         try scene.meet(2, 3)
