@@ -167,4 +167,40 @@ struct RelayedPauseTests {
         #expect(scene.nodes[1].farewells.map(\.code) == [.forgotten])
         #expect(try scene.rows(1, all) == [#"{"_id":"a","first":1,"lost":1,"new":1}"#])
     }
+
+    @Test func `a store that is opened again has forgotten no write of its last millisecond`()
+        throws
+    {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, [cars])
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'first': 1})")
+        try scene.execute(0, "UPDATE cars SET second = 1")
+        try scene.meet(0, 1)
+        try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
+        let site = scene.nodes[0].store.queries.documents.site
+        try scene.write(0, "a", "third")
+        try scene.meet(0, 1)
+        #expect(scene.nodes[1].farewells.isEmpty)
+        #expect(scene.nodes[0].store.queries.documents.site == site)
+        #expect(try scene.rows(1, all) == [#"{"_id":"a","first":1,"second":1,"third":1}"#])
+    }
+
+    @Test func `a pause that ends while the store is connected is reported before the write`()
+        throws
+    {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, [cars])
+        try scene.write(0, "a", "first")
+        try scene.meet(0, 1)
+        let backup = scene.nodes[0].volume.processDeath()
+        try scene.write(0, "a", "lost")
+        try scene.run()
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        try scene.meet(0, 1)
+        try scene.write(0, "a", "new")
+        try scene.run()
+        #expect(scene.nodes[1].farewells.map(\.code) == [.forgotten])
+        try scene.meet(0, 1)
+        #expect(try scene.rows(1, all) == [#"{"_id":"a","first":1,"lost":1,"new":1}"#])
+    }
 }
