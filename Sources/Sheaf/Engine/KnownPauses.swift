@@ -16,8 +16,9 @@ struct KnownPauses: Sendable {
     /// Number of changes.
     private(set) var version: UInt64 = 0
 
-    /// Maximum number of sites: those whose last pause ended last. In whatever order peers forward pauses, the same
-    /// sites remain, so that forwarding ends.
+    /// Maximum number of sites: those whose last pause ended last.
+    ///
+    /// In whatever order peers forward pauses, the same sites remain, so that forwarding ends.
     static let mostSites = 256
 
     var isEmpty: Bool { pauses.isEmpty }
