@@ -72,9 +72,8 @@ final class DocumentReading {
             return (try? HybridTime(decoding: payload)).map(Meaning.clock)
         case .pauses(let site):
             var reader = ByteReader(payload)
-            return .pauses(
-                site,
-                count: operation.kind == .remove ? nil : (try? reader.readPauses())?.count ?? 0)
+            guard operation.kind != .remove else { return .pauses(site, count: nil) }
+            return (try? reader.readPauses()).map { .pauses(site, count: $0.count) }
         case .index(let collection, let number):
             guard let directory, directory.collections.indices.contains(Int(collection)) else {
                 return nil

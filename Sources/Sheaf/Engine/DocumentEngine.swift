@@ -45,7 +45,7 @@ package final class DocumentEngine: Sendable {
         /// The tokens of attachments that have no proof of possession.
         var unproven: UnprovenTokens
 
-        /// Whether the clock is earlier than the record times.
+        /// Whether the clock is earlier than the record times; each commit then writes it to the log.
         var isClockApart = false
 
         var siteRecord: SiteRecord {

@@ -1,7 +1,7 @@
 import SheafBytes
 import SheafDocument
 
-/// Errors of edits as those of the engine.
+/// Converts errors of edits into errors of the engine.
 extension DocumentTransaction {
     static func document(
         _ bytes: UnsafeRawBufferPointer

@@ -27,7 +27,7 @@ public struct PeerKeyConflict: Sendable, Hashable {
 
 extension PeerKeyConflict: CustomStringConvertible {
     public var description: String {
-        // As JSON: whoever is called something chooses the letters.
+        // As JSON, since a peer chooses its device name.
         var place =
             deviceName.isEmpty ? "a device without a name" : Value.string(deviceName.shortened).json
         if let operatingSystem { place += " (\(operatingSystem.shortened))" }

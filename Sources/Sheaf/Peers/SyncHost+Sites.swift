@@ -165,6 +165,7 @@ extension SyncHost {
     func learn(_ reported: SitePauses, from link: Link) {
         if reported.site == link.site, !link.hasNewSite { link.pauses = reported.pauses }
         guard link.writable == nil, let all = queries.documents.learn(reported) else { return }
+        if link.toldPauses.count >= 2 * KnownPauses.mostSites { link.toldPauses = [:] }
         link.toldPauses[all.site] = all.pauses
     }
 
@@ -174,6 +175,9 @@ extension SyncHost {
             return
         }
         link.pausesVersion = version
+        // A peer can report further sites without end.
+        let sites = Set(all.map(\.site))
+        link.toldPauses = link.toldPauses.filter { sites.contains($0.key) }
         for known in all
         where known.site != link.site && link.toldPauses[known.site] != known.pauses {
             link.toldPauses[known.site] = known.pauses

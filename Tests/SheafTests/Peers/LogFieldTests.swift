@@ -11,7 +11,7 @@ struct LogFieldTests {
     /// An id that the log cuts.
     private let id = LongInput.text(scalars: 300)
 
-    /// A log whose lines have their fields behind the message, and these lines.
+    /// Returns a log that appends the fields to each message, and its lines.
     private func log() -> (StoreLog, AsyncStream<String>) {
         let (lines, writer) = AsyncStream.makeStream(of: String.self)
         let log = StoreLog(from: .warning) { _, message, metadata in

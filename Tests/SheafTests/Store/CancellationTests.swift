@@ -12,7 +12,7 @@ struct CancellationTests {
     private func holding(
         _ store: Store
     ) async throws -> (transaction: Task<Void, any Error>, release: @Sendable () -> Void) {
-        // Those who wait must not give up on a slow machine.
+        // On a slow machine, tasks can wait longer than the default limit.
         try await store.execute("ALTER SYSTEM SET transaction_wait_limit_ms = 600000")
         let (entered, enter) = AsyncStream<Void>.makeStream()
         let (released, release) = AsyncStream<Void>.makeStream()
