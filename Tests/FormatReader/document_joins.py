@@ -151,6 +151,35 @@ def others():
     yield ("broken-sums", "of two sums with one stamp that with the later epoch, not the greater",
            state({1: 10, 2: 5}, [ROOT, (("n",), COUNTER, "sum", (10, 1), 1, (5, 2))]),
            state({1: 10, 2: 5}, [ROOT, (("n",), COUNTER, "sum", (10, 1), 9, INITIAL)]))
+    for part, epoch in ((COUNTER, [INITIAL]), (OLDER, [])):
+        name = "counter" if part == COUNTER else "older"
+        yield (f"forgotten-sum-{name}",
+               "a sum, and an earlier one of the site, which was put back and wrote elsewhere",
+               state({1: 30}, [ROOT, (("n",), part, "sum", (30, 1), 8, *epoch)]),
+               state({1: 40}, [ROOT, (("n",), part, "sum", (20, 1), 5, *epoch),
+                               (("a",), REGISTER, VALUE, (40, 1), 1)]))
+        yield (f"forgotten-sum-continued-{name}", "the site has added since: its later sum",
+               state({1: 30}, [ROOT, (("n",), part, "sum", (30, 1), 8, *epoch)]),
+               state({1: 40}, [ROOT, (("n",), part, "sum", (40, 1), 7, *epoch)]))
+    restarted = state({1: 30}, [ROOT, (("n",), COUNTER, "restart", (30, 1), 8)])
+    yield ("forgotten-restart", "a restart, and an earlier sum of the site: the restart",
+           restarted,
+           state({1: 40}, [ROOT, (("n",), COUNTER, "sum", (20, 1), 5, INITIAL)]))
+    yield ("forgotten-second-restart", "a restart, and an earlier one of the site: the later",
+           restarted,
+           state({1: 40}, [ROOT, (("n",), COUNTER, "restart", (20, 1), 5)]))
+    yield ("forgotten-restarts", "an earlier sum does not keep a restart beside another one",
+           state({1: 30}, [ROOT, (("n",), COUNTER, "restart", (30, 1), 8),
+                           (("n",), COUNTER, "sum", (10, 1), 5, INITIAL)]),
+           state({1: 40}, [ROOT, (("n",), COUNTER, "restart", (20, 1), 5)]))
+    yield ("forgotten-sum-unset", "a sum, and a restart of the site: a sum replaces no restart",
+           state({1: 30}, [ROOT, (("n",), COUNTER, "sum", (30, 1), 8, (20, 1))]),
+           state({1: 40}, [ROOT, (("n",), COUNTER, "restart", (20, 1), 5)]))
+    many = [(("n",), COUNTER, "sum", (10, site), site, INITIAL) for site in range(2, 20)]
+    sites = {site: 10 for site in range(2, 20)}
+    yield ("forgotten-sum-of-many", "the same among the sums of many sites",
+           state(sites | {1: 30}, [ROOT, *many, (("n",), COUNTER, "sum", (30, 1), 8, INITIAL)]),
+           state(sites | {1: 40}, [ROOT, *many, (("n",), COUNTER, "sum", (20, 1), 5, INITIAL)]))
     yield ("seed-numbers", "seeds that JSON cannot tell apart, and bytes before strings",
            state({}, [((), MAP, "mark", INITIAL), (("a",), REGISTER, VALUE, INITIAL, 0),
                       (("b",), REGISTER, VALUE, INITIAL, "")]),

@@ -10,6 +10,7 @@ import struct
 import sys
 
 import vector_text
+from sheaf_bytes import xxh3
 from document_joins import both
 from document_writes import Peer
 from sheaf_commits import (
@@ -195,6 +196,14 @@ def write_clocks(output):
         output.bytes(f"{case}.refusedClock", data)
 
 
+def forgotten_site(site, *times):
+    """The site of the writes that a site has forgotten in a pause."""
+    for seed, time in enumerate(times, 2):
+        site = xxh3(struct.pack("<QQ", site, time), seed)
+        assert site not in (0, 2**64 - 1)
+    return site
+
+
 def write_pauses(output):
     pauses = [(1 << 40, 2 << 40), (3 << 40, (3 << 40) + 2)]
     data = b"".join(struct.pack("<QQ", *pause) for pause in pauses)
@@ -202,7 +211,8 @@ def write_pauses(output):
     output.begin("pauses", "the pauses of the site of another store")
     output.bytes("pauses.pauses", data)
     for number, (after, before) in enumerate(pauses, 1):
-        output.lines += [f"pauses.after{number} = {after}", f"pauses.before{number} = {before}"]
+        output.lines += [f"pauses.after{number} = {after}", f"pauses.before{number} = {before}",
+                         f"pauses.forgotten{number} = {forgotten_site(0xABC, after, before)}"]
     for case, comment, data in (
             ("pauses-none", "no pauses", b""),
             ("pauses-end", "a pause that is cut off", data[:-1]),

@@ -40,6 +40,15 @@ class Document:
     def names_dot(self, place):
         return self.names(place.path, MARKS if place.kind == MARK else place.part)
 
+    def has_replaced(self, place):
+        """Whether the site of a sum or restart has replaced one here with it."""
+        def stamps(kind):
+            return [other.stamp for other in self.dots if other[:2] == place[:2]
+                    and other.kind == kind and other.stamp[1] == place.stamp[1]]
+        if place.kind == RESTART:
+            return min(stamps(RESTART) or stamps(SUM), default=place.stamp) < place.stamp
+        return place.kind == SUM and min(stamps(SUM), default=place.stamp) < place.stamp
+
     def covers(self, stamp):
         return stamp != INITIAL and stamp[0] <= self.vector.get(stamp[1], 0)
 
@@ -179,6 +188,7 @@ def joined(one, other):
         for place, content in a.dots.items():
             if place in b.dots:
                 result.dots[place] = greater(content, b.dots[place])
-            elif not (b.names_dot(place) and b.covers(place.stamp)):
+            elif not (b.names_dot(place) and b.covers(place.stamp)
+                      and not b.has_replaced(place)):
                 result.dots[place] = content
     return normalized(result)

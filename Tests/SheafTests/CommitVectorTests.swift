@@ -142,6 +142,8 @@ import Testing
         for (index, pause) in pauses.enumerated() {
             #expect(pause.after.rawValue == (try vectors.number("pauses.after\(index + 1)")))
             #expect(pause.before.rawValue == (try vectors.number("pauses.before\(index + 1)")))
+            let forgotten = Site(rawValue: 0xABC).forgotten(in: pause)
+            #expect(forgotten.rawValue == (try vectors.number("pauses.forgotten\(index + 1)")))
         }
         #expect(pauses.count == 2)
         var writer = ByteWriter(capacity: 32)

@@ -50,8 +50,9 @@ extension DocumentTransaction {
     /// Assigns writes that their store has forgotten to another site, where a received document would cover them
     /// without having them; returns whether there were any.
     ///
-    /// All stores compute the same site. Additions to counters cannot be assigned: the sum of a site includes its earlier
-    /// ones. So a document with such additions stays as it is.
+    /// All stores compute the same site. The received document may have the writes with that site already: then the stored
+    /// ones must become the same. A sum includes the earlier additions of its site, so it keeps its stamp, and the join
+    /// keeps the later of the two sums.
     mutating func keepForgotten(
         at position: Int, before: VersionVector, receiving document: PiledDocument
     ) throws(EngineError) -> Bool {
@@ -69,19 +70,16 @@ extension DocumentTransaction {
                 }
                 received = vector
             }
-            guard
-                let pause = knownPauses.pause(
-                    of: entry.site, containing: entry.time, endedBy: vector.time(of: entry.site))
-            else { continue }
-            let other = entry.site.forgotten(after: pause.after)
-            // Of both sites, neither tells what the other one has seen go.
-            guard vector.time(of: other) < entry.time, before.time(of: other) == .initial else {
+            guard let pause = knownPauses.pause(containing: entry, endedIn: vector) else {
                 continue
             }
+            let other = entry.site.forgotten(in: pause)
+            // Of both sites, neither tells what the other one has seen go.
+            guard before.time(of: other) == .initial else { continue }
             do throws(EngineError) {
                 let length = try moveWrites(
                     at: position, of: entry.site, after: pause.after, to: other,
-                    unlessCounted: true)
+                    keepsSums: true)
                 if length > 0 { hasKept = true }
             } catch {
                 // One document that has no room for another site must not stop those after it.
@@ -107,21 +105,16 @@ extension DocumentTransaction {
             try EncodedDocument(document.bytes).vector()
         }
         for entry in vector.entries where entry.site != clock.site {
-            guard
-                let pause = pauses.pause(
-                    of: entry.site, containing: entry.time, endedBy: HybridTime(rawValue: .max))
-            else { continue }
-            let other = entry.site.forgotten(after: pause.after)
-            guard vector.time(of: other) == .initial,
-                before.time(of: entry.site) >= pause.before || before.time(of: other) > .initial
-            else { continue }
+            guard let pause = pauses.pause(containing: entry, endedIn: before) else { continue }
+            let other = entry.site.forgotten(in: pause)
+            guard vector.time(of: other) == .initial else { continue }
             guard !isPartial else { throw .gap(collection: document.collection, id: .null) }
             let bytes = moved ?? Array(document.bytes)
             do throws(EngineError) {
                 let result = try onDocument(Array(document.id)) { () throws(Malformed) in
                     try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
                         try EncodedDocument(bytes).movingWrites(
-                            of: entry.site, after: pause.after, to: other, unlessCounted: true,
+                            of: entry.site, after: pause.after, to: other, keepsSums: true,
                             names)
                     }
                 }

@@ -53,24 +53,17 @@ struct KnownPauses: Sendable {
     init() {}
 
     /// Adds pauses of a site; returns all of them, or nil where nothing is new.
-    ///
-    /// A longer pause with the same beginning replaces the shorter one.
     mutating func add(_ reported: SitePauses) -> SitePauses? {
         let site = reported.site
         var known = pauses[site] ?? []
-        for pause in reported.pauses {
-            let same = known.first { $0.after == pause.after }
-            if let same, same.before >= pause.before { continue }
-            known.removeAll { $0.after == pause.after }
-            known.add(pause)
-        }
+        for pause in reported.pauses where !known.contains(pause) { known.add(pause) }
         guard known != pauses[site] ?? [] else { return nil }
         pauses[site] = known
         if pauses.count > Self.mostSites {
             let least = pauses.min { Self.isBefore($0, $1) }?.key ?? site
             pauses[least] = nil
+            if logged.contains(least) { unsaved.insert(least) } else { unsaved.remove(least) }
             guard least != site else { return nil }
-            unsaved.insert(least)
         }
         unsaved.insert(site)
         version += 1
@@ -89,11 +82,21 @@ struct KnownPauses: Sendable {
         pauses[site]?.contains { $0.contains(time) } ?? false
     }
 
-    /// Returns the longest pause with a time in it that has ended by another time; nil if there is none.
+    /// Returns the pause that contains the latest write of a site in a document, if another document has writes of
+    /// the site since then, or its forgotten writes under the derived site; nil if there is none.
+    ///
+    /// Of several, it is the one that begins first, to include all forgotten writes. Of those with one beginning, as
+    /// several restores of one backup have them, it is the one that ends first.
     func pause(
-        of site: Site, containing time: HybridTime, endedBy end: HybridTime
+        containing latest: VersionVector.Entry, endedIn vector: VersionVector
     ) -> WritePause? {
-        pauses[site]?.filter { $0.contains(time) && $0.before <= end }.min { $0.after < $1.after }
+        let site = latest.site
+        return pauses[site]?.filter { pause in
+            pause.contains(latest.time)
+                && (pause.before <= vector.time(of: site)
+                    || vector.time(of: site.forgotten(in: pause)) > .initial)
+        }
+        .min { ($0.after, $0.before) < ($1.after, $1.before) }
     }
 
     // MARK: The log

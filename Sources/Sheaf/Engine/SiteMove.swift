@@ -150,13 +150,13 @@ extension DocumentTransaction {
     /// or 0 if there was nothing to be moved.
     mutating func moveWrites(
         at position: Int, of site: Site, after time: HybridTime, to other: Site,
-        unlessCounted: Bool = false
+        keepsSums: Bool = false
     ) throws(EngineError) -> Int {
         guard let state = working[position].state else { return 0 }
         let moved = try onDocument(working[position].key.bytes) { () throws(Malformed) in
             try state.span.withUnsafeBytes { (bytes) throws(Malformed) in
                 try EncodedDocument(bytes).movingWrites(
-                    of: site, after: time, to: other, unlessCounted: unlessCounted,
+                    of: site, after: time, to: other, keepsSums: keepsSums,
                     directory.names)
             }
         }

@@ -52,6 +52,8 @@ extension SyncHost {
         var askedAgain: Set<DocumentAddress> = []
         /// Whether all is compared for those that there was no room for.
         var comparesSetAside = false
+        /// Whether a check of the set aside documents was skipped on this connection.
+        var missesCheck = false
         /// How many set aside documents the other side was told of.
         var reportedSetAside: UInt64 = 0
         /// What the other side wanted when documents were compared last that the own grant may forbid.

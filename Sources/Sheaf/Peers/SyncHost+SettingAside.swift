@@ -42,8 +42,11 @@ extension SyncHost {
             // What was asked for again and did not come is not there any more, or not for this peer.
             for address in link.asking.askedAgain { setAside.remove(address, of: key) }
             if link.asking.comparesSetAside { setAside.removeOmitted(of: key) }
-            if !link.asking.askedAgain.isEmpty { setAside.scheduleCheck(at: now) }
+            if !link.asking.askedAgain.isEmpty || link.asking.missesCheck {
+                setAside.scheduleCheck(at: now)
+            }
             (link.asking.askedAgain, link.asking.comparesSetAside) = ([], false)
+            link.asking.missesCheck = false
         }
         reportSetAside(link)
     }
@@ -61,9 +64,15 @@ extension SyncHost {
         let clock = setAsideClock
         for link in allLinks {
             guard let key = link.session.remote?.peerKey, link.session.isOpen,
-                setAside[key] != nil, link.asking.hasCaughtUp, !link.asking.isWriting,
-                link.asking.askedAgain.isEmpty, !link.asking.comparesSetAside
+                setAside[key] != nil
             else { continue }
+            // An earlier request has to be answered first: the check is repeated then.
+            guard link.asking.hasCaughtUp, !link.asking.isWriting,
+                link.asking.askedAgain.isEmpty, !link.asking.comparesSetAside
+            else {
+                link.asking.missesCheck = true
+                continue
+            }
             let (addresses, comparesAll) = setAside.due(of: key, clock)
             if comparesAll {
                 wishes.cursors[key] = nil

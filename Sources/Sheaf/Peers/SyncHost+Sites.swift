@@ -164,9 +164,9 @@ extension SyncHost {
     /// the check of its own steps, from any peer.
     func learn(_ reported: SitePauses, from link: Link) {
         if reported.site == link.site, !link.hasNewSite { link.pauses = reported.pauses }
-        guard link.writable == nil, let all = queries.documents.learn(reported) else { return }
+        guard link.writable == nil, queries.documents.learn(reported) != nil else { return }
         if link.toldPauses.count >= 2 * KnownPauses.mostSites { link.toldPauses = [:] }
-        link.toldPauses[all.site] = all.pauses
+        link.toldPauses[reported.site] = reported.pauses
     }
 
     /// Reports pauses that the other side may not know, before it is sent documents.

@@ -15,6 +15,9 @@ struct Dot {
             }
         }
 
+        var isSum: Bool { self == .sum || self == .olderSum }
+        var isCounted: Bool { isSum || self == .restart }
+
         init?(_ tag: Tag) {
             switch tag {
             case .token: self = .token

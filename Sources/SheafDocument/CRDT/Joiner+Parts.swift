@@ -10,8 +10,10 @@ struct MapContent {
 /// What one side of a join says of a field.
 struct FieldSide {
     private(set) var dots: [Dot] = []
-    /// Where each dot is; only known where there are many, as hardly ever.
+    /// Where each dot is, and the earliest sum and restart of each site; only known where there are many dots, as
+    /// hardly ever.
     private var positions: [Dot.Identity: Int] = [:]
+    private var earliest: [Counted: Stamp] = [:]
     var overrides: PartSet = []
     /// The parts of which all is said.
     var named: PartSet
@@ -21,6 +23,12 @@ struct FieldSide {
     private let header: EncodedHeader
 
     private static let searched = 16
+
+    /// Dots of counters of one site.
+    private struct Counted: Hashable {
+        let kind: Dot.Kind
+        let site: Site
+    }
 
     init(_ side: JoinSide, isWhole: Bool) {
         named = isWhole ? .all : []
@@ -37,10 +45,13 @@ struct FieldSide {
     mutating func append(_ dot: Dot) {
         dots.append(dot)
         guard dots.count > Self.searched else { return }
-        if positions.isEmpty {
-            for (index, dot) in dots.enumerated() { positions[dot.identity] = index }
-        } else {
-            positions[dot.identity] = dots.count - 1
+        for index in (positions.isEmpty ? 0 : dots.count - 1)..<dots.count {
+            let dot = dots[index]
+            positions[dot.identity] = index
+            if dot.kind.isCounted {
+                let counted = Counted(kind: dot.kind, site: dot.stamp.site)
+                earliest[counted] = min(earliest[counted] ?? dot.stamp, dot.stamp)
+            }
         }
     }
 
@@ -53,6 +64,25 @@ struct FieldSide {
     /// Whether a dot is known here and not there any more.
     func hasSeenGo(_ dot: Dot) -> Bool {
         names(dot.kind) && header.covers(dot.stamp) && twin(of: dot) == nil
+            && !(dot.kind.isCounted && hasReplaced(by: dot))
+    }
+
+    /// Whether there is a sum or a restart here that the site of a later one has replaced with that.
+    ///
+    /// So this side has not seen the later one. Its vector covers that only because the site was put back to an
+    /// older state and has written again.
+    private func hasReplaced(by later: Dot) -> Bool {
+        let replaced = earliest(later.kind, of: later.stamp.site)
+        // If there is a restart, the sum counts from that or a later one, and does not tell.
+        if later.kind == .restart, replaced == nil {
+            return earliest(.sum, of: later.stamp.site).map { $0 < later.stamp } ?? false
+        }
+        return replaced.map { $0 < later.stamp } ?? false
+    }
+
+    private func earliest(_ kind: Dot.Kind, of site: Site) -> Stamp? {
+        if dots.count > Self.searched { return earliest[Counted(kind: kind, site: site)] }
+        return dots.filter { $0.kind == kind && $0.stamp.site == site }.map(\.stamp).min()
     }
 }
 

@@ -93,8 +93,12 @@ extension Site {
     /// time; the same in all stores.
     func replacement(_ time: HybridTime) -> Site { derived(from: time, seed: 1) }
 
-    /// Returns the site of the writes that this site has made after a time, and forgotten; the same in all stores.
-    package func forgotten(after time: HybridTime) -> Site { derived(from: time, seed: 2) }
+    /// Returns the site of the writes that this site has made within a pause, and forgotten; the same in all stores.
+    ///
+    /// Stores that were restored from one backup have pauses with one beginning.
+    package func forgotten(in pause: WritePause) -> Site {
+        derived(from: pause.after, seed: 2).derived(from: pause.before, seed: 3)
+    }
 
     private func derived(from time: HybridTime, seed: UInt64) -> Site {
         var number = rawValue

@@ -11,10 +11,10 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    /// Reads the pauses of a site, up to the end of the bytes.
-    package mutating func readPauses() throws(Malformed) -> [WritePause] {
+    /// Reads the pauses of a site: `count` of them, or all up to the end of the bytes.
+    package mutating func readPauses(count: Int? = nil) throws(Malformed) -> [WritePause] {
         var pauses: [WritePause] = []
-        while remaining > 0 {
+        while count.map({ pauses.count < $0 }) ?? (remaining > 0) {
             guard pauses.count < WritePause.maximumCount else {
                 throw .invalid("more than \(WritePause.maximumCount) pauses of a site", at: offset)
             }

@@ -5,6 +5,8 @@ private struct SiteMove {
     let site: Site
     let time: HybridTime
     let other: Site
+    /// Whether sums keep their stamps, except those that count from a restart that is moved.
+    let keepsSums: Bool
     /// Whether the site has added to a counter, or restarted one, after the time.
     ///
     /// A sum that the site has added to since includes its earlier additions, so it cannot be assigned to another
@@ -12,10 +14,10 @@ private struct SiteMove {
     let hasCounted: Bool
 
     init(
-        of site: Site, after time: HybridTime, to other: Site, in document: EncodedDocument,
-        _ names: NameTable
+        of site: Site, after time: HybridTime, to other: Site, keepsSums: Bool,
+        in document: EncodedDocument, _ names: NameTable
     ) throws(Malformed) {
-        (self.site, self.time, self.other) = (site, time, other)
+        (self.site, self.time, self.other, self.keepsSums) = (site, time, other, keepsSums)
         var hasCounted = false
         try DotWalk.visit(document, names) { item in
             switch item.kind {
@@ -31,20 +33,26 @@ private struct SiteMove {
 
     func moved(_ stamp: Stamp, _ kind: Dot.Kind) -> Stamp {
         guard stamp.site == site else { return stamp }
+        guard !keepsSums else { return stamp.time > time ? Stamp(stamp.time, other) : stamp }
         // If the site has counted since the pause, later stamps keep the site, and older ones get the other
-        // site: otherwise peers that have seen forgotten writes would drop the older parts. A restart keeps its stamp,
-        // since sums of all sites refer to it; what the same statement wrote besides it does not.
-        let isMoved = hasCounted ? stamp.time <= time && kind != .restart : stamp.time > time
+        // site: otherwise peers that have seen forgotten writes would drop the older parts. Of sums and restarts
+        // the join keeps the later; what the same statement wrote besides them does not keep its stamp.
+        let isMoved = hasCounted ? stamp.time <= time && !kind.isCounted : stamp.time > time
         return isMoved ? Stamp(stamp.time, other) : stamp
     }
 
     func moved(_ dot: Dot) -> Dot {
-        Dot(
-            dot.kind, moved(dot.stamp, dot.kind), epoch: moved(dot.epoch, .restart), dot.content)
+        let epoch = moved(dot.epoch, .restart)
+        // With another site, a sum would be counted beside the one with this site, which not all stores move. The two
+        // do not count together if they count from different restarts.
+        let isKept = keepsSums && dot.kind.isSum && epoch == dot.epoch
+        return Dot(
+            dot.kind, isKept ? dot.stamp : moved(dot.stamp, dot.kind), epoch: epoch, dot.content)
     }
 
     func moved(_ vector: VersionVector) -> VersionVector {
-        guard !hasCounted else {
+        // With `keepsSums`, all writes in the pause were seen: what of them was removed stays so.
+        guard !hasCounted, !keepsSums else {
             var noted = vector
             noted.note(Stamp(vector.time(of: site), other))
             return noted
@@ -111,17 +119,18 @@ extension EncodedDocument {
     /// is nothing of that.
     ///
     /// If `site` has added to a counter after `time`, the assignment is reversed: the later writes keep their
-    /// stamps, and the earlier ones have the stamps of `other`. With `unlessCounted` the result is nil then.
+    /// stamps, and the earlier ones have the stamps of `other`. With `keepsSums`, sums keep their stamps instead,
+    /// except those that count from a restart that is moved.
     package func movingWrites(
-        of site: Site, after time: HybridTime, to other: Site, unlessCounted: Bool = false,
+        of site: Site, after time: HybridTime, to other: Site, keepsSums: Bool = false,
         _ names: NameTable
     ) throws(Malformed) -> [UInt8]? {
         let header = try header()
         let vector = try header.vector()
         guard vector.time(of: site) > time else { return nil }
         guard !isPartial else { throw .invalid("a delta in the place of a state", at: 0) }
-        let move = try SiteMove(of: site, after: time, to: other, in: self, names)
-        if unlessCounted, move.hasCounted { return nil }
+        let move = try SiteMove(
+            of: site, after: time, to: other, keepsSums: keepsSums, in: self, names)
         let dots = MovedDots(source: try JoinSide(self), move: move, names: names)
         return try DocumentWriter.write(
             vector: move.moved(vector), base: nil,

@@ -85,7 +85,7 @@ package struct Hello: Equatable, Sendable {
         log = try reader.readHash128()
         nonce = try reader.readUInt64()
         wallMilliseconds = try reader.readUInt64()
-        pauses = try Self.readPauses(&reader)
+        pauses = try reader.readPauses(count: Int(try reader.readUInt8()))
         let flags = try reader.readUInt8()
         guard flags <= 1 else { throw .unexpected(flags, at: reader.offset - 1) }
         isServer = flags == 1
@@ -93,28 +93,6 @@ package struct Hello: Equatable, Sendable {
         guard reader.remaining == 0 else {
             throw .invalid("something behind the name", at: reader.offset)
         }
-    }
-
-    private static func readPauses(
-        _ reader: inout ByteReader
-    ) throws(Malformed) -> [WritePause] {
-        let count = Int(try reader.readUInt8())
-        guard count <= WritePause.maximumCount else {
-            throw .invalid(
-                "\(count) pauses; at most \(WritePause.maximumCount) are allowed",
-                at: reader.offset - 1)
-        }
-        var pauses: [WritePause] = []
-        for _ in 0..<count {
-            let start = reader.offset
-            let (after, before) = (try reader.readUInt64(), try reader.readUInt64())
-            guard
-                let pause = WritePause(
-                    after: HybridTime(rawValue: after), before: HybridTime(rawValue: before))
-            else { throw .invalid("a pause that ends before it begins", at: start) }
-            pauses.append(pause)
-        }
-        return pauses
     }
 
     /// The version that both sides speak from now on: the highest that both know.

@@ -69,6 +69,19 @@ struct ClockSceneTests {
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
     }
 
+    /// A peer that missed the check would receive the documents only with the next check, 30 s later.
+    @Test func `set aside documents come once an earlier request is answered`() throws {
+        let scene = try Self.scene()
+        try scene.subscribe(1, ["SELECT * FROM cars", "SELECT * FROM boats"])
+        try scene.connect(0, 1)
+        try scene.run()
+        // A narrower subscription compares nothing.
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        scene.nodes[1].clock.advance(milliseconds: 4 * Self.year)
+        try scene.advance(milliseconds: 31_000)
+        #expect(try scene.rows(1, Self.all).count == 2)
+    }
+
     /// Documents received while the clock was ahead have stamps of others; only their commits have a future timestamp.
     @Test func `a store that stamped nothing while its clock was ahead is repaired too`() throws {
         let scene = try DocumentScene(2)

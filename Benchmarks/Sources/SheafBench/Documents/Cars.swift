@@ -53,7 +53,10 @@ enum Cars {
 
     /// The state of a document that was inserted.
     static func document(_ text: [UInt8], _ index: UInt64) throws -> [UInt8] {
-        try text.withUnsafeBytes { try JSONReader.readDocument($0, at: insertion(index), names) }
+        guard case .object(let car) = try Value(jsonBytes: text) else {
+            preconditionFailure("A car is an object.")
+        }
+        return try Insertion.document(car, at: insertion(index), names)
     }
 
     private static let makes = [
