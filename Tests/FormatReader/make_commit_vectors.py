@@ -196,8 +196,8 @@ def write_clocks(output):
         output.bytes(f"{case}.refusedClock", data)
 
 
-def forgotten_site(site, *times):
-    """The site of the writes that a site has forgotten in a pause."""
+def derived_site(site, *times):
+    """The site of the writes that a site has forgotten in a pause; with a third time, the one that removes its sums."""
     for seed, time in enumerate(times, 2):
         site = xxh3(struct.pack("<QQ", site, time), seed)
         assert site not in (0, 2**64 - 1)
@@ -212,7 +212,8 @@ def write_pauses(output):
     output.bytes("pauses.pauses", data)
     for number, (after, before) in enumerate(pauses, 1):
         output.lines += [f"pauses.after{number} = {after}", f"pauses.before{number} = {before}",
-                         f"pauses.forgotten{number} = {forgotten_site(0xABC, after, before)}"]
+                         f"pauses.forgotten{number} = {derived_site(0xABC, after, before)}",
+                         f"pauses.removal{number} = {derived_site(0xABC, after, before, before)}"]
     for case, comment, data in (
             ("pauses-none", "no pauses", b""),
             ("pauses-end", "a pause that is cut off", data[:-1]),

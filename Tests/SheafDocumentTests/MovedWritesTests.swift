@@ -14,11 +14,13 @@ import Testing
     }
 
     private func move(
-        _ document: BytesDocument, of site: Site, after time: HybridTime, keepsSums: Bool = false
+        _ document: BytesDocument, of site: Site, after time: HybridTime,
+        areForgotten: Bool = false
     ) -> BytesDocument? {
         let bytes = document.read {
-            try $0?.movingWrites(
-                of: site, after: time, to: other, keepsSums: keepsSums, NameTable())
+            areForgotten
+                ? try $0?.assigningForgottenWrites(of: site, after: time, to: other, NameTable())
+                : try $0?.movingWrites(of: site, after: time, to: other, NameTable())
         }
         return bytes.map { BytesDocument($0) }
     }
@@ -74,11 +76,11 @@ import Testing
         var store = before
         store.apply([.set(path: ["g"], to: 1)], stamp: stamp(50, site))
         let moved = try #require(
-            move(forgotten, of: site, after: HybridTime(rawValue: 20), keepsSums: true))
+            move(forgotten, of: site, after: HybridTime(rawValue: 20), areForgotten: true))
         moved.validate()
         #expect(
             moved.dump == [
-                "/c|sum|30.1|0.0|" + key(8), "/d|restart|30.256||" + key(2),
+                "/c|sum|30.256|0.0|" + key(8), "/d|restart|30.256||" + key(2),
                 "/d|sum|31.256|30.256|" + key(4), "/f|value|30.256||" + key(1), "|mark|5.2||",
                 "|vector|31.1||", "|vector|31.256||", "|vector|5.2||",
             ])
@@ -90,7 +92,7 @@ import Testing
     /// Histories with slow clocks, so that several sites write with one time.
     @Test(arguments: [false, true])
     func `moved documents have the same dots with other stamps, in their only form`(
-        _ keepsSums: Bool
+        _ areForgotten: Bool
     ) {
         var count = 0
         for seed: UInt64 in 7_000..<7_030 {
@@ -102,12 +104,12 @@ import Testing
                 guard let latest = document.vector.entries.first(where: { $0.site == site })?.time
                 else { continue }
                 let time = HybridTime(rawValue: latest.rawValue / 2)
-                guard let moved = move(document, of: site, after: time, keepsSums: keepsSums)
+                guard let moved = move(document, of: site, after: time, areForgotten: areForgotten)
                 else { continue }
                 count += 1
                 #expect(moved.mistake == nil, "seed \(seed)")
                 let expected = expected(
-                    document.dump, after: time.rawValue, keepsSums: keepsSums)
+                    document.dump, after: time.rawValue, areForgotten: areForgotten)
                 #expect(moved.dump == expected, "seed \(seed)")
             }
         }
@@ -115,24 +117,20 @@ import Testing
     }
 
     /// The lines of a dump as the specification says that they become.
-    private func expected(_ dump: [String], after time: UInt64, keepsSums: Bool) -> [String] {
+    private func expected(_ dump: [String], after time: UInt64, areForgotten: Bool) -> [String] {
         func isLater(_ stamp: Substring) -> Bool {
             let parts = stamp.split(separator: ".")
             return parts.last == "1" && UInt64(parts[0]).map { $0 > time } ?? false
         }
         let lines = dump.map { fields($0) }
-        /// Whether it is a sum that does not count from a moved restart.
-        func isKept(_ line: [Substring]) -> Bool {
-            ["sum", "olderSum"].contains(line[1]) && !isLater(line[3])
-        }
-        if keepsSums {
+        if areForgotten {
             func moved(_ stamp: Substring) -> Substring {
                 isLater(stamp) ? stamp.dropLast(2) + ".256" : stamp
             }
             return lines.flatMap { line in
                 var line = line
                 guard line[1] == "vector", line[2].hasSuffix(".1") else {
-                    if !isKept(line) { line[2] = moved(line[2]) }
+                    line[2] = moved(line[2])
                     line[3] = moved(line[3])
                     return [line.joined(separator: "|")]
                 }

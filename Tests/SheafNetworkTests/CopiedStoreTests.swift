@@ -81,7 +81,7 @@ struct CopiedStoreTests {
         ]
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `two running copies with one key converge over a third peer`() async throws {
         let server = try await Copy(
             directory.path("server"), try PeerKeyPair.generate(), name: "server")
@@ -105,7 +105,7 @@ struct CopiedStoreTests {
         for copy in [server] + copies { try await copy.peer.close() }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `two running copies with one key that connect refuse each other, and the log says why`()
         async throws
     {
@@ -119,7 +119,7 @@ struct CopiedStoreTests {
         for copy in copies { try await copy.peer.close() }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `two copies with one key at two ends of a mesh are reported in both logs`() async throws {
         let servers = [
             try await Copy(directory.path("left"), try PeerKeyPair.generate(), name: "left"),

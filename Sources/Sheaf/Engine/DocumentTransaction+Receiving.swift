@@ -62,19 +62,21 @@ extension DocumentTransaction {
             return .kept(isSeen: isSeen)
         }
         var lacksOwn = false
+        var received = VersionVector()
         var (own, isAll) = try onDocument(key.bytes) { () throws(Malformed) in
             let document = try EncodedDocument(document.bytes)
             let own = try document.header().time(of: clock.site)
             guard let before else { return (own, true) }
-            let vector = try document.vector()
-            guard !vector.covers(before) else { return (own, true) }
+            received = try document.vector()
+            guard !received.covers(before) else { return (own, true) }
             lacksOwn = (formerSites + [clock.site]).contains {
-                before.time(of: $0) > vector.time(of: $0)
+                before.time(of: $0) > received.time(of: $0)
             }
             return (own, false)
         }
         // Peers can see that the store draws another site, so a hidden document must not cause that.
         noteOwnWrites(own, of: position, seen: isHidden ? nil : before?.time(of: clock.site))
+        try noteOwnForgotten(in: document, own)
         if let before { try notePauses(of: document, before: before) }
         if case .upTo(let latest) = seen { try observe(latest) }
         let untouched = rule == nil ? nil : working[position]
@@ -82,9 +84,11 @@ extension DocumentTransaction {
         var assigned: [UInt8]?
         // Kept writes are visible to peers, so writes of a hidden document are not kept.
         if !isHidden, let before {
-            hasKept = try keepForgotten(at: position, before: before, receiving: document)
+            hasKept = keepForgotten(
+                at: position, before: before, receiving: received, document.address)
             do throws(EngineError) {
-                assigned = try assigningForgotten(in: document, before: before)
+                assigned = try assigningForgotten(
+                    in: document, before: before, receiving: received)
             } catch {
                 guard case .gap = error else { throw error }
                 return .gap
@@ -110,19 +114,26 @@ extension DocumentTransaction {
             default: throw error
             }
         }
+        var hasRemoved = false
+        if !isHidden, let before {
+            hasRemoved = removeForgottenSums(
+                at: position, [before, received], document.address)
+            if hasRemoved { isAll = false }
+        }
         if let rule, let untouched, working[position].isChanged,
             let reason = try refusal(of: position, rule)
         {
             working[position] = untouched
             return .refused(before: untouched.original, reason)
         }
-        if hasKept { keptForgotten.append(document.address) }
+        if hasKept { forgotten.kept.append(document.address) }
+        if hasRemoved { forgotten.removed.append(document.address) }
         try noteSource(of: document, at: position)
         noteTexts(document.bytes)
         return isAll
             ? .taken(isNew: isNew)
-            // The peer has not been sent what was kept, whether the document matched or not.
-            : .known(before: hasKept ? nil : working[position].original, lacksOwn: lacksOwn)
+            // The peer has not been sent what was kept or removed, whether the document matched or not.
+            : .known(before: hasKept || hasRemoved ? nil : working[position].original, lacksOwn: lacksOwn)
     }
 
     /// Whether a document received in this transaction exists.

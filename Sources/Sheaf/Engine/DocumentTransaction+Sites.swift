@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+import SheafSync
 
 /// When a store goes on as somebody else: stamps of one site must not mean two things.
 extension DocumentTransaction {
@@ -33,6 +34,22 @@ extension DocumentTransaction {
         uniqueThrough = min(uniqueThrough ?? ownWrites.opened, ownWrites.end(before: time))
     }
 
+    /// Takes in whether a document that comes has writes of this store that are assigned to another site, since the
+    /// store has forgotten them: it knows of a write of this store at `time`.
+    ///
+    /// Later additions of the store to a counter do not include those, so they need another site.
+    mutating func noteOwnForgotten(
+        in document: PiledDocument, _ time: HybridTime
+    ) throws(EngineError) {
+        guard time > .initial else { return }
+        let vector = try onDocument(Array(document.id)) { () throws(Malformed) in
+            try EncodedDocument(document.bytes).vector()
+        }
+        for origin in ownForgottenSites() where vector.time(of: origin.derived) > .initial {
+            noteLacking(vector.time(of: origin.derived))
+        }
+    }
+
     /// Records a write that its peer does not have any more: later writes of the peer would cover
     /// it.
     mutating func notePauses(
@@ -51,39 +68,24 @@ extension DocumentTransaction {
     /// without having them; returns whether there were any.
     ///
     /// All stores compute the same site. The received document may have the writes with that site already: then the stored
-    /// ones must become the same. A sum includes the earlier additions of its site, so it keeps its stamp, and the join
-    /// keeps the later of the two sums.
+    /// ones must become the same.
     mutating func keepForgotten(
-        at position: Int, before: VersionVector, receiving document: PiledDocument
-    ) throws(EngineError) -> Bool {
-        guard !knownPauses.isEmpty else { return false }
-        var received: VersionVector?
+        at position: Int, before: VersionVector, receiving vector: VersionVector,
+        _ address: DocumentAddress
+    ) -> Bool {
         var hasKept = false
-        for entry in before.entries
-        where entry.site != clock.site && knownPauses.has(entry.time, of: entry.site) {
-            let vector: VersionVector
-            if let received {
-                vector = received
-            } else {
-                vector = try onDocument(Array(document.id)) { () throws(Malformed) in
-                    try EncodedDocument(document.bytes).vector()
-                }
-                received = vector
-            }
-            guard let pause = knownPauses.pause(containing: entry, endedIn: vector) else {
-                continue
-            }
-            let other = entry.site.forgotten(in: pause)
-            // Of both sites, neither tells what the other one has seen go.
-            guard before.time(of: other) == .initial else { continue }
+        for origin in forgottenSites(in: before, joining: vector) {
             do throws(EngineError) {
-                let length = try moveWrites(
-                    at: position, of: entry.site, after: pause.after, to: other,
-                    keepsSums: true)
+                let names = directory.names
+                let length = try replace(at: position) { (document) throws(Malformed) in
+                    try document.assigningForgottenWrites(
+                        of: origin.site, after: origin.pause.after, to: origin.derived,
+                        names)
+                }
                 if length > 0 { hasKept = true }
             } catch {
                 // One document that has no room for another site must not stop those after it.
-                unkept.append(UnmovedDocument(address: document.address, reason: error))
+                forgotten.unkept.append(UnmovedDocument(address: address, reason: error))
             }
         }
         return hasKept
@@ -94,35 +96,96 @@ extension DocumentTransaction {
     ///
     /// A delta that has such writes throws `gap`: the whole document is needed.
     mutating func assigningForgotten(
-        in document: PiledDocument, before: VersionVector
+        in document: PiledDocument, before: VersionVector, receiving vector: VersionVector
     ) throws(EngineError) -> [UInt8]? {
-        guard !knownPauses.isEmpty else { return nil }
         let names = directory.names
-        let pauses = knownPauses
-        let isPartial = document.marks.contains(.isPartial)
         var moved: [UInt8]?
-        let vector = try onDocument(Array(document.id)) { () throws(Malformed) in
-            try EncodedDocument(document.bytes).vector()
-        }
-        for entry in vector.entries where entry.site != clock.site {
-            guard let pause = pauses.pause(containing: entry, endedIn: before) else { continue }
-            let other = entry.site.forgotten(in: pause)
-            guard vector.time(of: other) == .initial else { continue }
-            guard !isPartial else { throw .gap(collection: document.collection, id: .null) }
+        for origin in forgottenSites(in: vector, joining: before) {
+            guard !document.marks.contains(.isPartial) else {
+                throw .gap(collection: document.collection, id: .null)
+            }
             let bytes = moved ?? Array(document.bytes)
             do throws(EngineError) {
                 let result = try onDocument(Array(document.id)) { () throws(Malformed) in
                     try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
-                        try EncodedDocument(bytes).movingWrites(
-                            of: entry.site, after: pause.after, to: other, keepsSums: true,
+                        try EncodedDocument(bytes).assigningForgottenWrites(
+                            of: origin.site, after: origin.pause.after, to: origin.derived,
                             names)
                     }
                 }
                 moved = result ?? moved
             } catch {
-                unkept.append(UnmovedDocument(address: document.address, reason: error))
+                forgotten.unkept.append(UnmovedDocument(address: document.address, reason: error))
             }
         }
         return moved
+    }
+
+    /// Returns the forgotten writes of a document that are to be assigned before another one is joined.
+    ///
+    /// Of the site of the writes and the site that they are assigned to, neither tells what the other one has seen
+    /// removed. So a document that has both stays as it is.
+    private func forgottenSites(
+        in vector: VersionVector, joining other: VersionVector
+    ) -> [ForgottenSite] {
+        guard !knownPauses.isEmpty else { return [] }
+        return vector.entries.compactMap { entry in
+            guard entry.site != clock.site,
+                let origin = knownPauses.forgotten(entry, endedIn: other),
+                vector.time(of: origin.derived) == .initial
+            else { return nil }
+            return origin
+        }
+    }
+
+    /// Removes forgotten additions to counters that their store has added to since: both sums include the additions
+    /// from before the pause; returns whether there were any.
+    mutating func removeForgottenSums(
+        at position: Int, _ vectors: [VersionVector], _ address: DocumentAddress
+    ) -> Bool {
+        var known: [ForgottenSite] = []
+        for vector in vectors {
+            for entry in vector.entries {
+                guard let origin = origin(of: entry.site),
+                    !known.contains(where: { $0.derived == origin.derived })
+                else { continue }
+                known.append(origin)
+            }
+        }
+        var hasRemoved = false
+        for origin in known {
+            func latest(_ sites: some Sequence<Site>) -> HybridTime {
+                sites.flatMap { site in vectors.map { $0.time(of: site) } }.max() ?? .initial
+            }
+            let removal = Stamp(
+                latest(origin.siblings),
+                origin.derived.removal(ofSumsThrough: latest([origin.derived])))
+            do throws(EngineError) {
+                let names = directory.names
+                let length = try replace(at: position) { (document) throws(Malformed) in
+                    try document.removingForgottenSums(
+                        of: origin.derived, replacedBy: origin.siblings,
+                        since: origin.pause.before, noting: removal, names)
+                }
+                if length > 0 { hasRemoved = true }
+            } catch {
+                forgotten.unkept.append(UnmovedDocument(address: address, reason: error))
+            }
+        }
+        return hasRemoved
+    }
+
+    /// Returns what the site of forgotten writes of any store was derived from, including this one; nil for all other
+    /// sites.
+    private mutating func origin(of site: Site) -> ForgottenSite? {
+        if let known = knownPauses.origin(of: site) { return known }
+        return ownForgottenSites().first { $0.derived == site }
+    }
+
+    /// Returns the sites for the forgotten writes of this store.
+    private mutating func ownForgottenSites() -> [ForgottenSite] {
+        let sites = ownForgotten ?? ForgottenSite.all(of: clock.site, ownWrites.endedPauses)
+        ownForgotten = sites
+        return sites
     }
 }

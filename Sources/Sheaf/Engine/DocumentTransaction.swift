@@ -31,10 +31,10 @@ package struct DocumentTransaction: Sendable {
     var forgottenByPeer: HybridTime?
     /// The pauses of the sites of other stores.
     var knownPauses = KnownPauses()
-    /// The documents that have kept writes that their store has forgotten.
-    var keptForgotten: [DocumentAddress] = []
-    /// The documents in which such writes could not be kept.
-    var unkept: [UnmovedDocument] = []
+    /// The sites for forgotten writes of this store; nil before they are computed.
+    var ownForgotten: [ForgottenSite]?
+    /// What became of writes that their store has forgotten.
+    var forgotten = ForgottenWrites()
     /// Number of the connection that the changes were received on; nil for local changes.
     var connection: UInt64?
     /// Whether the transaction writes as another site than those before it.

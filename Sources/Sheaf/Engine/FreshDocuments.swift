@@ -93,6 +93,7 @@ extension DocumentTransaction {
         guard case .upTo(let latest) = try timeSeen(in: document, key) else { return false }
         if own > clock.latest { metOwnFuture = true }
         if ownWrites.lack(own) { noteLacking(own) }
+        try noteOwnForgotten(in: document, own)
         try observe(latest)
         noteTexts(document.bytes)
         try countLength(document.bytes.count)

@@ -4,12 +4,48 @@ import SheafStorage
 package import SheafSync
 import Synchronization
 
+/// The site that the writes a store has forgotten are assigned to.
+struct ForgottenSite: Sendable {
+    let derived: Site
+    /// The site that made the writes.
+    let site: Site
+    let pause: WritePause
+    /// All sites of this store: the additions of one include earlier ones of the others.
+    let siblings: Set<Site>
+
+    /// Returns those of all pauses of a site.
+    static func all(of site: Site, _ pauses: [WritePause]) -> [ForgottenSite] {
+        let derived = pauses.map { site.forgotten(in: $0) }
+        let siblings = Set(derived + [site])
+        return zip(derived, pauses).map {
+            ForgottenSite(derived: $0, site: site, pause: $1, siblings: siblings)
+        }
+    }
+}
+
+/// Documents with writes that the store which made them has forgotten.
+struct ForgottenWrites: Sendable {
+    /// Those that have kept them.
+    var kept: [DocumentAddress] = []
+    /// Those with forgotten additions to a counter that were removed, because the store has added to it since.
+    var removed: [DocumentAddress] = []
+    /// Those that could not keep them.
+    var unkept: [UnmovedDocument] = []
+
+    static func += (all: inout ForgottenWrites, more: ForgottenWrites) {
+        all.kept += more.kept
+        all.removed += more.removed
+        all.unkept += more.unkept
+    }
+}
+
 /// The pauses of the sites of other stores.
 ///
 /// A document can come from any peer, also from one that has taken it from a store that was put back to an older
 /// state. So peers forward a pause before the documents written after it, and keep it in the log.
 struct KnownPauses: Sendable {
     private var pauses: [Site: [WritePause]] = [:]
+    private var origins: [Site: ForgottenSite] = [:]
     /// The sites that have pauses in the log, and those of which it has others.
     private var logged: Set<Site> = []
     private var unsaved: Set<Site> = []
@@ -45,7 +81,7 @@ struct KnownPauses: Sendable {
             }
             // Peers refuse what says nothing.
             guard site != .initial, !known.isEmpty else { continue }
-            pauses[site] = known
+            set(known, of: site)
             logged.insert(site)
         }
     }
@@ -58,16 +94,22 @@ struct KnownPauses: Sendable {
         var known = pauses[site] ?? []
         for pause in reported.pauses where !known.contains(pause) { known.add(pause) }
         guard known != pauses[site] ?? [] else { return nil }
-        pauses[site] = known
+        set(known, of: site)
         if pauses.count > Self.mostSites {
             let least = pauses.min { Self.isBefore($0, $1) }?.key ?? site
-            pauses[least] = nil
+            set(nil, of: least)
             if logged.contains(least) { unsaved.insert(least) } else { unsaved.remove(least) }
             guard least != site else { return nil }
         }
         unsaved.insert(site)
         version += 1
         return SitePauses(site: site, pauses: known)
+    }
+
+    private mutating func set(_ known: [WritePause]?, of site: Site) {
+        for old in ForgottenSite.all(of: site, pauses[site] ?? []) { origins[old.derived] = nil }
+        for new in ForgottenSite.all(of: site, known ?? []) { origins[new.derived] = new }
+        pauses[site] = known
     }
 
     private static func isBefore(
@@ -77,27 +119,26 @@ struct KnownPauses: Sendable {
         return (ends[0], left.key) < (ends[1], right.key)
     }
 
-    /// Whether a time of a site lies in one of its pauses.
-    func has(_ time: HybridTime, of site: Site) -> Bool {
-        pauses[site]?.contains { $0.contains(time) } ?? false
-    }
-
-    /// Returns the pause that contains the latest write of a site in a document, if another document has writes of
-    /// the site since then, or its forgotten writes under the derived site; nil if there is none.
+    /// Returns the site for the forgotten writes of a document, of which this is the latest, if another document has
+    /// writes of their site since the pause, or has the forgotten writes with the derived site; nil otherwise.
     ///
-    /// Of several, it is the one that begins first, to include all forgotten writes. Of those with one beginning, as
-    /// several restores of one backup have them, it is the one that ends first.
-    func pause(
-        containing latest: VersionVector.Entry, endedIn vector: VersionVector
-    ) -> WritePause? {
+    /// Of several pauses, it is the one that begins first, to include all forgotten writes. Of those with one beginning,
+    /// as several restores of one backup have them, it is the one that ends first.
+    func forgotten(
+        _ latest: VersionVector.Entry, endedIn vector: VersionVector
+    ) -> ForgottenSite? {
         let site = latest.site
-        return pauses[site]?.filter { pause in
+        let pause = pauses[site]?.filter { pause in
             pause.contains(latest.time)
                 && (pause.before <= vector.time(of: site)
                     || vector.time(of: site.forgotten(in: pause)) > .initial)
         }
         .min { ($0.after, $0.before) < ($1.after, $1.before) }
+        return pause.flatMap { origins[site.forgotten(in: $0)] }
     }
+
+    /// Returns what the site of forgotten writes was derived from; nil for all other sites.
+    func origin(of site: Site) -> ForgottenSite? { origins[site] }
 
     // MARK: The log
 

@@ -140,32 +140,30 @@ extension DocumentTransaction {
         ofDocument key: [UInt8], _ move: SiteMove
     ) throws(EngineError) -> Int {
         let position = try open(DocumentKey(key))
-        let length = try moveWrites(
-            at: position, of: move.site, after: move.time, to: move.other)
+        let names = directory.names
+        let length = try replace(at: position) { (document) throws(Malformed) in
+            try document.movingWrites(of: move.site, after: move.time, to: move.other, names)
+        }
         if length > 0 { notePending(position) }
         return length
     }
 
-    /// Gives what a site has written to a document after a time to another one; returns the length of the document,
-    /// or 0 if there was nothing to be moved.
-    mutating func moveWrites(
-        at position: Int, of site: Site, after time: HybridTime, to other: Site,
-        keepsSums: Bool = false
+    /// Puts another state in the place of a document, without a join; returns its length, or 0 if there is none.
+    mutating func replace(
+        at position: Int, _ change: (EncodedDocument) throws(Malformed) -> [UInt8]?
     ) throws(EngineError) -> Int {
         guard let state = working[position].state else { return 0 }
-        let moved = try onDocument(working[position].key.bytes) { () throws(Malformed) in
+        let changed = try onDocument(working[position].key.bytes) { () throws(Malformed) in
             try state.span.withUnsafeBytes { (bytes) throws(Malformed) in
-                try EncodedDocument(bytes).movingWrites(
-                    of: site, after: time, to: other, keepsSums: keepsSums,
-                    directory.names)
+                try change(EncodedDocument(bytes))
             }
         }
-        guard let moved else { return 0 }
+        guard let changed else { return 0 }
         var document = working[position]
         // In the place of the old state: joined with it, both would stay.
         _ = document.forget()
-        try document.take(ChangedBytes(bytes: moved, spellsNames: true), directory.names)
+        try document.take(ChangedBytes(bytes: changed, spellsNames: true), directory.names)
         working[position] = document
-        return moved.count
+        return changed.count
     }
 }

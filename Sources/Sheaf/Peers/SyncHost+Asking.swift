@@ -261,7 +261,7 @@ extension SyncHost {
     package func noteWritten(_ outcome: WriteJob.Outcome) {
         outcome.chargeBudget()
         noteUnmoved(outcome)
-        noteKeptForgotten(outcome)
+        note(outcome.forgotten)
         if outcome.lacksOwnWrites {
             mayReportSite = true
             reportNewSite()

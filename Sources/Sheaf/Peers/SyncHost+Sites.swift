@@ -59,21 +59,28 @@ extension SyncHost {
         }
     }
 
-    /// Writes to the log which documents have kept writes that their store has forgotten, and which could not.
-    func noteKeptForgotten(_ outcome: WriteJob.Outcome) {
-        if let first = outcome.keptForgotten.first {
+    /// Writes to the log which documents have kept writes that their store has forgotten, and which have not.
+    func note(_ forgotten: ForgottenWrites) {
+        if let first = forgotten.kept.first {
             queries.log?.write(
                 .warning,
                 "documents have kept writes that the store which made them does not have any more: an older state was "
                     + "put in its place, or a copy of it is in use",
-                first.logFields.merging(["documents": "\(outcome.keptForgotten.count)"]) { $1 })
+                first.logFields.merging(["documents": "\(forgotten.kept.count)"]) { $1 })
         }
-        if let first = outcome.unkept.first, let address = first.address {
+        if let first = forgotten.removed.first {
+            queries.log?.write(
+                .warning,
+                "additions to counters are lost: the store which made them does not have them any more, and has added "
+                    + "to the same counters since",
+                first.logFields.merging(["documents": "\(forgotten.removed.count)"]) { $1 })
+        }
+        if let first = forgotten.unkept.first, let address = first.address {
             queries.log?.write(
                 .error,
                 "a document cannot keep writes that the store which made them does not have any more: they are lost",
                 address.logFields.merging([
-                    "documents": "\(outcome.unkept.count)", "reason": "\(first.reason)",
+                    "documents": "\(forgotten.unkept.count)", "reason": "\(first.reason)",
                 ]) { $1 })
         }
     }

@@ -78,10 +78,8 @@ package struct WriteJob: Sendable {
         /// The time of a write that the peer has made and does not have any more; the step that would cover it, and
         /// those after it, were not applied.
         fileprivate(set) var forgottenByPeer: HybridTime?
-        /// Documents that have kept writes that their store has forgotten.
-        fileprivate(set) var keptForgotten: [DocumentAddress] = []
-        /// Documents in which such writes could not be kept.
-        fileprivate(set) var unkept: [UnmovedDocument] = []
+        /// What became of writes that their store has forgotten.
+        fileprivate(set) var forgotten = ForgottenWrites()
         /// Whether a step has brought documents, and nothing new.
         fileprivate(set) var hasRepetition = false
         /// Whether the job marked tokens as proven, and wrote nothing of a peer.
@@ -169,8 +167,7 @@ package struct WriteJob: Sendable {
                     return
                 }
                 outcome.known += reception.known
-                outcome.keptForgotten += reception.keptForgotten
-                outcome.unkept += reception.unkept
+                outcome.forgotten += reception.forgotten
                 for var refused in reception.refused {
                     refused.commit = step.commit
                     outcome.refused.append(refused)
@@ -270,10 +267,8 @@ extension DocumentEngine {
         var uniqueThrough: HybridTime?
         /// Documents whose writes could not be assigned to the new site of this store.
         var unmoved: [UnmovedDocument] = []
-        /// Documents that have kept writes that their store has forgotten.
-        var keptForgotten: [DocumentAddress] = []
-        /// Documents in which such writes could not be kept.
-        var unkept: [UnmovedDocument] = []
+        /// What became of writes that their store has forgotten.
+        var forgotten = ForgottenWrites()
         /// A write that the peer has made and does not have any more.
         var forgottenByPeer: HybridTime?
     }
@@ -300,8 +295,7 @@ extension DocumentEngine {
                 transaction.connection = step.connection
                 try Self.receive(
                     step.documents, rule, watched, until: stop, in: &transaction, &reception)
-                reception.keptForgotten = transaction.keptForgotten
-                reception.unkept = transaction.unkept
+                reception.forgotten = transaction.forgotten
                 reception.forgottenByPeer = transaction.forgottenByPeer
                 if transaction.forgottenByPeer != nil { throw Self.takeBack }
                 if transaction.lacksOwnWrites, !hasSeparated {

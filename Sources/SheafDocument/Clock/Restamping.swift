@@ -100,6 +100,10 @@ extension Site {
         derived(from: pause.after, seed: 2).derived(from: pause.before, seed: 3)
     }
 
+    /// Returns the site that removes the sums of this site, one of forgotten writes, of which a document has seen all up
+    /// to a time; the same in all stores.
+    package func removal(ofSumsThrough time: HybridTime) -> Site { derived(from: time, seed: 4) }
+
     private func derived(from time: HybridTime, seed: UInt64) -> Site {
         var number = rawValue
         repeat {

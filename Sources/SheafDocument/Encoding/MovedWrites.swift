@@ -5,54 +5,24 @@ private struct SiteMove {
     let site: Site
     let time: HybridTime
     let other: Site
-    /// Whether sums keep their stamps, except those that count from a restart that is moved.
-    let keepsSums: Bool
-    /// Whether the site has added to a counter, or restarted one, after the time.
-    ///
-    /// A sum that the site has added to since includes its earlier additions, so it cannot be assigned to another
-    /// site: a peer that has the earlier sum would count these twice.
-    let hasCounted: Bool
-
-    init(
-        of site: Site, after time: HybridTime, to other: Site, keepsSums: Bool,
-        in document: EncodedDocument, _ names: NameTable
-    ) throws(Malformed) {
-        (self.site, self.time, self.other, self.keepsSums) = (site, time, other, keepsSums)
-        var hasCounted = false
-        try DotWalk.visit(document, names) { item in
-            switch item.kind {
-            case .sum, .olderSum, .restart: break
-            default: return
-            }
-            for stamp in [item.stamp, item.epoch] {
-                if let stamp, stamp.site == site, stamp.time > time { hasCounted = true }
-            }
-        }
-        self.hasCounted = hasCounted
-    }
+    /// Whether the stamps up to the time are assigned to the other site, instead of the later ones.
+    let isReversed: Bool
+    /// Whether the vector keeps its time of the site.
+    let keepsTime: Bool
 
     func moved(_ stamp: Stamp, _ kind: Dot.Kind) -> Stamp {
         guard stamp.site == site else { return stamp }
-        guard !keepsSums else { return stamp.time > time ? Stamp(stamp.time, other) : stamp }
-        // If the site has counted since the pause, later stamps keep the site, and older ones get the other
-        // site: otherwise peers that have seen forgotten writes would drop the older parts. Of sums and restarts
-        // the join keeps the later; what the same statement wrote besides them does not keep its stamp.
-        let isMoved = hasCounted ? stamp.time <= time && !kind.isCounted : stamp.time > time
+        let isMoved = isReversed ? stamp.time <= time && !kind.isCounted : stamp.time > time
         return isMoved ? Stamp(stamp.time, other) : stamp
     }
 
     func moved(_ dot: Dot) -> Dot {
-        let epoch = moved(dot.epoch, .restart)
-        // With another site, a sum would be counted beside the one with this site, which not all stores move. The two
-        // do not count together if they count from different restarts.
-        let isKept = keepsSums && dot.kind.isSum && epoch == dot.epoch
-        return Dot(
-            dot.kind, isKept ? dot.stamp : moved(dot.stamp, dot.kind), epoch: epoch, dot.content)
+        Dot(
+            dot.kind, moved(dot.stamp, dot.kind), epoch: moved(dot.epoch, .restart), dot.content)
     }
 
     func moved(_ vector: VersionVector) -> VersionVector {
-        // With `keepsSums`, all writes in the pause were seen: what of them was removed stays so.
-        guard !hasCounted, !keepsSums else {
+        guard !isReversed, !keepsTime else {
             var noted = vector
             noted.note(Stamp(vector.time(of: site), other))
             return noted
@@ -67,11 +37,11 @@ private struct SiteMove {
     }
 }
 
-/// Writes a document dot by dot: another site can change the order of dots of one time.
-private struct MovedDots {
+/// Writes a document with other dots, field by field: another site can change the order of dots of one time.
+private struct ChangedDots {
     let source: JoinSide
-    let move: SiteMove
     let names: NameTable
+    let change: ([Dot]) -> [Dot]
 
     func write(_ root: EncodedEntry, into writer: inout EntryWriter) throws(Malformed) {
         let (marks, map) = try contents(of: root)
@@ -85,7 +55,7 @@ private struct MovedDots {
     ) throws(Malformed) -> (FieldContents, EncodedObject?) {
         let side = try entry.content(source, isWhole: true)
         var field = FieldContents()
-        field.dots = side.dots.map(move.moved)
+        field.dots = change(side.dots)
         field.hasMap = side.map.object != nil
         field.overrides = side.overrides
         return (field, side.map.object)
@@ -118,26 +88,90 @@ extension EncodedDocument {
     /// The same state, where what `site` has written after `time` has the stamps of `other`; nil where there
     /// is nothing of that.
     ///
-    /// If `site` has added to a counter after `time`, the assignment is reversed: the later writes keep their
-    /// stamps, and the earlier ones have the stamps of `other`. With `keepsSums`, sums keep their stamps instead,
-    /// except those that count from a restart that is moved.
+    /// If `site` has added to a counter, or restarted one, after `time`, the assignment is reversed: the later writes
+    /// keep their stamps, and the earlier ones have the stamps of `other`. A sum includes the earlier additions of its
+    /// site, and a peer that has the earlier sum would count these twice. So sums and restarts keep their stamps then;
+    /// without the reversal, peers that have seen forgotten writes would drop the earlier parts.
     package func movingWrites(
-        of site: Site, after time: HybridTime, to other: Site, keepsSums: Bool = false,
-        _ names: NameTable
+        of site: Site, after time: HybridTime, to other: Site, _ names: NameTable
     ) throws(Malformed) -> [UInt8]? {
-        let header = try header()
-        let vector = try header.vector()
-        guard vector.time(of: site) > time else { return nil }
+        guard try header().time(of: site) > time else { return nil }
+        var hasCounted = false
+        try DotWalk.visit(self, names) { item in
+            switch item.kind {
+            case .sum, .olderSum, .restart: break
+            default: return
+            }
+            for stamp in [item.stamp, item.epoch] {
+                if let stamp, stamp.site == site, stamp.time > time { hasCounted = true }
+            }
+        }
+        return try moving(
+            SiteMove(
+                site: site, time: time, other: other, isReversed: hasCounted, keepsTime: false),
+            names)
+    }
+
+    /// The same state, where the forgotten writes of `site`, those after `time`, have the stamps of `other`; nil where
+    /// there is nothing of that.
+    ///
+    /// The vector keeps its time of `site`: the state has seen these writes under both sites.
+    package func assigningForgottenWrites(
+        of site: Site, after time: HybridTime, to other: Site, _ names: NameTable
+    ) throws(Malformed) -> [UInt8]? {
+        guard try header().time(of: site) > time else { return nil }
+        return try moving(
+            SiteMove(site: site, time: time, other: other, isReversed: false, keepsTime: true),
+            names)
+    }
+
+    private func moving(_ move: SiteMove, _ names: NameTable) throws(Malformed) -> [UInt8] {
+        try changing(
+            vector: move.moved(try vector()),
+            deletion: try header().deletion().map { move.moved($0, .value) }, names
+        ) { $0.map(move.moved) }
+    }
+
+    /// The same state without the sums of `forgotten`, a site of forgotten writes, where another of `sites` has counted
+    /// at or after `time`; nil where there are none.
+    ///
+    /// Both sums include the earlier additions of the store. The vector has the time of `removal`.
+    package func removingForgottenSums(
+        of forgotten: Site, replacedBy sites: Set<Site>, since time: HybridTime,
+        noting removal: Stamp, _ names: NameTable
+    ) throws(Malformed) -> [UInt8]? {
+        var vector = try vector()
+        vector.note(removal)
+        var count = 0
+        let document = try changing(vector: vector, deletion: try deletion(), names) { dots in
+            let later = dots.filter {
+                $0.kind.isSum && $0.stamp.site != forgotten && $0.stamp.time >= time
+                    && sites.contains($0.stamp.site)
+            }
+            guard !later.isEmpty else { return dots }
+            let kept = dots.filter { dot in
+                !dot.kind.isSum || dot.stamp.site != forgotten
+                    || !later.contains { $0.kind == dot.kind && $0.epoch == dot.epoch }
+            }
+            count += dots.count - kept.count
+            return kept
+        }
+        return count > 0 ? document : nil
+    }
+
+    private func changing(
+        vector: VersionVector, deletion: Stamp?, _ names: NameTable, _ change: ([Dot]) -> [Dot]
+    ) throws(Malformed) -> [UInt8] {
         guard !isPartial else { throw .invalid("a delta in the place of a state", at: 0) }
-        let move = try SiteMove(
-            of: site, after: time, to: other, keepsSums: keepsSums, in: self, names)
-        let dots = MovedDots(source: try JoinSide(self), move: move, names: names)
-        return try DocumentWriter.write(
-            vector: move.moved(vector), base: nil,
-            deletion: try header.deletion().map { move.moved($0, .value) }, isPartial: false,
-            capacity: bytes.count + 64
-        ) { (writer) throws(Malformed) in
-            try dots.write(root, into: &writer)
+        let source = try JoinSide(self)
+        return try withoutActuallyEscaping(change) { (change) throws(Malformed) in
+            let dots = ChangedDots(source: source, names: names, change: change)
+            return try DocumentWriter.write(
+                vector: vector, base: nil, deletion: deletion, isPartial: false,
+                capacity: bytes.count + 64
+            ) { (writer) throws(Malformed) in
+                try dots.write(root, into: &writer)
+            }
         }
     }
 }

@@ -264,13 +264,14 @@ final class DocumentScene {
     }
 
     /// The number of different contents that the peers have of the cars.
-    func checksums() throws -> Int {
-        let contents = try nodes.map { node in
-            let queries = try node.store.subscriptions(["SELECT * FROM cars"])
-            return try node.store.queries.documents.snapshot().spelledContents(
-                matching: SubscriptionMatcher(queries, node.store.queries))
-        }
-        return Set(contents).count
+    func checksums() throws -> Int { try Set(nodes.indices.map { try content(of: $0) }).count }
+
+    /// The cars of a peer, with all names spelled.
+    func content(of number: Int) throws -> [DocumentAddress: [UInt8]] {
+        let store = nodes[number].store
+        let queries = try store.subscriptions(["SELECT * FROM cars"])
+        return try store.queries.documents.snapshot().spelledContents(
+            matching: SubscriptionMatcher(queries, store.queries))
     }
 
     // MARK: Time

@@ -45,7 +45,7 @@ struct LogFieldTests {
         try await store.close()
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `both sides log a refused write with the start of its id`() async throws {
         let network = MemoryNetwork()
         let rights = PeerRights(read: ["cars": "true"], write: ["cars": "owner = 'ann'"])

@@ -60,7 +60,7 @@ struct ErrorLengthTests {
         try await store.close()
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `hints of transactions are quoted in part`() async throws {
         let store = try await Store.inMemory()
         let hint = String(repeating: "hint ", count: 20_000)
@@ -183,7 +183,7 @@ struct ErrorLengthTests {
         var description: String { LongInput.text }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `the log quotes failures and queries of observers in part`() async throws {
         let (lines, continuation) = AsyncStream<(String, String)>.makeStream()
         let log = StoreLog(from: .error) { _, message, metadata in

@@ -142,7 +142,7 @@ struct ObserverFaultTests {
         try await store.close()
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `who throws before it asks for more is told of the next change`() async throws {
         let store = try await Store.inMemory()
         let told = Told()

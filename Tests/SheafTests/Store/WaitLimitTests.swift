@@ -4,7 +4,7 @@ import Testing
 
 /// How long a writer waits for one transaction.
 struct WaitLimitTests {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `a nested write from a detached task fails and names both`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("ALTER SYSTEM SET transaction_wait_limit_ms = 50")

@@ -1,0 +1,209 @@
+import Sheaf
+import SheafDocument
+import SheafTestSupport
+import Testing
+
+/// Additions to counters that a store has forgotten, at peers that know its pause.
+struct ForgottenCounterTests {
+    private let cars = "SELECT * FROM cars"
+    private let all: Query = "SELECT * FROM cars ORDER BY _id"
+
+    @Test func `forgotten additions to counters are kept where later writes come through others`()
+        throws
+    {
+        let scene = try DocumentScene(4)
+        for number in 0...3 { try scene.subscribe(number, [cars]) }
+        try scene.write(0, "a", "first")
+        try scene.count(0, by: 5)
+        for number in 1...3 { try scene.meet(0, number) }
+        let backup = scene.nodes[0].volume.processDeath()
+        for number in [1, 3] { try scene.disconnectAll(of: number) }
+        try scene.count(0, by: 3)
+        try scene.run()
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        try scene.write(0, "a", "new")
+        try scene.meet(0, 1)
+        try scene.disconnectAll(of: 0)
+        try scene.meet(1, 3)
+        try scene.meet(3, 2)
+        let row = #"{"_id":"a","by3":1,"by5":1,"first":1,"n":8,"new":1}"#
+        for number in 1...3 {
+            #expect(try scene.rows(number, all) == [row], "peer \(number)")
+        }
+        try scene.subscribe(0, [cars])
+        try scene.meet(3, 0)
+        for number in 0...3 {
+            #expect(try scene.rows(number, all) == [row], "peer \(number)")
+        }
+        try scene.count(0, by: 2)
+        // A document that was announced and does not come is asked for after 300 ms.
+        for _ in 0..<3 { try scene.advance(milliseconds: 500) }
+        for number in 0...3 {
+            let n = try scene.rows(number, "SELECT n FROM cars")
+            #expect(n == [#"{"n":10}"#], "peer \(number)")
+        }
+    }
+
+    @Test
+    func `later additions to a counter win over forgotten ones that have not come back`()
+        throws
+    {
+        let scene = try DocumentScene(3)
+        for number in 1...2 { try scene.subscribe(number, [cars]) }
+        try scene.write(0, "a", "first")
+        try scene.execute(
+            0, "UPDATE cars SET text = :text", ["text": LongInput.text(scalars: 5_000)])
+        try scene.count(0, by: 5)
+        for (left, right) in [(0, 1), (0, 2), (1, 2)] { try scene.meet(left, right) }
+        let backup = scene.nodes[0].volume.processDeath()
+        try scene.disconnectAll(of: 1)
+        try scene.count(0, by: 3)
+        try scene.run()
+        try scene.disconnectAll(of: 2)
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        try scene.meet(0, 1)
+        try scene.write(0, "a", "new")
+        try scene.disconnectAll(of: 0)
+        try scene.count(0, by: 2)
+        try scene.meet(1, 2)
+        try scene.meet(0, 1)
+        for _ in 0..<3 { try scene.advance(milliseconds: 500) }
+        for number in 1...2 {
+            #expect(
+                try scene.rows(number, "SELECT n, new FROM cars") == [#"{"n":7,"new":1}"#],
+                "peer \(number)")
+        }
+    }
+
+    /// One of them hears of the pause, the other one receives its document.
+    ///
+    /// The derived site is different each time, lower or higher than the one of the store.
+    @Test(arguments: 1...8)
+    func `additions of two stores to a counter that was restarted in a forgotten write are kept`(
+        _ start: UInt64
+    ) throws {
+        let scene = try DocumentScene(4)
+        try scene.advance(milliseconds: start)
+        for number in 0...3 { try scene.subscribe(number, [cars]) }
+        try scene.write(0, "a", "first")
+        for number in 1...3 { try scene.meet(0, number) }
+        let backup = scene.nodes[0].volume.processDeath()
+        try scene.disconnectAll(of: 1)
+        try scene.advance(milliseconds: 1)
+        try scene.execute(0, "UPDATE cars APPLY n RESTART WITH 100 SET restarted = 1")
+        try scene.run()
+        try scene.disconnectAll(of: 0)
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        try scene.advance(milliseconds: 1)
+        try scene.execute(2, "UPDATE cars APPLY n INCREMENT BY 7 UNSET restarted")
+        try scene.execute(3, "UPDATE cars APPLY n INCREMENT BY 2")
+        try scene.write(0, "a", "new")
+        try scene.meet(0, 1)
+        try scene.disconnectAll(of: 0)
+        try scene.meet(1, 2)
+        try scene.disconnectAll(of: 1)
+        try scene.meet(2, 3)
+        for number in 2...3 {
+            #expect(
+                try scene.rows(number, all) == [#"{"_id":"a","first":1,"n":109,"new":1}"#],
+                "peer \(number)")
+        }
+    }
+
+    /// What the store writes after it was put back.
+    enum Since: CaseIterable { case field, addition, restart, otherCounter }
+    /// What another store writes, which has not seen the forgotten addition.
+    enum Concurrent: CaseIterable { case nothing, removal, restart, addition }
+
+    /// Peer 1 has the forgotten addition, peer 2 what the store has written since, and peer 3 a concurrent write. Six
+    /// peers receive the three in each of the six orders.
+    @Test(arguments: Since.allCases, Concurrent.allCases)
+    func `counters with forgotten additions are the same in each order of receiving`(
+        _ since: Since, _ concurrent: Concurrent
+    ) throws {
+        for seesSince in [false, true] {
+            let scene = try orderScene(since, concurrent, seesSince: seesSince)
+            let orders = [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]]
+            for (receiver, order) in zip(4..., orders) {
+                try scene.subscribe(receiver, [cars])
+                for number in order {
+                    try scene.meet(number, receiver)
+                    try scene.disconnectAll(of: receiver)
+                }
+            }
+            let first = try (4...9).map { try scene.rows($0, all) }
+            for receiver in 4...8 { try scene.meet(receiver, receiver + 1) }
+            for _ in 0..<3 { try scene.advance(milliseconds: 500) }
+            let rows = try (4...9).map { try scene.rows($0, all) }
+            #expect(Set(rows).count == 1, "\(rows), before \(first)")
+            #expect(try Set((4...9).map { try scene.content(of: $0) }).count == 1)
+            if let value = expected(since, concurrent) {
+                #expect(try scene.rows(9, "SELECT n FROM cars") == [#"{"n":\#(value)}"#])
+            }
+        }
+    }
+
+    private func orderScene(
+        _ since: Since, _ concurrent: Concurrent, seesSince: Bool
+    ) throws -> DocumentScene {
+        let scene = try DocumentScene(10)
+        for number in 1...3 { try scene.subscribe(number, [cars]) }
+        try scene.write(0, "a", "first")
+        try scene.count(0, by: 5)
+        for number in 1...3 { try scene.meet(0, number) }
+        let backup = scene.nodes[0].volume.processDeath()
+        for number in 2...3 { try scene.disconnectAll(of: number) }
+        try scene.count(0, by: 3)
+        try scene.run()
+        try scene.disconnectAll(of: 0)
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        try scene.write(0, "a", "new")
+        switch since {
+        case .field: break
+        case .addition: try scene.count(0, by: 2)
+        case .restart: try scene.execute(0, "UPDATE cars APPLY n RESTART WITH 40")
+        case .otherCounter: try scene.execute(0, "UPDATE cars APPLY m INCREMENT BY 1")
+        }
+        try scene.meet(0, 2)
+        try scene.disconnectAll(of: 0)
+        if seesSince {
+            try scene.meet(2, 3)
+            try scene.disconnectAll(of: 2)
+        }
+        try scene.advance(milliseconds: 5)
+        switch concurrent {
+        case .nothing: break
+        case .removal: try scene.execute(3, "UPDATE cars UNSET n")
+        case .restart: try scene.execute(3, "UPDATE cars APPLY n RESTART WITH 100")
+        case .addition: try scene.count(3, by: 50)
+        }
+        try scene.advance(milliseconds: 1)
+        for number in 1...3 { try scene.subscribe(number, []) }
+        return scene
+    }
+
+    /// The value of the counter, where all peers have the same at once.
+    private func expected(_ since: Since, _ concurrent: Concurrent) -> Int? {
+        switch (since, concurrent) {
+        case (.field, .nothing), (.otherCounter, .nothing), (.field, .removal),
+            (.otherCounter, .removal):
+            8
+        case (.field, .addition), (.otherCounter, .addition): 58
+        // The later addition of the store includes the one before the pause, and replaces the forgotten one.
+        case (.addition, .nothing): 7
+        case (.addition, .addition): 57
+        case (_, .restart): 100
+        default: nil
+        }
+    }
+}
+
+extension DocumentScene {
+    fileprivate func count(_ number: Int, by amount: Int) throws {
+        try advance(milliseconds: 1)
+        try execute(
+            number,
+            Query(verbatim: "UPDATE cars APPLY n INCREMENT BY \(amount) SET by\(amount) = 1"))
+        try advance(milliseconds: 1)
+    }
+}
