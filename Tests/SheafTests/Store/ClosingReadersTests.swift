@@ -36,8 +36,9 @@ struct ClosingReadersTests {
         await #expect(throws: StoreError.self) {
             try await store.transaction(isReadOnly: true) { _ in }
         }
-        // Enough turns for a closing that does not wait; each one is long on a busy machine.
-        for _ in 0..<20 { await Task.yield() }
+        // Enough time for a closing that does not wait, and bounded where each turn is long.
+        let end = ContinuousClock.now + .milliseconds(200)
+        while steps.list.isEmpty, ContinuousClock.now < end { await Task.yield() }
         #expect(steps.list.isEmpty)
         release.finish()
         try await reader.value
