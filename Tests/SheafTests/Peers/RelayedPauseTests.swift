@@ -76,6 +76,33 @@ struct RelayedPauseTests {
         #expect(try scene.rows(2, all) == relayed)
     }
 
+    @Test func `forgotten writes that a peer has removed stay removed`() throws {
+        let scene = try DocumentScene(4)
+        for number in 1...3 { try scene.subscribe(number, [cars]) }
+        try scene.write(0, "a", "first")
+        for number in 1...3 { try scene.meet(0, number) }
+        let backup = scene.nodes[0].volume.processDeath()
+        try scene.disconnectAll(of: 1)
+        try scene.execute(0, "UPDATE cars APPLY n INCREMENT BY 3 SET lost = 1, kept = 1")
+        try scene.run()
+        for number in 2...3 { try scene.disconnectAll(of: number) }
+        try scene.execute(3, "UPDATE cars UNSET lost, n")
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        try scene.write(0, "a", "new")
+        try scene.meet(0, 1)
+        try scene.disconnectAll(of: 0)
+        try scene.meet(1, 2)
+        #expect(
+            try scene.rows(2, all) == [#"{"_id":"a","first":1,"kept":1,"lost":1,"n":3,"new":1}"#])
+        try scene.disconnectAll(of: 1)
+        try scene.meet(2, 3)
+        for number in 2...3 {
+            #expect(
+                try scene.rows(number, all) == [#"{"_id":"a","first":1,"kept":1,"new":1}"#],
+                "peer \(number)")
+        }
+    }
+
     @Test func `pauses that one side alone knew are reported to a peer that reported others`()
         throws
     {
