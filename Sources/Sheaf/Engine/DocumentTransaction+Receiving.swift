@@ -132,8 +132,10 @@ extension DocumentTransaction {
         noteTexts(document.bytes)
         return isAll
             ? .taken(isNew: isNew)
-            // The peer has not been sent what was kept or removed, whether the document matched or not.
-            : .known(before: hasKept || hasRemoved ? nil : working[position].original, lacksOwn: lacksOwn)
+            // The peer has not seen what was kept or removed, whether the document matched or not.
+            : .known(
+                before: hasKept || hasRemoved ? nil : working[position].original,
+                lacksOwn: lacksOwn)
     }
 
     /// Whether a document received in this transaction exists.

@@ -73,6 +73,12 @@ struct ForgottenCounterTests {
                 try scene.rows(number, "SELECT n, new FROM cars") == [#"{"n":7,"new":1}"#],
                 "peer \(number)")
         }
+        let warnings = (1...2).flatMap { scene.nodes[$0].store.messages(.warning) }
+        #expect(
+            warnings.contains {
+                $0.hasPrefix("additions to counters are lost: the store which made them does not")
+                    && $0.hasSuffix(" collection=cars documents=1 id=\"a\"")
+            }, "\(warnings)")
     }
 
     /// One of them hears of the pause, the other one receives its document.
@@ -110,13 +116,57 @@ struct ForgottenCounterTests {
         }
     }
 
+    /// Peer 3 accepts no pauses, because the others may write cars alone.
+    @Test func `a peer that knows no pause stops counting twice once another one has removed the sum`()
+        throws
+    {
+        let scene = try DocumentScene(4)
+        for number in 1...3 { try scene.subscribe(number, [cars]) }
+        func meetLimited(_ number: Int) throws {
+            let rights = PeerRights(read: ["cars": "true"], write: ["cars": "true"])
+            _ = try scene.connect(number, 3, rightsOfLeft: rights)
+            try scene.run()
+            try scene.disconnectAll(of: 3)
+        }
+        try scene.write(0, "a", "first")
+        try scene.count(0, by: 5)
+        for number in 1...2 { try scene.meet(0, number) }
+        let backup = scene.nodes[0].volume.processDeath()
+        try scene.disconnectAll(of: 2)
+        try scene.count(0, by: 3)
+        try scene.run()
+        try scene.disconnectAll(of: 0)
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        try scene.write(0, "a", "new")
+        try scene.meet(0, 2)
+        try scene.disconnectAll(of: 0)
+        try scene.subscribe(2, [])
+        try scene.meet(2, 1)
+        try scene.disconnectAll(of: 1)
+        try scene.subscribe(2, [cars])
+        try meetLimited(1)
+        #expect(try scene.rows(3, "SELECT n FROM cars") == [#"{"n":8}"#])
+        try scene.count(0, by: 2)
+        try scene.meet(0, 2)
+        try scene.disconnectAll(of: 0)
+        try scene.subscribe(2, [])
+        try meetLimited(2)
+        #expect(try scene.rows(3, "SELECT n FROM cars") == [#"{"n":15}"#])
+        try scene.meet(2, 1)
+        try meetLimited(1)
+        for number in 1...3 {
+            #expect(try scene.rows(number, "SELECT n FROM cars") == [#"{"n":7}"#])
+        }
+    }
+
     /// What the store writes after it was put back.
     enum Since: CaseIterable { case field, addition, restart, otherCounter }
     /// What another store writes, which has not seen the forgotten addition.
     enum Concurrent: CaseIterable { case nothing, removal, restart, addition }
 
-    /// Peer 1 has the forgotten addition, peer 2 what the store has written since, and peer 3 a concurrent write. Six
-    /// peers receive the three in each of the six orders.
+    /// Six peers receive three states in each of the six orders.
+    ///
+    /// Peer 1 has the forgotten addition, peer 2 what the store has written since, and peer 3 a concurrent write.
     @Test(arguments: Since.allCases, Concurrent.allCases)
     func `counters with forgotten additions are the same in each order of receiving`(
         _ since: Since, _ concurrent: Concurrent
