@@ -117,7 +117,7 @@ struct ForgottenCounterTests {
     }
 
     /// Peer 3 accepts no pauses, because the others may write cars alone.
-    @Test func `a peer that knows no pause stops counting twice once another one has removed the sum`()
+    @Test func `a peer without pauses stops counting twice once another one has removed the sum`()
         throws
     {
         let scene = try DocumentScene(4)
