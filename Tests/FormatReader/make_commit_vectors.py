@@ -196,11 +196,20 @@ def write_clocks(output):
         output.bytes(f"{case}.refusedClock", data)
 
 
-def derived_site(site, *times):
-    """The site of the writes that a site has forgotten in a pause; with a third time, the one that removes its sums."""
+def forgotten_site(site, *times):
+    """The site of the writes that a site has forgotten in a pause."""
     for seed, time in enumerate(times, 2):
         site = xxh3(struct.pack("<QQ", site, time), seed)
         assert site not in (0, 2**64 - 1)
+    return site
+
+
+def removal_site(site, *path):
+    """The site that removes the sums of a site of forgotten writes from a field."""
+    names = [name.encode() for name in path]
+    assert all(len(name) < 128 for name in names)
+    site = xxh3(struct.pack("<Q", site) + b"".join(bytes([len(name)]) + name for name in names), 4)
+    assert site not in (0, 2**64 - 1)
     return site
 
 
@@ -212,8 +221,9 @@ def write_pauses(output):
     output.bytes("pauses.pauses", data)
     for number, (after, before) in enumerate(pauses, 1):
         output.lines += [f"pauses.after{number} = {after}", f"pauses.before{number} = {before}",
-                         f"pauses.forgotten{number} = {derived_site(0xABC, after, before)}",
-                         f"pauses.removal{number} = {derived_site(0xABC, after, before, before)}"]
+                         f"pauses.forgotten{number} = {forgotten_site(0xABC, after, before)}",
+                         f"pauses.removal{number} = "
+                         f"{removal_site(forgotten_site(0xABC, after, before), 'n', 'größe')}"]
     for case, comment, data in (
             ("pauses-none", "no pauses", b""),
             ("pauses-end", "a pause that is cut off", data[:-1]),

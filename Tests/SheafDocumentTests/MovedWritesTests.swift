@@ -141,6 +141,11 @@ import Testing
             ["sum", "olderSum", "restart"].contains(line[1])
                 && (isLater(line[2]) || isLater(line[3]))
         }
+        let hasOthers = lines.contains { line in
+            let parts = line[2].split(separator: ".")
+            guard line[1] == "vector", parts[1] != "1" else { return false }
+            return UInt64(parts[0]).map { $0 > time } ?? false
+        }
         func changed(_ stamp: Substring, keeps: Bool) -> Substring {
             guard stamp.hasSuffix(".1"), !keeps else { return stamp }
             return isLater(stamp) == !hasCounted ? stamp.dropLast(2) + ".256" : stamp
@@ -148,7 +153,7 @@ import Testing
         var result: [String] = []
         for var line in lines {
             if line[1] == "vector", line[2].hasSuffix(".1") {
-                let own = hasCounted ? String(line[2]) : "\(time).1"
+                let own = hasCounted || hasOthers ? String(line[2]) : "\(time).1"
                 if own != "0.1" { result.append("|vector|\(own)||") }
                 line[2] = line[2].dropLast(2) + ".256"
             } else {

@@ -116,8 +116,9 @@ extension DocumentTransaction {
         }
         var hasRemoved = false
         if !isHidden, let before {
-            hasRemoved = removeForgottenSums(
-                at: position, [before, received], document.address)
+            // The writes that were just assigned have a site that neither of the two has.
+            let vectors = hasKept ? [try vector(at: position)] : [before, received]
+            hasRemoved = removeForgottenSums(at: position, vectors, document.address)
             if hasRemoved { isAll = false }
         }
         if let rule, let untouched, working[position].isChanged,

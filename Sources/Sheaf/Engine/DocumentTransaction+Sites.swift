@@ -138,8 +138,10 @@ extension DocumentTransaction {
         }
     }
 
-    /// Removes forgotten additions to counters that their store has added to since: both sums include the additions
-    /// from before the pause; returns whether there were any.
+    /// Removes forgotten additions to counters where the document has a later sum of their store: both sums include the
+    /// additions from before the pause; returns whether there were any.
+    ///
+    /// The vectors are all that have led to the document.
     mutating func removeForgottenSums(
         at position: Int, _ vectors: [VersionVector], _ address: DocumentAddress
     ) -> Bool {
@@ -154,18 +156,11 @@ extension DocumentTransaction {
         }
         var hasRemoved = false
         for origin in known {
-            func latest(_ sites: some Sequence<Site>) -> HybridTime {
-                sites.flatMap { site in vectors.map { $0.time(of: site) } }.max() ?? .initial
-            }
-            let removal = Stamp(
-                latest(origin.siblings),
-                origin.derived.removal(ofSumsThrough: latest([origin.derived])))
             do throws(EngineError) {
                 let names = directory.names
                 let length = try replace(at: position) { (document) throws(Malformed) in
                     try document.removingForgottenSums(
-                        of: origin.derived, replacedBy: origin.siblings,
-                        since: origin.pause.before, noting: removal, names)
+                        of: origin.derived, replacedBy: origin.siblings, names)
                 }
                 if length > 0 { hasRemoved = true }
             } catch {

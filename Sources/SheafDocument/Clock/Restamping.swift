@@ -100,16 +100,33 @@ extension Site {
         derived(from: pause.after, seed: 2).derived(from: pause.before, seed: 3)
     }
 
-    /// Returns the site that removes the sums of this site, one of forgotten writes, of which a document has seen all up
-    /// to a time; the same in all stores.
-    package func removal(ofSumsThrough time: HybridTime) -> Site { derived(from: time, seed: 4) }
+    /// Returns the site that removes the sums of this site, one of forgotten writes, in a field; the same in all stores.
+    package func removal(ofSumsAt path: [String]) -> Site {
+        var names = ByteWriter(capacity: 64)
+        for name in path {
+            names.writeVarint(UInt64(name.utf8.count))
+            names.write(Array(name.utf8))
+        }
+        return derived { number in
+            var writer = ByteWriter(capacity: 8 + names.bytes.count)
+            writer.write(number)
+            writer.write(names.bytes)
+            return writer.bytes.span.withUnsafeBytes { XXH3.hash64($0, seed: 4) }
+        }
+    }
 
     private func derived(from time: HybridTime, seed: UInt64) -> Site {
-        var number = rawValue
-        repeat {
-            number = withUnsafeBytes(of: (number.littleEndian, time.rawValue.littleEndian)) {
+        derived { number in
+            withUnsafeBytes(of: (number.littleEndian, time.rawValue.littleEndian)) {
                 XXH3.hash64($0, seed: seed)
             }
+        }
+    }
+
+    private func derived(by hash: (UInt64) -> UInt64) -> Site {
+        var number = rawValue
+        repeat {
+            number = hash(number)
         } while number == Site.initial.rawValue || number == EncodedDocument.evictionSite.rawValue
         return Site(rawValue: number)
     }

@@ -37,6 +37,33 @@ private struct SiteMove {
     }
 }
 
+/// The additions of a store to a counter, under one of its sites.
+private struct StoreSum {
+    let isOlder: Bool
+    let stamp: Stamp
+    let epoch: Stamp
+
+    init?(_ dot: Dot) {
+        guard dot.kind.isSum else { return nil }
+        (isOlder, stamp, epoch) = (dot.kind == .olderSum, dot.stamp, dot.epoch)
+    }
+
+    init?(_ item: DotWalk.Item) {
+        guard let stamp = item.stamp else { return nil }
+        switch item.kind {
+        case .sum: isOlder = false
+        case .olderSum: isOlder = true
+        default: return nil
+        }
+        (self.stamp, epoch) = (stamp, item.epoch ?? .initial)
+    }
+
+    /// Whether one of the sums of the store is later, and includes the same additions.
+    func isReplaced(by sums: [StoreSum]) -> Bool {
+        sums.contains { $0.isOlder == isOlder && $0.epoch == epoch && $0.stamp > stamp }
+    }
+}
+
 /// Writes a document with other dots, field by field: another site can change the order of dots of one time.
 private struct ChangedDots {
     let source: JoinSide
@@ -92,6 +119,9 @@ extension EncodedDocument {
     /// keep their stamps, and the earlier ones have the stamps of `other`. A sum includes the earlier additions of its
     /// site, and a peer that has the earlier sum would count these twice. So sums and restarts keep their stamps then;
     /// without the reversal, peers that have seen forgotten writes would drop the earlier parts.
+    ///
+    /// Otherwise the vector ends at `time`, unless other sites have written later: they may have replaced writes of
+    /// `site`, and the vector must tell that these were seen.
     package func movingWrites(
         of site: Site, after time: HybridTime, to other: Site, _ names: NameTable
     ) throws(Malformed) -> [UInt8]? {
@@ -106,9 +136,11 @@ extension EncodedDocument {
                 if let stamp, stamp.site == site, stamp.time > time { hasCounted = true }
             }
         }
+        let hasOthers = try vector().entries.contains { $0.site != site && $0.time > time }
         return try moving(
             SiteMove(
-                site: site, time: time, other: other, isReversed: hasCounted, keepsTime: false),
+                site: site, time: time, other: other, isReversed: hasCounted,
+                keepsTime: hasOthers),
             names)
     }
 
@@ -132,31 +164,34 @@ extension EncodedDocument {
         ) { $0.map(move.moved) }
     }
 
-    /// The same state without the sums of `forgotten`, a site of forgotten writes, where another of `sites` has counted
-    /// at or after `time`; nil where there are none.
+    /// The same state without the sums of `forgotten`, a site of forgotten writes, where a later one of `sites`, those of
+    /// the same store, has the same epoch; nil where there are none.
     ///
-    /// Both sums include the earlier additions of the store. The vector has the time of `removal`.
+    /// Both sums include the earlier additions of the store. For each field, the vector notes the removal with a
+    /// derived site, so that states with and without the sum have different vectors.
     package func removingForgottenSums(
-        of forgotten: Site, replacedBy sites: Set<Site>, since time: HybridTime,
-        noting removal: Stamp, _ names: NameTable
+        of forgotten: Site, replacedBy sites: Set<Site>, _ names: NameTable
     ) throws(Malformed) -> [UInt8]? {
-        var vector = try vector()
-        vector.note(removal)
-        var count = 0
-        let document = try changing(vector: vector, deletion: try deletion(), names) { dots in
-            let later = dots.filter {
-                $0.kind.isSum && $0.stamp.site != forgotten && $0.stamp.time >= time
-                    && sites.contains($0.stamp.site)
-            }
-            guard !later.isEmpty else { return dots }
-            let kept = dots.filter { dot in
-                !dot.kind.isSum || dot.stamp.site != forgotten
-                    || !later.contains { $0.kind == dot.kind && $0.epoch == dot.epoch }
-            }
-            count += dots.count - kept.count
-            return kept
+        var sums: [[String]: [StoreSum]] = [:]
+        try DotWalk.visit(self, names) { item in
+            guard let sum = StoreSum(item), sites.contains(sum.stamp.site) else { return }
+            sums[item.path, default: []].append(sum)
         }
-        return count > 0 ? document : nil
+        var vector = try vector()
+        let before = vector
+        for (path, sums) in sums {
+            for sum in sums where sum.stamp.site == forgotten && sum.isReplaced(by: sums) {
+                vector.note(Stamp(sum.stamp.time, forgotten.removal(ofSumsAt: path)))
+            }
+        }
+        guard vector != before else { return nil }
+        return try changing(vector: vector, deletion: try deletion(), names) { dots in
+            let sums = dots.compactMap { StoreSum($0) }.filter { sites.contains($0.stamp.site) }
+            return dots.filter { dot in
+                guard dot.stamp.site == forgotten, let sum = StoreSum(dot) else { return true }
+                return !sum.isReplaced(by: sums)
+            }
+        }
     }
 
     private func changing(
