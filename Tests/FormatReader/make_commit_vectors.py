@@ -204,11 +204,12 @@ def forgotten_site(site, *times):
     return site
 
 
-def removal_site(site, *path):
-    """The site that removes the sums of a site of forgotten writes from a field."""
+def removal_site(site, is_older, *path):
+    """The site that removes the sums of a site of forgotten writes from a counter."""
     names = [name.encode() for name in path]
     assert all(len(name) < 128 for name in names)
-    site = xxh3(struct.pack("<Q", site) + b"".join(bytes([len(name)]) + name for name in names), 4)
+    counter = bytes([is_older]) + b"".join(bytes([len(name)]) + name for name in names)
+    site = xxh3(struct.pack("<Q", site) + counter, 4)
     assert site not in (0, 2**64 - 1)
     return site
 
@@ -223,7 +224,7 @@ def write_pauses(output):
         output.lines += [f"pauses.after{number} = {after}", f"pauses.before{number} = {before}",
                          f"pauses.forgotten{number} = {forgotten_site(0xABC, after, before)}",
                          f"pauses.removal{number} = "
-                         f"{removal_site(forgotten_site(0xABC, after, before), 'n', 'größe')}"]
+                         f"{removal_site(forgotten_site(0xABC, after, before), number == 2, 'n', 'größe')}"]
     for case, comment, data in (
             ("pauses-none", "no pauses", b""),
             ("pauses-end", "a pause that is cut off", data[:-1]),

@@ -144,7 +144,7 @@ import Testing
             #expect(pause.before.rawValue == (try vectors.number("pauses.before\(index + 1)")))
             let forgotten = Site(rawValue: 0xABC).forgotten(in: pause)
             #expect(forgotten.rawValue == (try vectors.number("pauses.forgotten\(index + 1)")))
-            let removal = forgotten.removal(ofSumsAt: ["n", "größe"])
+            let removal = forgotten.removal(ofSumsAt: ["n", "größe"], isOlder: index == 1)
             #expect(removal.rawValue == (try vectors.number("pauses.removal\(index + 1)")))
         }
         #expect(pauses.count == 2)

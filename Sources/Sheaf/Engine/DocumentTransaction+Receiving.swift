@@ -109,6 +109,7 @@ extension DocumentTransaction {
                 // Whatever the whole document is, it would be refused.
                 let original = working[position].original
                 guard let rule, try !isPermitted(original, at: key, rule) else { return .gap }
+                if let untouched { working[position] = untouched }
                 return .refused(before: original, .original)
             case .edit(.malformed(let reason)): throw .received(reason)
             default: throw error

@@ -42,12 +42,15 @@ extension DocumentTransaction {
         in document: PiledDocument, _ time: HybridTime
     ) throws(EngineError) {
         guard time > .initial else { return }
-        let vector = try onDocument(Array(document.id)) { () throws(Malformed) in
-            try EncodedDocument(document.bytes).vector()
+        let sites = ownForgottenSites()
+        guard !sites.isEmpty else { return }
+        let times = try onDocument(Array(document.id)) { () throws(Malformed) in
+            let header = try EncodedDocument(document.bytes).header()
+            var times: [HybridTime] = []
+            for origin in sites { times.append(header.time(of: origin.derived)) }
+            return times
         }
-        for origin in ownForgottenSites() where vector.time(of: origin.derived) > .initial {
-            noteLacking(vector.time(of: origin.derived))
-        }
+        for time in times where time > .initial { noteLacking(time) }
     }
 
     /// Records a write that its peer does not have any more: later writes of the peer would cover
@@ -145,29 +148,22 @@ extension DocumentTransaction {
     mutating func removeForgottenSums(
         at position: Int, _ vectors: [VersionVector], _ address: DocumentAddress
     ) -> Bool {
-        var known: [ForgottenSite] = []
+        var stores: [Site: Set<Site>] = [:]
         for vector in vectors {
             for entry in vector.entries {
-                guard let origin = origin(of: entry.site),
-                    !known.contains(where: { $0.derived == origin.derived })
-                else { continue }
-                known.append(origin)
+                if let origin = origin(of: entry.site) { stores[entry.site] = origin.siblings }
             }
         }
-        var hasRemoved = false
-        for origin in known {
-            do throws(EngineError) {
-                let names = directory.names
-                let length = try replace(at: position) { (document) throws(Malformed) in
-                    try document.removingForgottenSums(
-                        of: origin.derived, replacedBy: origin.siblings, names)
-                }
-                if length > 0 { hasRemoved = true }
-            } catch {
-                forgotten.unkept.append(UnmovedDocument(address: address, reason: error))
-            }
+        guard !stores.isEmpty else { return false }
+        do throws(EngineError) {
+            let names = directory.names
+            return try replace(at: position) { (document) throws(Malformed) in
+                try document.removingForgottenSums(of: stores, names)
+            } > 0
+        } catch {
+            forgotten.unkept.append(UnmovedDocument(address: address, reason: error))
+            return false
         }
-        return hasRemoved
     }
 
     /// Returns what the site of forgotten writes of any store was derived from, including this one; nil for all other

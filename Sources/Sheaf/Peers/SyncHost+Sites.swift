@@ -78,7 +78,8 @@ extension SyncHost {
         if let first = forgotten.unkept.first, let address = first.address {
             queries.log?.write(
                 .error,
-                "a document cannot keep writes that the store which made them does not have any more: they are lost",
+                "a document has no room for writes that the store which made them does not have any more: they are lost, or "
+                    + "count twice",
                 address.logFields.merging([
                     "documents": "\(forgotten.unkept.count)", "reason": "\(first.reason)",
                 ]) { $1 })

@@ -100,9 +100,11 @@ extension Site {
         derived(from: pause.after, seed: 2).derived(from: pause.before, seed: 3)
     }
 
-    /// Returns the site that removes the sums of this site, one of forgotten writes, in a field; the same in all stores.
-    package func removal(ofSumsAt path: [String]) -> Site {
+    /// Returns the site that removes the sums of this site, one of forgotten writes, from a counter; the same in all
+    /// stores.
+    package func removal(ofSumsAt path: [String], isOlder: Bool) -> Site {
         var names = ByteWriter(capacity: 64)
+        names.write(UInt8(isOlder ? 1 : 0))
         for name in path {
             names.writeVarint(UInt64(name.utf8.count))
             names.write(Array(name.utf8))

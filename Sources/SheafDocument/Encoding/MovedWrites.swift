@@ -48,19 +48,67 @@ private struct StoreSum {
         (isOlder, stamp, epoch) = (dot.kind == .olderSum, dot.stamp, dot.epoch)
     }
 
-    init?(_ item: DotWalk.Item) {
-        guard let stamp = item.stamp else { return nil }
-        switch item.kind {
-        case .sum: isOlder = false
-        case .olderSum: isOlder = true
-        default: return nil
-        }
-        (self.stamp, epoch) = (stamp, item.epoch ?? .initial)
+    /// Whether another sum of the store is later, and includes the same additions.
+    func isReplaced(by other: StoreSum) -> Bool {
+        other.isOlder == isOlder && other.epoch == epoch && other.stamp > stamp
+    }
+}
+
+/// The sums of forgotten writes in a document that later ones of the same store replace.
+private struct ReplacedSums {
+    private let side: JoinSide
+    private let stores: [Site: Set<Site>]
+    private let names: NameTable
+    /// Adds what tells the removal of each.
+    private(set) var vector: VersionVector
+    private(set) var isEmpty = true
+
+    init(
+        in document: EncodedDocument, of stores: [Site: Set<Site>], _ names: NameTable
+    ) throws(Malformed) {
+        side = try JoinSide(document)
+        (self.stores, self.names) = (stores, names)
+        vector = try document.vector()
+        try collect(from: document.root, path: [])
     }
 
-    /// Whether one of the sums of the store is later, and includes the same additions.
-    func isReplaced(by sums: [StoreSum]) -> Bool {
-        sums.contains { $0.isOlder == isOlder && $0.epoch == epoch && $0.stamp > stamp }
+    /// Whether one of the dots of a field replaces this one.
+    func contain(_ dot: Dot, in dots: [Dot]) -> Bool {
+        guard let siblings = stores[dot.stamp.site], let sum = StoreSum(dot) else { return false }
+        return dots.contains { other in
+            guard siblings.contains(other.stamp.site), let other = StoreSum(other) else {
+                return false
+            }
+            return sum.isReplaced(by: other)
+        }
+    }
+
+    private mutating func collect(from field: EncodedEntry, path: [String]) throws(Malformed) {
+        var dots: [Dot] = []
+        var maps: [EncodedObject] = []
+        try field.forEachEntry { (entry) throws(Malformed) in
+            switch try entry.tag() {
+            case .sum: dots.append(try Dot(entry, .sum, side.header, root: side.source.root))
+            case .olderSum:
+                dots.append(try Dot(entry, .olderSum, side.header, root: side.source.root))
+            case .map, .bareMap: maps.append(try entry.object())
+            default: break
+            }
+        }
+        for dot in dots where contain(dot, in: dots) {
+            let removal = dot.stamp.site.removal(ofSumsAt: path, isOlder: dot.kind == .olderSum)
+            vector.note(Stamp(dot.stamp.time, removal))
+            isEmpty = false
+        }
+        for map in maps {
+            guard path.count < Value.maximumDepth else {
+                throw .tooDeep(at: map.start, limit: Value.maximumDepth)
+            }
+            for index in 0..<map.count {
+                let name = try map.name(index, names)
+                try collect(from: try map.entry(index), path: path + [name])
+            }
+        }
     }
 }
 
@@ -164,33 +212,19 @@ extension EncodedDocument {
         ) { $0.map(move.moved) }
     }
 
-    /// The same state without the sums of `forgotten`, a site of forgotten writes, where a later one of `sites`, those of
-    /// the same store, has the same epoch; nil where there are none.
+    /// The same state without the sums of forgotten writes that later sums of the same store replace; nil where there
+    /// are none.
     ///
     /// Both sums include the earlier additions of the store. For each field, the vector notes the removal with a
-    /// derived site, so that states with and without the sum have different vectors.
+    /// derived site, so that states with and without the sum have different vectors. `stores` has the sites of forgotten
+    /// writes, each with all sites of its store.
     package func removingForgottenSums(
-        of forgotten: Site, replacedBy sites: Set<Site>, _ names: NameTable
+        of stores: [Site: Set<Site>], _ names: NameTable
     ) throws(Malformed) -> [UInt8]? {
-        var sums: [[String]: [StoreSum]] = [:]
-        try DotWalk.visit(self, names) { item in
-            guard let sum = StoreSum(item), sites.contains(sum.stamp.site) else { return }
-            sums[item.path, default: []].append(sum)
-        }
-        var vector = try vector()
-        let before = vector
-        for (path, sums) in sums {
-            for sum in sums where sum.stamp.site == forgotten && sum.isReplaced(by: sums) {
-                vector.note(Stamp(sum.stamp.time, forgotten.removal(ofSumsAt: path)))
-            }
-        }
-        guard vector != before else { return nil }
-        return try changing(vector: vector, deletion: try deletion(), names) { dots in
-            let sums = dots.compactMap { StoreSum($0) }.filter { sites.contains($0.stamp.site) }
-            return dots.filter { dot in
-                guard dot.stamp.site == forgotten, let sum = StoreSum(dot) else { return true }
-                return !sum.isReplaced(by: sums)
-            }
+        let replaced = try ReplacedSums(in: self, of: stores, names)
+        guard !replaced.isEmpty else { return nil }
+        return try changing(vector: replaced.vector, deletion: try deletion(), names) { dots in
+            dots.filter { !replaced.contain($0, in: dots) }
         }
     }
 
