@@ -147,7 +147,7 @@ extension SyncHost {
     ///
     /// A peer can name the site of another one here, so the site decides nothing.
     func note(_ site: Site, of link: Link) {
-        (link.hasNewSite, link.pauses) = (true, [])
+        (link.hasNewSite, link.pauses, link.pausesVersion) = (true, [], nil)
         change(link) { $0.site = site }
     }
 
@@ -186,8 +186,9 @@ extension SyncHost {
         // A peer can report further sites without end.
         let sites = Set(all.map(\.site))
         link.toldPauses = link.toldPauses.filter { sites.contains($0.key) }
-        for known in all
-        where known.site != link.site && link.toldPauses[known.site] != known.pauses {
+        // A store that was put back twice does not know the pause of the first time.
+        for known in all where link.toldPauses[known.site] != known.pauses {
+            guard known.site != link.site || known.pauses != link.pauses else { continue }
             link.toldPauses[known.site] = known.pauses
             link.session.report(known)
         }

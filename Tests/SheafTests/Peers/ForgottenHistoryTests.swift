@@ -54,6 +54,36 @@ struct ForgottenHistoryTests {
         #expect(try scene.content(of: 2) == scene.content(of: 3))
     }
 
+    @Test func `a store that was put back twice does not count its forgotten additions twice`()
+        throws
+    {
+        let scene = try DocumentScene(3)
+        func count(_ amount: Int) throws {
+            try scene.advance(milliseconds: 1)
+            try scene.execute(0, Query(verbatim: "UPDATE cars APPLY n INCREMENT BY \(amount)"))
+            try scene.advance(milliseconds: 1)
+        }
+        for number in 1...2 { try scene.subscribe(number, [cars]) }
+        try scene.write(0, "a", "first")
+        try count(1)
+        for number in 1...2 { try scene.meet(0, number) }
+        let backup = scene.nodes[0].volume.processDeath()
+        try scene.disconnectAll(of: 2)
+        try count(2)
+        try scene.disconnectAll(of: 0)
+        try scene.putBack(0, to: backup.rolledBack(seed: 7))
+        try scene.write(0, "a", "new")
+        try scene.meet(0, 2)
+        try scene.disconnectAll(of: 0)
+        try scene.meet(2, 1)
+        try scene.putBack(0, to: backup.rolledBack(seed: 8))
+        try count(4)
+        try scene.subscribe(0, [cars])
+        try scene.subscribe(1, [])
+        try scene.meet(1, 0)
+        #expect(try scene.rows(0, "SELECT n FROM cars") == [#"{"n":5}"#])
+    }
+
     /// One peer receives the document before a counter of it is removed, the other one after that.
     @Test func `sums are removed from each field by itself`() throws {
         let scene = try DocumentScene(5)
