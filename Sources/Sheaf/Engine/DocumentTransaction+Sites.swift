@@ -34,10 +34,10 @@ extension DocumentTransaction {
         uniqueThrough = min(uniqueThrough ?? ownWrites.opened, ownWrites.end(before: time))
     }
 
-    /// Takes in whether a document that comes has writes of this store that are assigned to another site, since the
-    /// store has forgotten them: it knows of a write of this store at `time`.
+    /// Records that a received document has forgotten writes of this store under a derived site; `time` is that of
+    /// the store's own site in the document.
     ///
-    /// Later additions of the store to a counter do not include those, so they need another site.
+    /// Later additions to a counter would not include the forgotten ones, so they need another site.
     mutating func noteOwnForgotten(
         in document: PiledDocument, _ time: HybridTime
     ) throws(EngineError) {

@@ -12,6 +12,15 @@ extension DocumentScene {
         try advance(milliseconds: 1)
     }
 
+    /// Adds to the counter `n` of all documents, and notes the amount in a field of its own.
+    func count(_ number: Int, by amount: Int) throws {
+        try advance(milliseconds: 1)
+        try execute(
+            number,
+            Query(verbatim: "UPDATE cars APPLY n INCREMENT BY \(amount) SET by\(amount) = 1"))
+        try advance(milliseconds: 1)
+    }
+
     /// Connects two nodes, again after each connection that one of them has ended.
     func meet(_ one: Int, _ other: Int) throws {
         var wire = try connect(one, other)

@@ -247,13 +247,3 @@ struct ForgottenCounterTests {
         }
     }
 }
-
-extension DocumentScene {
-    fileprivate func count(_ number: Int, by amount: Int) throws {
-        try advance(milliseconds: 1)
-        try execute(
-            number,
-            Query(verbatim: "UPDATE cars APPLY n INCREMENT BY \(amount) SET by\(amount) = 1"))
-        try advance(milliseconds: 1)
-    }
-}
