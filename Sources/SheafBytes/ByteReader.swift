@@ -1,9 +1,9 @@
-/// Reads values from bytes that nobody vouches for: every read is checked, and throws.
+/// Decodes values from untrusted bytes; every read is bounds-checked.
 ///
-/// The reader borrows its bytes: they must outlive it.
+/// The bytes are borrowed and must outlive the reader.
 package struct ByteReader {
     private let bytes: UnsafeRawBufferPointer
-    /// Where the next read starts.
+    /// Position of the next read.
     package private(set) var offset: Int
 
     /// Starts reading `bytes` at `offset`.
@@ -12,7 +12,7 @@ package struct ByteReader {
         self.offset = min(max(offset, 0), bytes.count)
     }
 
-    /// How many bytes are left.
+    /// Number of unread bytes.
     package var remaining: Int { bytes.count - offset }
 
     /// Reads one byte.
@@ -20,17 +20,17 @@ package struct ByteReader {
         try readInteger()
     }
 
-    /// Reads two bytes, the least significant first.
+    /// Reads two bytes, little-endian.
     package mutating func readUInt16() throws(Malformed) -> UInt16 {
         try readInteger()
     }
 
-    /// Reads four bytes, the least significant first.
+    /// Reads four bytes, little-endian.
     package mutating func readUInt32() throws(Malformed) -> UInt32 {
         try readInteger()
     }
 
-    /// Reads eight bytes, the least significant first.
+    /// Reads eight bytes, little-endian.
     package mutating func readUInt64() throws(Malformed) -> UInt64 {
         try readInteger()
     }

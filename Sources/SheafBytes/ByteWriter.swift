@@ -1,15 +1,15 @@
-/// Builds a run of bytes; integers go the least significant byte first.
+/// Builds a byte array; integers are little-endian.
 package struct ByteWriter: Sendable {
-    /// What was written so far.
+    /// The bytes written so far.
     package private(set) var bytes: [UInt8]
 
-    /// Starts empty, with room for `capacity` bytes.
+    /// Creates an empty writer with room for `capacity` bytes.
     package init(capacity: Int = 0) {
         bytes = []
         bytes.reserveCapacity(capacity)
     }
 
-    /// How many bytes were written.
+    /// Number of bytes written.
     package var count: Int { bytes.count }
 
     /// Writes one byte.
@@ -47,7 +47,7 @@ package struct ByteWriter: Sendable {
         bytes.append(contentsOf: repeatElement(0, count: count))
     }
 
-    /// Writes an integer in as few bytes as it needs: seven bits each, the lowest first.
+    /// Writes a variable-length integer in its shortest form: seven bits per byte, lowest first.
     package mutating func writeVarint(_ value: UInt64) {
         var rest = value
         while rest >= 0x80 {
@@ -69,17 +69,17 @@ package struct ByteWriter: Sendable {
         if excess != 0 { writeZeros(alignment - excess) }
     }
 
-    /// Overwrites eight bytes that were written before.
+    /// Overwrites eight bytes written earlier.
     package mutating func patch(_ value: UInt64, at offset: Int) {
         patchInteger(value, at: offset)
     }
 
-    /// Overwrites four bytes that were written before.
+    /// Overwrites four bytes written earlier.
     package mutating func patch(_ value: UInt32, at offset: Int) {
         patchInteger(value, at: offset)
     }
 
-    /// Forgets what was written and keeps the memory.
+    /// Removes all bytes and keeps the allocated memory.
     package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
     }
@@ -93,7 +93,7 @@ package struct ByteWriter: Sendable {
     ) {
         precondition(
             offset >= 0 && offset + MemoryLayout<Integer>.size <= bytes.count,
-            "A patch lies inside what was written.")
+            "A patch lies within the bytes written.")
         bytes.withUnsafeMutableBytes {
             $0.storeBytes(of: value.littleEndian, toByteOffset: offset, as: Integer.self)
         }

@@ -1,10 +1,11 @@
-/// How much user data an error text may quote: names, values, paths, addresses, statements.
+/// Limits on the user data quoted in an error text: names, values, paths, statements.
 ///
-/// Lengths are in Unicode scalars, since a single character can have any number of these. A cut lies between characters.
+/// Lengths count Unicode scalars, since a character can have any number of them. Text is cut
+/// between characters.
 package enum ErrorText {
-    /// Maximum length of all user data in one text; of an error of a statement, of its message and of its hint.
+    /// Maximum length of all user data in one text, message or hint.
     package static let limit = 200
-    /// Maximum length of each of two pieces of user data in one text.
+    /// Maximum length of each of two quotations in one text.
     package static let pieceLimit = 100
     /// Maximum length of the message, and of the hint, of any error.
     package static let messageLimit = 400
@@ -13,12 +14,12 @@ package enum ErrorText {
 }
 
 extension String {
-    /// The text with its middle cut out, as one of two pieces of user data in an error.
+    /// The text with its middle elided, for one of two quotations in an error.
     package var shortened: String { shortened(to: ErrorText.pieceLimit) }
 
-    /// Returns the text with its middle cut out where it has more than `limit` Unicode scalars.
+    /// Returns the text with its middle elided if it has more than `limit` Unicode scalars.
     ///
-    /// A character that would be cut is left out whole.
+    /// Characters are never split.
     package func shortened(to limit: Int) -> String {
         guard utf8.count > limit, unicodeScalars.count > limit else { return self }
         let head = limit * 2 / 3
@@ -27,7 +28,7 @@ extension String {
 }
 
 extension BidirectionalCollection where Element == Character {
-    /// Returns as many characters from the start as have `limit` Unicode scalars together, at most.
+    /// Returns the longest prefix of at most `limit` Unicode scalars.
     package func prefix(scalars limit: Int) -> SubSequence {
         var (end, count) = (startIndex, 0)
         while end < endIndex {
@@ -38,7 +39,7 @@ extension BidirectionalCollection where Element == Character {
         return self[..<end]
     }
 
-    /// Returns as many characters from the end as have `limit` Unicode scalars together, at most.
+    /// Returns the longest suffix of at most `limit` Unicode scalars.
     package func suffix(scalars limit: Int) -> SubSequence {
         var (start, count) = (endIndex, 0)
         while start > startIndex {

@@ -1,35 +1,35 @@
-/// A run of keys in byte order: from `lower`, which belongs to it, up to `upper`, which does not.
+/// A range of keys in byte order, from `lower` inclusive to `upper` exclusive.
 package struct KeyRange: Hashable, Sendable {
-    /// The first key that may be in the range.
+    /// Inclusive lower bound.
     package let lower: [UInt8]
-    /// The first key that is past the range; none means that the range has no end.
+    /// Exclusive upper bound; nil for an unbounded range.
     package let upper: [UInt8]?
 
-    /// The keys from `lower` up to, but without, `upper`.
+    /// Creates the range of keys from `lower` up to, but not including, `upper`.
     package init(from lower: [UInt8] = [], to upper: [UInt8]? = nil) {
         self.lower = lower
         self.upper = upper
     }
 
-    /// Every key.
+    /// The range of all keys.
     package static let all = KeyRange()
 
-    /// One key.
+    /// Returns the range of one key.
     package static func only(_ key: [UInt8]) -> KeyRange {
         KeyRange(from: key, to: key + [0])
     }
 
-    /// The keys after `key`, which does not belong to the range.
+    /// Returns the range of keys greater than `key`.
     package static func after(_ key: [UInt8]) -> KeyRange {
         KeyRange(from: key + [0])
     }
 
-    /// The keys from `lower` through `upper`, both included.
+    /// Returns the range of keys from `lower` through `upper`, both included.
     package static func through(_ lower: [UInt8], _ upper: [UInt8]) -> KeyRange {
         KeyRange(from: lower, to: upper + [0])
     }
 
-    /// The keys that begin with `prefix`.
+    /// Returns the range of keys that begin with `prefix`.
     package static func prefix(_ prefix: [UInt8]) -> KeyRange {
         var end = prefix
         while let last = end.popLast() {
@@ -41,7 +41,7 @@ package struct KeyRange: Hashable, Sendable {
         return KeyRange(from: prefix)
     }
 
-    /// Whether no key at all can be in the range.
+    /// Whether the range contains no key.
     package var isEmpty: Bool {
         guard let upper else { return false }
         return !lower.lexicographicallyPrecedes(upper)
@@ -54,7 +54,7 @@ package struct KeyRange: Hashable, Sendable {
         return key.lexicographicallyPrecedes(upper)
     }
 
-    /// The keys that are in both ranges.
+    /// Returns the range of keys that are in both ranges.
     package func intersection(_ other: KeyRange) -> KeyRange {
         let lower = self.lower.lexicographicallyPrecedes(other.lower) ? other.lower : self.lower
         guard let upper, let otherUpper = other.upper else {
@@ -64,7 +64,7 @@ package struct KeyRange: Hashable, Sendable {
             from: lower, to: upper.lexicographicallyPrecedes(otherUpper) ? upper : otherUpper)
     }
 
-    /// The same keys as fewest ranges, in order and apart from each other.
+    /// Returns the union as the fewest ranges, in order and disjoint.
     package static func union(_ ranges: [KeyRange]) -> [KeyRange] {
         if ranges.count == 1, !ranges[0].isEmpty { return ranges }
         let sorted = ranges.filter { !$0.isEmpty }.sorted {
@@ -81,7 +81,7 @@ package struct KeyRange: Hashable, Sendable {
         return merged
     }
 
-    /// Whether `next`, which starts no earlier than this range, leaves no gap after it.
+    /// Whether `next`, which starts no earlier, leaves no gap after this range.
     private func touches(_ next: KeyRange) -> Bool {
         guard let upper else { return true }
         return !upper.lexicographicallyPrecedes(next.lower)

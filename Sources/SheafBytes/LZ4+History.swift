@@ -1,11 +1,11 @@
 import CLZ4
 
-/// Blocks that go on where others ended: they may repeat what lies in the 64 KiB before them.
+/// LZ4 blocks that may refer to the 64 KiB of raw bytes before them.
 extension LZ4 {
-    /// Nothing further back can be repeated.
+    /// Maximum distance of a back-reference.
     package static let historyLength = 64 << 10
 
-    /// Compresses bytes into one block that follows others, whose last raw bytes are `history`.
+    /// Compresses bytes into one block, with the raw bytes before it as `history`.
     package static func compress(
         _ bytes: UnsafeRawBufferPointer, after history: UnsafeRawBufferPointer
     ) -> [UInt8] {
@@ -28,7 +28,7 @@ extension LZ4 {
         }
     }
 
-    /// Expands one block that follows others to exactly `rawLength` bytes, and never writes more.
+    /// Decompresses a block to exactly `rawLength` bytes; throws if its length differs.
     package static func decompress(
         _ block: UnsafeRawBufferPointer, rawLength: Int, after history: UnsafeRawBufferPointer
     ) throws(Malformed) -> [UInt8] {

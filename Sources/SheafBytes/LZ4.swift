@@ -1,11 +1,11 @@
 import CLZ4
 
-/// Blocks of LZ4: the raw length travels beside the block, so that a reader knows its bound.
+/// LZ4 block compression; the raw length is stored next to the block.
 package enum LZ4 {
-    /// The longest run of bytes that one block may hold.
+    /// Maximum raw length of a block.
     package static let maximumRawLength = 0x7E00_0000
 
-    /// Compresses `bytes` into one block; the block of no bytes is one byte long.
+    /// Compresses `bytes` into one block; empty input gives a block of one byte.
     package static func compress(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         precondition(bytes.count <= maximumRawLength, "A block holds at most \(maximumRawLength).")
         let bound = Int(LZ4_compressBound(Int32(bytes.count)))
@@ -19,7 +19,7 @@ package enum LZ4 {
         }
     }
 
-    /// Expands one block to exactly `rawLength` bytes, and never writes more.
+    /// Decompresses a block to exactly `rawLength` bytes; throws if its length differs.
     package static func decompress(
         _ block: UnsafeRawBufferPointer, rawLength: Int
     ) throws(Malformed) -> [UInt8] {
@@ -38,7 +38,7 @@ package enum LZ4 {
         return raw
     }
 
-    /// Refuses lengths that no block can have.
+    /// Throws for lengths that no block can have.
     static func check(
         _ block: UnsafeRawBufferPointer, rawLength: Int
     ) throws(Malformed) {
@@ -46,8 +46,8 @@ package enum LZ4 {
             throw .tooLong(
                 at: 0, length: UInt64(max(rawLength, 0)), limit: UInt64(maximumRawLength))
         }
-        // A block expands by less than 255 times: a larger announcement is a lie, refused before
-        // its memory is taken.
+        // The expansion ratio is below 255: a larger `rawLength` is refused before memory is
+        // allocated.
         guard block.count <= Int(Int32.max), rawLength / 255 <= block.count else {
             throw .compressed(at: 0)
         }

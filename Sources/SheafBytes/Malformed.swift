@@ -1,20 +1,20 @@
-/// What is wrong with bytes that came from outside, and at which offset.
+/// A decoding error in untrusted bytes, with its offset.
 package enum Malformed: Error, Equatable, Sendable {
-    /// The bytes end before the value that starts at `at` does.
+    /// The bytes end within the value that starts at `at`.
     case truncated(at: Int)
-    /// A variable-length integer does not end, does not fit in 64 bits, or has needless bytes.
+    /// A variable-length integer is unterminated, exceeds 64 bits, or is not in its shortest form.
     case varint(at: Int)
-    /// A compressed block does not expand to exactly the length that was announced.
+    /// A compressed block does not expand to exactly its announced length.
     case compressed(at: Int)
-    /// A byte that says what follows is none that the format knows, or none that can stand here.
+    /// A tag byte that the format does not define, or does not allow here.
     case unexpected(UInt8, at: Int)
-    /// A text is no UTF-8.
+    /// A text is not valid UTF-8.
     case notText(at: Int)
-    /// Something breaks a rule of its format.
+    /// A violation of another format rule.
     case invalid(String, at: Int)
-    /// Values lie in one another deeper than the format allows.
+    /// Values are nested deeper than the format allows.
     case tooDeep(at: Int, limit: Int)
-    /// A length is larger than the format allows.
+    /// A length exceeds the limit of the format.
     case tooLong(at: Int, length: UInt64, limit: UInt64)
 }
 
@@ -28,7 +28,7 @@ extension Malformed: CustomStringConvertible {
         case .compressed(let offset):
             "the compressed block at offset \(offset) does not expand to its announced length"
         case .unexpected(let byte, let offset):
-            "the byte \(byte) at offset \(offset) cannot stand there"
+            "the byte \(byte) at offset \(offset) is not allowed here"
         case .notText(let offset):
             "the text at offset \(offset) is not UTF-8"
         case .invalid(let reason, let offset):

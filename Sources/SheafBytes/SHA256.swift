@@ -1,27 +1,27 @@
-/// The SHA-256 of bytes that arrive in pieces: for what must not be forged, which `XXH3` is not for.
+/// Incremental SHA-256, for content whose integrity must withstand forgery.
 package struct SHA256 {
-    /// A hash of 32 bytes.
+    /// Length of a hash, in bytes.
     package static let length = 32
     private static let blockLength = 64
 
     private var state = SIMD8<UInt32>(
         0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB,
         0x5BE0_CD19)
-    /// What is not a whole block yet.
+    /// Bytes of an incomplete block.
     private var rest: [UInt8] = []
     private var count: UInt64 = 0
 
-    /// Starts with no bytes.
+    /// Creates a hasher without input.
     package init() {}
 
-    /// The hash of all of `bytes`.
+    /// Returns the hash of `bytes`.
     package static func hash(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         var hash = SHA256()
         hash.update(bytes)
         return hash.finish()
     }
 
-    /// Adds the next piece.
+    /// Appends input.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         count &+= UInt64(bytes.count)
         var piece = bytes
@@ -38,14 +38,14 @@ package struct SHA256 {
         rest.append(contentsOf: piece.dropFirst(whole))
     }
 
-    /// Adds the next piece.
+    /// Appends input.
     package mutating func update(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { update($0) }
     }
 
-    /// The hash of all pieces so far; more may follow.
+    /// Returns the hash of all input so far; more input may follow.
     package func finish() -> [UInt8] {
-        // One bit that is set, zeros up to a whole block, and the number of bits.
+        // The padding: one set bit, zeros to the end of a block, and the length in bits.
         var end = rest
         end.append(0x80)
         let excess = (end.count + 8) % Self.blockLength
@@ -65,7 +65,7 @@ package struct SHA256 {
 // MARK: - Blocks
 
 extension SHA256 {
-    /// The fractions of the cube roots of the first 64 primes.
+    /// Fractional parts of the cube roots of the first 64 primes.
     private static let constants: [UInt32] = [
         0x428A_2F98, 0x7137_4491, 0xB5C0_FBCF, 0xE9B5_DBA5, 0x3956_C25B, 0x59F1_11F1,
         0x923F_82A4, 0xAB1C_5ED5, 0xD807_AA98, 0x1283_5B01, 0x2431_85BE, 0x550C_7DC3,
@@ -80,10 +80,10 @@ extension SHA256 {
         0x90BE_FFFA, 0xA450_6CEB, 0xBEF9_A3F7, 0xC671_78F2,
     ]
 
-    /// Takes whole blocks into the state.
+    /// Applies complete blocks to the state.
     private static func compress(_ state: inout SIMD8<UInt32>, _ blocks: UnsafeRawBufferPointer) {
         guard let base = blocks.baseAddress, !blocks.isEmpty else { return }
-        precondition(blocks.count % blockLength == 0, "Only whole blocks are compressed.")
+        precondition(blocks.count % blockLength == 0, "The input is complete blocks.")
         constants.withUnsafeBufferPointer { constants in
             withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { schedule in
                 var block = base
@@ -96,7 +96,7 @@ extension SHA256 {
         }
     }
 
-    /// Makes 64 words of the sixteen of a block.
+    /// Expands the sixteen words of a block to the message schedule of 64 words.
     @inline(__always)
     private static func fill(
         _ words: UnsafeMutableBufferPointer<UInt32>, from block: UnsafeRawPointer
@@ -116,7 +116,7 @@ extension SHA256 {
         }
     }
 
-    /// What 64 rounds make of a state.
+    /// Returns the state after 64 rounds.
     @inline(__always)
     private static func rounds(
         _ state: SIMD8<UInt32>, _ words: UnsafeMutableBufferPointer<UInt32>,
@@ -125,7 +125,7 @@ extension SHA256 {
         var (a, b, c, d) = (state[0], state[1], state[2], state[3])
         var (e, f, g, h) = (state[4], state[5], state[6], state[7])
         var index = 0
-        // Eight rounds at a time: what moves on from round to round are the names, and not the words.
+        // Eight rounds are unrolled, so that the variables rotate by renaming and not by copying.
         while index < 64 {
             @inline(__always) func word(_ next: Int) -> UInt32 {
                 words[index &+ next] &+ constants[index &+ next]

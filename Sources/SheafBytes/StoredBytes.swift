@@ -1,8 +1,8 @@
-/// What a store has under a key, where it lies: nothing is copied.
+/// A key and its payload in the memory of the store, not copied.
 package struct StoredBytes {
     package let key: UnsafeRawBufferPointer
     package let payload: UnsafeRawBufferPointer
-    /// What tells it from all else in the store.
+    /// Record pointer of the entry, unique within the store.
     package let place: UInt64
 
     @inline(__always)

@@ -1,8 +1,8 @@
 import CXXHash
 
-/// The checksum of everything on disk and on the wire.
+/// The checksum of all data on disk and on the wire.
 package enum XXH3 {
-    /// A hash of 128 bits.
+    /// A 128-bit hash.
     package struct Hash128: Hashable, Sendable {
         package let low: UInt64
         package let high: UInt64
@@ -13,22 +13,22 @@ package enum XXH3 {
         }
     }
 
-    /// The 64-bit hash of `bytes`.
+    /// Returns the 64-bit hash of `bytes`.
     package static func hash64(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
         sheaf_xxh3_64(bytes.baseAddress, UInt(bytes.count), seed)
     }
 
-    /// The 128-bit hash of `bytes`.
+    /// Returns the 128-bit hash of `bytes`.
     package static func hash128(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> Hash128 {
         let hash = sheaf_xxh3_128(bytes.baseAddress, UInt(bytes.count), seed)
         return Hash128(low: hash.low64, high: hash.high64)
     }
 
-    /// The 64-bit hash of bytes that arrive in pieces.
+    /// Incremental 64-bit hash.
     package struct Stream: ~Copyable {
         private let state: UnsafeMutableRawPointer
 
-        /// Starts with no bytes.
+        /// Creates a hasher without input.
         package init() {
             guard let state = sheaf_xxh3_stream_create() else {
                 preconditionFailure("The hash state needs half a kibibyte of memory.")
@@ -40,12 +40,12 @@ package enum XXH3 {
             sheaf_xxh3_stream_free(state)
         }
 
-        /// Adds the next piece.
+        /// Appends input.
         package mutating func update(_ bytes: UnsafeRawBufferPointer) {
             sheaf_xxh3_stream_update(state, bytes.baseAddress, UInt(bytes.count))
         }
 
-        /// The hash of all pieces so far; more may follow.
+        /// Returns the hash of all input so far; more input may follow.
         package func finish() -> UInt64 {
             sheaf_xxh3_stream_digest(state)
         }

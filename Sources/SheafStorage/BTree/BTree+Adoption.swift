@@ -1,36 +1,36 @@
-/// Why pages of a file cannot be used as a tree.
+/// The reason why the pages of a file cannot be used as a tree.
 package enum BTreeDamage: Error, Equatable {
-    /// The pages do not lie within the file.
+    /// The pages extend beyond the end of the file.
     case truncated
-    /// There is no page, or there are more than a tree can have.
+    /// The number of pages is zero or greater than the maximum of a tree.
     case pageCount(Int)
-    /// This page is not one that an export could have written in this place.
+    /// A page with this number that an export cannot have written.
     case page(Int)
 }
 
 extension BTree {
-    /// How many bytes an exported page has.
+    /// The size of an exported page in bytes.
     package static let pageSize = BTreePage.Layout.size
 
-    /// Opens the tree that `pageCount` exported pages are, using them where they lie.
+    /// Opens the tree in `pageCount` exported pages, using them in place.
     ///
-    /// Page 1 begins `firstPageOffset` bytes into the mapping, which defaults to one page, since a
-    /// checkpoint keeps its own header in front. The pages are only read: a page that changes is
-    /// copied to memory of the tree's own first. Writing them in place would cost the same, for the
-    /// kernel would copy them; so the mapping may be one that cannot be written.
+    /// Page 1 begins `firstPageOffset` bytes into the mapping. The default is one page, since the
+    /// header of a checkpoint precedes the pages. Pages are only read, so the mapping may be
+    /// read-only; a page that changes is first copied to memory of the tree. Writing in place would
+    /// cost the same, because the kernel would copy the page.
     ///
-    /// Every page is validated, for the bytes come from a disk. What passes may still not be what was
-    /// exported, but no operation will read or write out of bounds because of it.
+    /// Every page is validated, because the bytes come from disk. Pages that pass may still differ
+    /// from the exported ones, but no operation reads or writes out of bounds because of it.
     package init(
         adopting mapping: FileMapping, pageCount: Int,
         firstPageOffset: Int = BTree.pageSize, fanout: Int = BTree.maximumFanout
     ) throws(BTreeDamage) {
         precondition(3...Self.maximumFanout ~= fanout, "A page holds 3 to 341 entries.")
-        precondition(firstPageOffset >= 0, "The first page does not begin before the file.")
+        precondition(firstPageOffset >= 0, "The offset of the first page is not negative.")
         precondition(
             Int(bitPattern: mapping.base + firstPageOffset) % MemoryLayout<UInt64>.alignment == 0,
             "Pages are read in words, so they begin at a multiple of a word.")
-        // More entries than have a count of 32 bits would not fit on more pages than this.
+        // More pages than this would hold more entries than a 32-bit count can represent.
         guard 1...Int(Int32.max) ~= pageCount else { throw .pageCount(pageCount) }
         let (byteCount, overflow) = pageCount.multipliedReportingOverflow(by: Self.pageSize)
         guard !overflow, firstPageOffset <= mapping.count,

@@ -1,5 +1,5 @@
 extension BTree {
-    /// Sets the value of `key` and returns the one that it had.
+    /// Sets the value of `key` and returns the previous value.
     @discardableResult
     package mutating func put(
         _ key: UnsafeRawBufferPointer, _ value: BTreeValue
@@ -36,7 +36,7 @@ extension BTree {
         return old
     }
 
-    /// Inserts an entry before the one that the way goes through at `level`.
+    /// Inserts an entry before the one on the path at `level`.
     @inline(__always)
     private mutating func insert(
         _ key: BTreeKey, _ payload: BTreeValue, _ path: BTreePath, level: Int
@@ -50,7 +50,7 @@ extension BTree {
         }
     }
 
-    /// Writes the entries of a page again, with the longest prefix that they share.
+    /// Rewrites a page with the longest prefix that its keys share.
     @inline(never)
     private func rewrite(_ page: BTreePage) {
         var stage = BTreeStage(prefixOfLoneEntry: page.prefixCount)
@@ -58,7 +58,7 @@ extension BTree {
         stage.write(0..<stage.count, to: page, level: page.level, version: space.version)
     }
 
-    /// Inserts where the page has to change its shape: another prefix, no holes, or two pages.
+    /// Inserts an entry into a page that needs another prefix, compaction or a split.
     @inline(never)
     private mutating func insertByRewriting(
         _ key: BTreeKey, _ payload: BTreeValue, _ path: BTreePath, level: Int
@@ -68,7 +68,7 @@ extension BTree {
         var stage = BTreeStage(prefixOfLoneEntry: page.prefixCount)
         stage.append(page, inserting: key, payload, at: index)
         let all = 0..<stage.count
-        // Closing holes for less than this would have to be done again too soon.
+        // Reclaiming less than this would soon have to be repeated.
         let worthwhile = BTreePage.Layout.capacity - BTreePage.Layout.capacity / 16
         if all.count <= fanout, stage.size(all, level: level) <= worthwhile {
             stage.write(all, to: page, level: level, version: space.version)
@@ -78,7 +78,7 @@ extension BTree {
         split(stage, at: middle, path, level: level)
     }
 
-    /// Leaves the entries before `middle` on the page and moves the others to a new one.
+    /// Moves the entries from `middle` on to a new page.
     private mutating func split(
         _ stage: borrowing BTreeStage, at middle: Int, _ path: BTreePath, level: Int
     ) {
@@ -92,7 +92,7 @@ extension BTree {
         let leftTotal = stage.total(leftRange, level: level)
         let rightChild = BTreeValue(
             child: right, entries: stage.total(rightRange, level: level))
-        // Between leaves the shortest key that tells them apart will do.
+        // Between leaves, the shortest key that separates them suffices.
         let key = stage.key(middle)
         let separator = BTreeKey(
             key.base, count: level == 0 ? stage.separatorCount(before: middle) : key.count)
@@ -127,7 +127,7 @@ extension BTree {
         stage.write(0..<2, to: space.page(root), level: level, version: space.version)
     }
 
-    /// The first entry of the right page, so that both pages hold what they get.
+    /// Returns the index of the right page's first entry, such that both pages fit.
     private func splitIndex(
         _ stage: borrowing BTreeStage, newEntry: Int, level: Int
     ) -> Int {
@@ -142,7 +142,7 @@ extension BTree {
         preconditionFailure("A page and one more entry always fit on two pages.")
     }
 
-    /// Keys that arrive in order leave full pages behind; others halve the bytes.
+    /// Returns the preferred split: full left pages for ascending keys, half the bytes otherwise.
     private func wantedSplitIndex(
         _ stage: borrowing BTreeStage, newEntry: Int, level: Int
     ) -> Int {

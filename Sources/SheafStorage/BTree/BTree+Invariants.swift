@@ -1,5 +1,5 @@
 extension BTreeSnapshot {
-    /// What is wrong with the pages of this state, in words; nothing if all is well.
+    /// Returns descriptions of all violated invariants in the pages of this snapshot.
     package func checkInvariants() -> [String] {
         var check = BTreeCheck(view: view, fanout: BTree.maximumFanout)
         check.run(count: count)
@@ -8,26 +8,26 @@ extension BTreeSnapshot {
 }
 
 extension BTree {
-    /// What is wrong with the tree, in words; nothing if all is well.
+    /// Returns descriptions of all violated invariants in the tree.
     package func checkInvariants() -> [String] {
         var check = BTreeCheck(view: view, fanout: fanout)
         check.run(count: count)
         let reachable = check.reached.count
         let idle = space.idlePages()
         for page in idle where !check.reached.insert(page).inserted {
-            check.violations.append("page \(page) is in use and free, or free twice")
+            check.violations.append("page \(page) is both in use and free, or free twice")
         }
         let dropped = space.droppedPages
         if reachable + idle.count + dropped != space.allocatedPages {
             check.violations.append(
-                "\(space.allocatedPages) pages are not \(reachable) reachable, \(idle.count) idle "
-                    + "and \(dropped) dropped ones")
+                "of \(space.allocatedPages) pages, \(reachable) are reachable, \(idle.count) idle "
+                    + "and \(dropped) dropped")
         }
         return check.violations
     }
 }
 
-/// A walk over all pages of a tree that collects what should not be.
+/// A walk over all pages of a tree that collects violated invariants.
 private struct BTreeCheck {
     let view: BTreeView
     let fanout: Int
@@ -40,13 +40,14 @@ private struct BTreeCheck {
         self.fanout = fanout
     }
 
+    /// Checks all pages and compares the number of entries with `count`.
     mutating func run(count: Int) {
         let level = view.page(view.root).level
         let total = visit(view.root, level: level, from: nil, to: nil)
-        if total != count { violations.append("\(total) entries are counted as \(count)") }
+        if total != count { violations.append("\(total) entries found, but \(count) counted") }
     }
 
-    /// Checks the page and everything below it; returns the number of entries.
+    /// Checks a page and its descendants; returns the number of entries.
     private mutating func visit(
         _ number: UInt32, level: Int, from lower: [UInt8]?, to upper: [UInt8]?
     ) -> Int {
@@ -56,7 +57,7 @@ private struct BTreeCheck {
         }
         let page = view.page(number)
         if page.level != level {
-            violations.append("page \(number) has level \(page.level) where \(level) belongs")
+            violations.append("page \(number) has level \(page.level) instead of \(level)")
             return 0
         }
         checkHeader(page, number)
@@ -103,15 +104,15 @@ private struct BTreeCheck {
             end = record.offset + record.size
         }
         if end > BTreePage.Layout.size {
-            violations.append("a record of page \(number) ends behind the page")
+            violations.append("a record of page \(number) ends after the page")
         }
         let live = records.reduce(0) { $0 + $1.size }
         if page.heap + live + page.dead != BTreePage.Layout.size {
-            violations.append("the holes of page \(number) do not add up")
+            violations.append("page \(number) has a wrong count of unused heap bytes")
         }
     }
 
-    /// The keys of the page; their order within the page and their heads are checked.
+    /// Returns the keys of the page after checking their order and their heads.
     private mutating func checkedKeys(_ page: BTreePage, _ number: UInt32) -> [[UInt8]] {
         var keys: [[UInt8]] = []
         withUnsafeTemporaryAllocation(
@@ -121,7 +122,7 @@ private struct BTreeCheck {
             for index in 0..<page.count {
                 let key = page.key(index, in: base)
                 if key.head(at: page.prefixCount) != page.heads[index] {
-                    violations.append("head \(index) of page \(number) is not that of its key")
+                    violations.append("head \(index) of page \(number) does not match its key")
                 }
                 keys.append(Array(key.bytes))
             }
@@ -148,12 +149,12 @@ private struct BTreeCheck {
             violations.append("a key of page \(number) is below the separator before the page")
         }
         if let upper, !precedes(key, upper) {
-            violations.append("a key of page \(number) is not below the separator behind the page")
+            violations.append("a key of page \(number) is not below the separator after the page")
         }
         lastKey = key
     }
 
-    /// The order of keys as the tree has it.
+    /// Whether `left` sorts before `right` in the order of the tree.
     private func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         left.withUnsafeBytes { left in
             right.withUnsafeBytes { right in

@@ -1,5 +1,5 @@
 extension BTree {
-    /// Takes the entry of `key` away and returns the value that it had.
+    /// Removes the entry of `key` and returns its value.
     @discardableResult
     package mutating func remove(_ key: UnsafeRawBufferPointer) -> BTreeValue? {
         guard let key = BTreeKey(key) else { return nil }
@@ -27,7 +27,7 @@ extension BTree {
         page.used < BTreePage.Layout.capacity / 4
     }
 
-    /// Merges pages on the way that have become too empty, and lowers a root with one child.
+    /// Merges underfull pages on the path and removes a root that has one child.
     private mutating func mergeUpward(_ path: BTreePath) {
         let top = space.page(root).level
         var level = 0
@@ -52,11 +52,11 @@ extension BTree {
             let child = page.child(0)
             space.release(root)
             root = child
-            // The new root may be one that a snapshot can see; it is copied when it is changed.
+            // A snapshot may see the new root; it is copied when it changes.
         }
     }
 
-    /// Merges the page at `level` with the one before or after it, if both fit on a page.
+    /// Merges the page at `level` with a neighbor if both fit on one page.
     private mutating func mergeWithNeighbor(_ path: BTreePath, level: Int) -> Bool {
         let parent = space.page(path.page(level + 1))
         let index = path.index(level + 1)
@@ -64,13 +64,13 @@ extension BTree {
         return index > 0 && merge(parent, index - 1, level: level)
     }
 
-    /// Merges the child at `index` of `parent` with the next one, unless that would fill a page.
+    /// Merges the child at `index` of `parent` with the next one if the result has spare room.
     private mutating func merge(_ parent: BTreePage, _ index: Int, level: Int) -> Bool {
         let leftNumber = parent.child(index)
         let rightNumber = parent.child(index + 1)
         let left = space.page(leftNumber)
         let right = space.page(rightNumber)
-        // A page that is full at once would be split at once.
+        // A merged page that is nearly full would soon be split again.
         let limit = BTreePage.Layout.capacity * 3 / 4
         guard left.count + right.count <= fanout * 3 / 4, left.used + right.used <= limit else {
             return false
@@ -80,7 +80,7 @@ extension BTree {
         if level == 0 {
             stage.append(right, 0..<right.count)
         } else {
-            // The first entry of the right page gets back the key that the parent has of it.
+            // The first entry of the right page has no key; the parent's separator becomes its key.
             appendChildren(of: right, separatedBy: parent, index + 1, to: &stage)
         }
         let all = 0..<stage.count

@@ -1,27 +1,28 @@
-/// A sorted map from byte keys to small values, kept in pages of raw memory.
+/// A copy-on-write B+tree in raw memory that maps byte keys to small values.
 ///
-/// This is the writer's side; it has one owner. `snapshot()` hands out states that never change, in
-/// constant time, which other threads may read for as long as they like. A page is copied before it
-/// is changed only if a snapshot that is still alive can see it, and then once.
+/// This type is the writer and has a single owner. `snapshot()` returns an immutable state in
+/// constant time, which any thread may read. A page that a live snapshot can see is copied before
+/// its first change.
 package struct BTree: ~Copyable, Sendable {
-    /// The most bytes that a key may have; a key has at least one.
+    /// The maximum length of a key in bytes; the minimum is one.
     ///
-    /// The longest key of a store goes into the tree behind one more byte when it is removed.
+    /// A removed key of maximum length is stored with a prefix byte, so this is more than the store
+    /// allows.
     package static let maximumKeyCount = 1032
-    /// As many entries as fit on a page if they take no more than their place in the arrays.
+    /// The number of entries that fit on a page if they need no space in its heap.
     package static let maximumFanout =
         BTreePage.Layout.capacity / (BTreePage.Layout.headSize + BTreePage.Layout.leafSlotSize)
 
-    /// The most entries that a page may have.
+    /// The maximum number of entries on a page.
     let fanout: Int
     var space: BTreeSpace
     var root: UInt32
-    /// How many entries there are.
+    /// The number of entries.
     package internal(set) var count: Int
-    /// The newest snapshot, until the tree changes.
+    /// The newest snapshot, or nil if the tree has changed since.
     private var published: BTreeSnapshot?
 
-    /// An empty tree whose pages hold no more than `fanout` entries, which is at least three.
+    /// Creates an empty tree whose pages hold at most `fanout` entries, at least three.
     package init(fanout: Int = BTree.maximumFanout) {
         precondition(3...Self.maximumFanout ~= fanout, "A page holds 3 to 341 entries.")
         self.fanout = fanout
@@ -31,7 +32,7 @@ package struct BTree: ~Copyable, Sendable {
         space.page(root).clear(level: 0, version: space.version)
     }
 
-    /// A tree over pages that are there already.
+    /// Creates a tree over existing pages.
     init(fanout: Int, space: consuming BTreeSpace, root: UInt32, count: Int) {
         self.fanout = fanout
         self.space = space
@@ -39,13 +40,14 @@ package struct BTree: ~Copyable, Sendable {
         self.count = count
     }
 
-    /// What it takes to read the writer's state.
+    /// A view of the writer's state.
     @inline(__always)
     var view: BTreeView { BTreeView(directory: space.directory, root: root) }
 
-    /// The state as it is now.
+    /// Returns a snapshot of the current state.
     ///
-    /// It costs about as much as allocating an object, or less if nothing has changed since.
+    /// The cost is about that of allocating an object, or less if nothing has changed since the
+    /// last one.
     package mutating func snapshot() -> BTreeSnapshot {
         if let published { return published }
         let version = space.publish()
@@ -55,10 +57,10 @@ package struct BTree: ~Copyable, Sendable {
         return snapshot
     }
 
-    /// Makes all pages on the way writable, copying those that a snapshot can see.
+    /// Makes all pages on the path writable, copying those that a snapshot can see.
     @inline(__always)
     mutating func makeWritable(_ path: BTreePath) {
-        // If the leaf is writable then so is all above it, since a copy changes its parent.
+        // If the leaf is writable, so are its ancestors, because copying a page changes its parent.
         if !space.isWritable(path.page(0)) { copyShared(path) }
     }
 
@@ -82,7 +84,7 @@ package struct BTree: ~Copyable, Sendable {
         }
     }
 
-    /// The page itself, or a copy of it if a snapshot can see it.
+    /// Returns the page itself, or the number of a copy if a snapshot can see it.
     mutating func writable(_ number: UInt32) -> UInt32 {
         if space.isWritable(number) { return number }
         let copy = space.allocate()
@@ -93,7 +95,7 @@ package struct BTree: ~Copyable, Sendable {
         return copy
     }
 
-    /// Adds `difference` to the number of entries, here and in every page on the way.
+    /// Adds `difference` to the entry count of the tree and of every page on the path.
     @inline(__always)
     mutating func addToCounts(_ path: BTreePath, _ difference: Int) {
         count += difference
@@ -108,24 +110,24 @@ package struct BTree: ~Copyable, Sendable {
     }
 }
 
-/// What a tree takes.
+/// Memory usage and shape of a tree.
 package struct BTreeStatistics: Equatable, Sendable {
-    /// Pages that the writer's state consists of.
+    /// The number of pages in the writer's state.
     package let pagesInUse: Int
-    /// Pages that wait to be used again.
+    /// The number of free pages.
     package let pagesFree: Int
-    /// Pages that only snapshots see.
+    /// The number of pages that only snapshots can see.
     package let pagesRetired: Int
-    /// How many pages there are from the root to a leaf.
+    /// The number of pages on the path from the root to a leaf.
     package let depth: Int
-    /// Bytes of the pages that are in use.
+    /// The size of the pages in use, in bytes.
     package let bytesInUse: Int
-    /// Bytes got from the system, without those of a mapped file.
+    /// The number of bytes allocated from the system, excluding a mapped file.
     package let bytesAllocated: Int
 }
 
 extension BTree {
-    /// What the tree takes at the moment.
+    /// The current memory usage and shape of the tree.
     package var statistics: BTreeStatistics {
         let retired = space.retiredPages
         let free = space.freePages

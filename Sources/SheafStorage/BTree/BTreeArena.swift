@@ -1,11 +1,11 @@
 import Synchronization
 
-/// The memory behind a tree and its snapshots, which lives as long as the last of them.
+/// The memory of a tree and its snapshots, freed together with the last of them.
 ///
-/// The writer adds memory and asks which versions were given up; readers only give up versions.
+/// The writer adds memory and collects the released versions; readers only release versions.
 final class BTreeArena: Sendable {
     private struct Block: Sendable {
-        // Nobody reads or writes through it here: it is kept only to be freed.
+        // Kept only to be freed; never dereferenced here.
         nonisolated(unsafe) let base: UnsafeMutableRawPointer
     }
 
@@ -17,7 +17,7 @@ final class BTreeArena: Sendable {
     private let state = Mutex(State())
     private let mapping: FileMapping?
 
-    /// An arena without memory, which keeps `mapping` alive if there is one.
+    /// Creates an arena without memory that keeps `mapping` alive.
     init(mapping: FileMapping? = nil) {
         self.mapping = mapping
     }
@@ -28,23 +28,23 @@ final class BTreeArena: Sendable {
         }
     }
 
-    /// Memory that is freed when the arena is; its contents are arbitrary.
+    /// Allocates uninitialized memory, which is freed with the arena.
     func allocate(byteCount: Int) -> UnsafeMutableRawPointer {
-        // A page begins at the beginning of a cache line if its chunk does.
+        // Page alignment to cache lines follows from the alignment of the block.
         let block = Block(base: .allocate(byteCount: byteCount, alignment: 64))
         state.withLock { $0.blocks.append(block) }
         return block.base
     }
 
-    /// Notes that no snapshot of `version` is left.
+    /// Records that the last snapshot of `version` was released.
     func release(version: UInt64) {
         state.withLock { $0.releasedVersions.append(version) }
     }
 
-    /// Adds the versions that were released since the last call to `versions`, which is empty.
+    /// Moves the versions released since the last call to `versions`, which must be empty.
     func takeReleasedVersions(into versions: inout [UInt64]) {
         state.withLock { state in
-            // Swapping keeps the room of both arrays, so that nothing is allocated over and over.
+            // Swapping keeps the capacity of both arrays, which avoids allocations.
             if !state.releasedVersions.isEmpty { swap(&state.releasedVersions, &versions) }
         }
     }

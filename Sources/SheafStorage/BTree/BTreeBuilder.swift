@@ -1,8 +1,8 @@
-/// Makes a tree of entries that arrive in ascending order, several times as fast as inserting them.
+/// A bulk loader of trees from ascending entries, several times as fast as inserting them.
 package struct BTreeBuilder: ~Copyable {
-    /// A finished page, and what its parent has to know.
+    /// A finished page as its parent needs it.
     private struct Link {
-        /// At least one byte that tells the keys of the page from those before.
+        /// A nonempty key that separates the page from the previous one.
         var separator: [UInt8]
         var child: UInt32
         var entries: Int
@@ -11,24 +11,24 @@ package struct BTreeBuilder: ~Copyable {
     private var tree: BTree
     private let limit: Int
     private var stage = BTreeStage(prefixOfLoneEntry: 0)
-    /// What the staged entries take on a page.
+    /// The size of the staged entries on a page, in bytes.
     private var size = 0
-    /// What the staged keys share.
+    /// The length of the prefix that the staged keys share.
     private var prefixCount = 0
     private var leaves: [Link] = []
-    // The first page of a level has no separator, so this one is never written.
+    // The first page of a level has no separator, so this initial value is never written.
     private var nextSeparator: [UInt8] = [0]
 
-    /// A builder of pages that are `fillPercent` full.
+    /// Creates a builder whose pages are `fillPercent` full.
     ///
-    /// Some room is left, since full pages split when the next random key arrives.
+    /// The reserve avoids a split when the next random key arrives.
     package init(fanout: Int = BTree.maximumFanout, fillPercent: Int = 95) {
-        precondition(50...100 ~= fillPercent, "Pages are filled by half at least.")
+        precondition(50...100 ~= fillPercent, "Pages are filled to 50 to 100 percent.")
         tree = BTree(fanout: fanout)
         limit = BTreePage.Layout.capacity * fillPercent / 100
     }
 
-    /// Adds an entry whose key comes after all others.
+    /// Appends an entry, whose key must be greater than all others.
     package mutating func append(_ key: UnsafeRawBufferPointer, _ value: BTreeValue) {
         precondition(key.count <= BTree.maximumKeyCount, "A key has at most 1,032 bytes.")
         guard let key = BTreeKey(key) else { preconditionFailure("A key has at least one byte.") }
@@ -42,7 +42,7 @@ package struct BTreeBuilder: ~Copyable {
         _ = stages(key, value, level: 0)
     }
 
-    /// The tree of all entries.
+    /// Returns the tree of all entries.
     package consuming func finish() -> BTree {
         guard stage.count > 0 else { return tree }
         flushLeaf()
@@ -57,7 +57,7 @@ package struct BTreeBuilder: ~Copyable {
         return tree
     }
 
-    /// Stages an entry, unless the page would become too full.
+    /// Stages an entry; returns false if the page would become too full.
     @inline(__always)
     private mutating func stages(_ key: BTreeKey, _ value: BTreeValue, level: Int) -> Bool {
         let fixed = BTreePage.Layout.headSize &+ BTreeStage.slotSize(level)
@@ -68,7 +68,7 @@ package struct BTreeBuilder: ~Copyable {
             size = fixed
             return true
         }
-        // Keys arrive in order, so what the first and the last share is shared by all.
+        // Keys are in order, so the prefix that the first and the last share is common to all.
         let newPrefixCount =
             stage.count > firstKeyed
             ? BTreeKey(stage.key(firstKeyed).base, count: prefixCount).commonCount(with: key)
@@ -79,7 +79,7 @@ package struct BTreeBuilder: ~Copyable {
         }
         newSize &+= fixed &+ max(key.count &- newPrefixCount &- BTreePage.Layout.headSize, 0)
         if level == 0 { newSize &+= value.count }
-        // Two entries fit on any page, so that every page but the last of a level has two.
+        // Two entries fit on any page, so every page except the last of a level has at least two.
         guard stage.count < 2 || (newSize <= limit && stage.count < tree.fanout) else {
             return false
         }
@@ -94,7 +94,7 @@ package struct BTreeBuilder: ~Copyable {
         tree.count += leaves[leaves.count - 1].entries
     }
 
-    /// Writes what is staged to a page of its own.
+    /// Writes the staged entries to a new page.
     private mutating func flush(level: Int, separator: [UInt8]) -> Link {
         let page = tree.space.allocate()
         let all = 0..<stage.count
@@ -105,7 +105,7 @@ package struct BTreeBuilder: ~Copyable {
         return Link(separator: separator, child: page, entries: entries)
     }
 
-    /// Writes the pages over `children` and returns what leads to them.
+    /// Writes the parent pages of `children` and returns them.
     private mutating func addLevel(_ level: Int, over children: [Link]) -> [Link] {
         var links: [Link] = []
         var separator = children[0].separator

@@ -1,9 +1,9 @@
-/// A place in a snapshot that moves when it is told to; it keeps the snapshot alive.
+/// A position in a snapshot, which it keeps alive.
 ///
-/// A cursor belongs to one thread. It is an object, so that plans can hold arrays of them; making one
-/// allocates, moving it does not.
+/// A cursor belongs to one thread. It is a class, so that plans can hold arrays of cursors;
+/// creating one allocates memory, moving it does not.
 package final class BTreeCursor {
-    /// The state that the cursor moves through.
+    /// The snapshot that the cursor reads.
     package let snapshot: BTreeSnapshot
     private let view: BTreeView
     private let path: BTreePath
@@ -12,7 +12,7 @@ package final class BTreeCursor {
     private var index = 0
     private var isOnEntry = false
 
-    /// A cursor over `snapshot` that is on no entry yet.
+    /// Creates a cursor over `snapshot` that is not yet on an entry.
     package init(_ snapshot: BTreeSnapshot) {
         self.snapshot = snapshot
         view = snapshot.view
@@ -26,23 +26,23 @@ package final class BTreeCursor {
         buffer.deallocate()
     }
 
-    /// Whether the cursor is on an entry; it is not before the first move and behind either end.
+    /// Whether the cursor is on an entry: false before the first move and past either end.
     package var isValid: Bool { isOnEntry }
 
-    /// The key of the entry that the cursor is on, until it moves.
+    /// The key of the current entry, valid until the cursor moves.
     package var key: UnsafeRawBufferPointer {
         precondition(isOnEntry, "Only an entry has a key.")
         return UnsafeRawBufferPointer(
             start: buffer, count: page.writeSuffix(index, to: buffer))
     }
 
-    /// The value of the entry that the cursor is on.
+    /// The value of the current entry.
     package var value: BTreeValue {
         precondition(isOnEntry, "Only an entry has a value.")
         return page.value(index)
     }
 
-    /// Moves to the first entry whose key is `key` or comes after it.
+    /// Moves to the first entry whose key is not less than `key`.
     @discardableResult
     package func seek(_ key: UnsafeRawBufferPointer) -> Bool {
         guard let key = BTreeKey(key) else { return seekFirst() }
@@ -68,7 +68,7 @@ package final class BTreeCursor {
         return isOnEntry
     }
 
-    /// Moves to the entry that has `rank` others before it.
+    /// Moves to the entry that has `rank` entries before it.
     @discardableResult
     package func seek(rank: Int) -> Bool {
         guard 0..<snapshot.count ~= rank else {
@@ -80,7 +80,7 @@ package final class BTreeCursor {
         return isOnEntry
     }
 
-    /// Moves to the entry after this one.
+    /// Moves to the next entry.
     @discardableResult
     package func next() -> Bool {
         guard isOnEntry else { return false }
@@ -89,7 +89,7 @@ package final class BTreeCursor {
         return nextLeaf()
     }
 
-    /// Moves to the entry before this one.
+    /// Moves to the previous entry.
     @discardableResult
     package func previous() -> Bool {
         guard isOnEntry else { return false }

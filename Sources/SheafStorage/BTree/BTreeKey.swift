@@ -11,14 +11,14 @@ struct BTreeKey {
     let base: UnsafeRawPointer
     let count: Int
 
-    /// The key at `base`, which must outlive this value.
+    /// Creates a key of the bytes at `base`, which must outlive this value.
     @inline(__always)
     init(_ base: UnsafeRawPointer, count: Int) {
         self.base = base
         self.count = count
     }
 
-    /// The key in `bytes`, or none if there is no byte.
+    /// Creates a key of `bytes`; nil if there are none.
     @inline(__always)
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress, bytes.count > 0 else { return nil }
@@ -28,9 +28,9 @@ struct BTreeKey {
     /// The bytes of the key.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
-    /// The eight bytes after the first `offset` as a big-endian number, zeros for missing ones.
+    /// Returns the eight bytes after the first `offset` as a big-endian number, padded with zeros.
     ///
-    /// So the order of two numbers is the order of the bytes, and it never reads past the key.
+    /// The order of two such numbers is the order of the bytes. Never reads past the key.
     @inline(__always)
     func head(at offset: Int) -> UInt64 {
         let rest = count &- offset
@@ -50,7 +50,7 @@ struct BTreeKey {
         return head &<< missing
     }
 
-    /// How many bytes the two keys have in common at their beginnings.
+    /// Returns the length of the longest common prefix of both keys.
     @inline(__always)
     func commonCount(with other: BTreeKey) -> Int {
         let limit = min(count, other.count)
@@ -72,7 +72,7 @@ struct BTreeKey {
         return index
     }
 
-    /// Whether this key comes before the other; made for keys that share their beginnings.
+    /// Whether this key sorts before `other`; fast for keys with long common prefixes.
     @inline(__always)
     func precedes(_ other: BTreeKey) -> Bool {
         let shared = commonCount(with: other)
@@ -81,14 +81,14 @@ struct BTreeKey {
             < other.base.load(fromByteOffset: shared, as: UInt8.self)
     }
 
-    /// Less than, equal to or greater than zero, as this key comes before, is, or comes after.
+    /// Compares the keys lexicographically: negative, zero or positive, as in `memcmp`.
     @inline(__always)
     func compare(_ other: BTreeKey) -> Int {
         let order = BTreeKey.compare(base, other.base, count: min(count, other.count))
         return order != 0 ? order : count &- other.count
     }
 
-    /// Compares `count` bytes at two places.
+    /// Compares `count` bytes.
     @inline(__always)
     static func compare(
         _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, count: Int
@@ -96,23 +96,25 @@ struct BTreeKey {
         Int(memcmp(left, right, count))
     }
 
-    /// Compares `count` bytes at two places, each of which has eight readable bytes before it.
+    /// Compares `count` bytes; the eight bytes before each pointer must be readable.
     ///
-    /// The ends of keys mostly have a dozen bytes, for which a call costs more than the work.
+    /// Key suffixes mostly have about a dozen bytes, for which a call of `memcmp` costs more than
+    /// the comparison.
     @inline(__always)
     static func compareEnds(
         _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, count: Int
     ) -> Int {
-        var place = 0
-        while place &+ 8 <= count {
-            let mine = UInt64(bigEndian: (left + place).loadUnaligned(as: UInt64.self))
-            let other = UInt64(bigEndian: (right + place).loadUnaligned(as: UInt64.self))
+        var offset = 0
+        while offset &+ 8 <= count {
+            let mine = UInt64(bigEndian: (left + offset).loadUnaligned(as: UInt64.self))
+            let other = UInt64(bigEndian: (right + offset).loadUnaligned(as: UInt64.self))
             if mine != other { return mine < other ? -1 : 1 }
-            place &+= 8
+            offset &+= 8
         }
-        let rest = count &- place
+        let rest = count &- offset
         if rest == 0 { return 0 }
-        // The words that end with the last bytes are read, and what is before those is cut off.
+        // The word that ends with the last byte is loaded, and the bytes before the rest are masked
+        // out.
         let mask = UInt64.max &>> UInt64(truncatingIfNeeded: 8 &* (8 &- rest))
         let end = count &- 8
         let mine = UInt64(bigEndian: (left + end).loadUnaligned(as: UInt64.self)) & mask
@@ -122,21 +124,21 @@ struct BTreeKey {
 }
 
 extension UnsafeMutableRawPointer {
-    /// Copies a few bytes from a place that does not overlap; many bytes are left to the library.
+    /// Copies bytes that do not overlap, with inline code for up to 64 bytes.
     ///
-    /// Heads, rests and values are so short that calling for each would cost more than copying.
+    /// Heads, suffixes and values are so short that a library call would cost more than copying.
     @inline(__always)
     func copyFew(from source: UnsafeRawPointer, count: Int) {
         if count > 64 { return copyMemory(from: source, byteCount: count) }
         if count >= 8 {
-            var place = 0
-            while place &+ 8 < count {
+            var offset = 0
+            while offset &+ 8 < count {
                 storeBytes(
-                    of: (source + place).loadUnaligned(as: UInt64.self), toByteOffset: place,
+                    of: (source + offset).loadUnaligned(as: UInt64.self), toByteOffset: offset,
                     as: UInt64.self)
-                place &+= 8
+                offset &+= 8
             }
-            // The last word overlaps the one before.
+            // The last word overlaps the previous one.
             let last = count &- 8
             storeBytes(
                 of: (source + last).loadUnaligned(as: UInt64.self), toByteOffset: last,
@@ -150,9 +152,9 @@ extension UnsafeMutableRawPointer {
             storeBytes(of: end, toByteOffset: last, as: UInt32.self)
             return
         }
-        for place in 0..<count {
+        for offset in 0..<count {
             storeBytes(
-                of: source.load(fromByteOffset: place, as: UInt8.self), toByteOffset: place,
+                of: source.load(fromByteOffset: offset, as: UInt8.self), toByteOffset: offset,
                 as: UInt8.self)
         }
     }

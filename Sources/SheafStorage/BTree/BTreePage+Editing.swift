@@ -7,7 +7,7 @@ extension BTreePage {
         return free >= Layout.headSize &+ slotSize &+ rest &+ value
     }
 
-    /// Inserts an entry before `index`; the caller has seen that it fits and shares the prefix.
+    /// Inserts an entry before `index`; the caller has checked that it fits and shares the prefix.
     @inline(__always)
     func insert(_ key: BTreeKey, _ payload: BTreeValue, at index: Int) {
         let oldCount = count
@@ -24,7 +24,7 @@ extension BTreePage {
         writeEntry(key, payload, at: index)
     }
 
-    /// Fills the head, slot and record of an entry for which the arrays have room already.
+    /// Writes the head, slot and record of an entry whose array slots are already reserved.
     @inline(__always)
     func writeEntry(_ key: BTreeKey, _ payload: BTreeValue, at index: Int) {
         let prefixCount = prefixCount
@@ -48,7 +48,7 @@ extension BTreePage {
         }
     }
 
-    /// Replaces the value of an entry, if there is room for the new one.
+    /// Replaces the value of an entry; returns false if the new value does not fit.
     @inline(__always)
     func overwrite(_ index: Int, _ value: BTreeValue) -> Bool {
         let offset = recordOffset(index)
@@ -70,7 +70,7 @@ extension BTreePage {
         return true
     }
 
-    /// Takes an entry away.
+    /// Removes an entry.
     @inline(__always)
     func remove(_ index: Int) {
         discardRecord(index)
@@ -88,7 +88,7 @@ extension BTreePage {
         count = newCount
     }
 
-    /// Takes a child away from an inner page; the first that remains loses its key.
+    /// Removes a child from an inner page; the first remaining entry loses its key.
     func removeChild(_ index: Int) {
         remove(index)
         guard index == 0, count > 0 else { return }
@@ -97,14 +97,14 @@ extension BTreePage {
         setSlot(0, offset: Layout.size, suffixCount: 0, valueCount: 0)
     }
 
-    /// Becomes `source`, but for the bytes that are in no use there.
+    /// Copies `source` except for its unused bytes.
     func copyUsed(_ source: BTreePage) {
         let heap = source.heap
         base.copyMemory(from: source.base, byteCount: heap &- source.free)
         (base + heap).copyMemory(from: source.base + heap, byteCount: Layout.size &- heap)
     }
 
-    /// Counts the bytes of an entry's record as unused.
+    /// Adds the bytes of an entry's record to the unused ones.
     @inline(__always)
     private func discardRecord(_ index: Int) {
         let size = recordSize(index)
@@ -115,10 +115,11 @@ extension BTreePage {
         }
     }
 
-    /// Whether the heads have become useless because the keys share more than the prefix says.
+    /// Whether all heads are equal although the prefix could be longer.
     ///
-    /// A page that was born with a key or two knows no better. Asked only when the number of
-    /// entries is a power of two, so that keys that cannot be told apart by it cost little.
+    /// The prefix of a page created with one or two keys may be too short. Checked only when the
+    /// number of entries is a power of two, which bounds the cost for keys that no prefix can
+    /// separate.
     @inline(__always)
     var wantsLongerPrefix: Bool {
         let count = count

@@ -1,5 +1,5 @@
 extension BTreePage {
-    /// Where `key` is on a leaf, or where it would have to be inserted.
+    /// Returns the index of `key` on a leaf, or the index at which to insert it.
     @inline(__always)
     func place(of key: BTreeKey) -> (index: Int, isFound: Bool) {
         let order = comparePrefix(with: key)
@@ -10,19 +10,19 @@ extension BTreePage {
         return placeAmongEqualHeads(from: index, key)
     }
 
-    /// The entry of an inner page whose child may hold `key`.
+    /// Returns the index of the inner entry whose child may hold `key`.
     @inline(__always)
     func childIndex(for key: BTreeKey) -> Int {
         let order = comparePrefix(with: key)
         guard order == 0 else { return order < 0 ? 0 : count &- 1 }
         let head = key.head(at: prefixCount)
         let index = headsUpTo(head) &- 1
-        // The first entry has no key and a head of zero, so there is always one at or below.
+        // The first entry has no key and a head of zero, so at least one head is less or equal.
         guard index > 0, heads[index] == head else { return max(index, 0) }
         return childIndexAmongEqualHeads(upTo: index, key)
     }
 
-    /// Less than, equal to or greater than zero, as `key` is below, within or above the prefix.
+    /// Compares `key` with the prefix; zero means that the key begins with the prefix.
     @inline(__always)
     private func comparePrefix(with key: BTreeKey) -> Int {
         let count = prefixCount
@@ -37,10 +37,11 @@ extension BTreePage {
         return order != 0 ? order : (key.count < count ? -1 : 0)
     }
 
-    /// How many heads are less than `head`; no branch depends on the heads.
+    /// Returns the number of heads less than `head`, without branches that depend on the heads.
     ///
-    /// The last head of each cache line tells which line to look in. So all lines are fetched at once,
-    /// where halving from the middle would wait for one after the other: a tenth of a whole lookup.
+    /// The last head of each cache line determines the line to search. All lines are thus loaded in
+    /// parallel, where a binary search would load them one after the other; this saves a tenth of a
+    /// lookup.
     @inline(__always)
     private func headsBelow(_ head: UInt64) -> Int {
         let headsPerLine = 8
@@ -64,7 +65,7 @@ extension BTreePage {
         return (first - heads) &+ (first.pointee < head ? 1 : 0)
     }
 
-    /// How many heads are `head` or less.
+    /// Returns the number of heads less than or equal to `head`.
     @inline(__always)
     private func headsUpTo(_ head: UInt64) -> Int {
         head == .max ? count : headsBelow(head &+ 1)
@@ -81,7 +82,7 @@ extension BTreePage {
         return placeInRun(from: next, key)
     }
 
-    /// Long runs happen where keys share more bytes than the prefix can hold.
+    /// Searches a run of equal heads, which occurs if keys share more bytes than a prefix can hold.
     @inline(never)
     private func placeInRun(from first: Int, _ key: BTreeKey) -> (index: Int, isFound: Bool) {
         var low = first
@@ -106,7 +107,7 @@ extension BTreePage {
         return max(low &- 1, 0)
     }
 
-    /// Compares an entry with a key whose prefix and head are known to be the same.
+    /// Compares an entry with a key that has the same prefix and the same head.
     @inline(__always)
     private func compareEqualHead(_ index: Int, _ key: BTreeKey) -> Int {
         let mine = suffixCount(index)
@@ -127,17 +128,17 @@ extension BTreePage {
         comparePrefix(with: key) == 0
     }
 
-    /// How many bytes the key of an entry has.
+    /// Returns the length of an entry's key in bytes.
     @inline(__always)
     func keyCount(_ index: Int) -> Int { prefixCount &+ suffixCount(index) }
 
-    /// Writes the prefix to `buffer`, where `writeSuffix` completes it to a key.
+    /// Writes the prefix to `buffer`; `writeSuffix` completes the key.
     @inline(__always)
     func writePrefix(to buffer: UnsafeMutableRawPointer) {
         buffer.copyFew(from: prefix, count: prefixCount)
     }
 
-    /// Writes what follows the prefix in a key behind the prefix in `buffer`; returns the length.
+    /// Writes an entry's suffix after the prefix in `buffer`; returns the length of the key.
     ///
     /// The buffer must have room for 48 bytes, or for the key if it is longer.
     @inline(__always)
@@ -154,24 +155,24 @@ extension BTreePage {
         return prefixCount &+ suffix
     }
 
-    /// Reads a word of every cache line with records, so that they are fetched all at once.
+    /// Loads one word of every cache line of the heap, so that the lines are fetched in parallel.
     ///
-    /// Records lie in the order in which they came, so a scan that went for one after the other would
-    /// wait for each: this makes long ones faster by a quarter. The words leave a trace at the end of
-    /// `buffer`, a buffer for keys, only because the compiler would not read them for nothing.
+    /// Records are stored in the order of insertion, so a scan would otherwise wait for each cache
+    /// line. This makes long scans faster by a quarter. The loaded words are written to the end of
+    /// `buffer`, a key buffer, only to prevent the compiler from removing the loads.
     @inline(__always)
     func fetchRecords(noting buffer: UnsafeMutableRawPointer) {
-        var place = heap & ~63
+        var offset = heap & ~63
         var trace: UInt64 = 0
-        while place < Layout.size {
-            trace |= base.load(fromByteOffset: place, as: UInt64.self)
-            place &+= 64
+        while offset < Layout.size {
+            trace |= base.load(fromByteOffset: offset, as: UInt64.self)
+            offset &+= 64
         }
         buffer.storeBytes(
             of: trace, toByteOffset: BTree.maximumKeyCount &- 8, as: UInt64.self)
     }
 
-    /// Writes the key of an entry to `buffer`.
+    /// Writes the key of an entry to `buffer` and returns it.
     @inline(__always)
     func key(_ index: Int, in buffer: UnsafeMutableRawPointer) -> BTreeKey {
         writePrefix(to: buffer)

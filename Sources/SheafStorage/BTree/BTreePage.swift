@@ -1,52 +1,53 @@
-/// One page of the tree, seen through its address.
+/// A page of the tree, accessed through its address.
 ///
-/// All numbers are in the byte order of the machine, which is little-endian wherever this runs.
+/// All numbers are in the byte order of the machine, which is little-endian on all platforms.
 ///
 ///     offset    size  field
 ///     0         2     n, the number of entries
 ///     2         1     level, zero for a leaf
 ///     3         1     length of the prefix, 0 to 40
-///     4         2     where the heap begins
-///     6         2     bytes of the heap that belong to no entry
-///     8         8     the version that made the page
+///     4         2     offset of the heap
+///     6         2     unused bytes in the heap
+///     8         8     version that created the page
 ///     16        8     zero
 ///     24        40    the prefix that all keys of the page share
 ///     64        8n    heads: the eight key bytes after the prefix, as big-endian numbers
 ///     64 + 8n   4n    leaf: offset of the record, then suffix length (11 bits) and value length
-///     64 + 8n   12n   inner page: the same, then the child's number and how many entries it holds
+///     64 + 8n   12n   inner page: the same, then the child's number and its number of entries
 ///     ...             unused
 ///     heap      ...   records: key bytes after the head, then the value
 ///
-/// The arrays have no spare room: they move when an entry comes or goes. That costs a few
-/// nanoseconds, and in return an inner page has about 200 children and the tree one level less.
+/// The arrays have no spare capacity and move when an entry is inserted or removed. That costs a
+/// few nanoseconds but allows about 200 children on an inner page, which saves one level of the
+/// tree.
 ///
-/// An inner page's first entry has no key: its child takes whatever is below the second.
+/// The first entry of an inner page has no key: its child holds all keys below the second entry's.
 struct BTreePage {
     /// The address of the page.
     let base: UnsafeMutableRawPointer
 
-    /// The page at `base`.
+    /// Creates a view of the page at `base`.
     @inline(__always)
     init(_ base: UnsafeMutableRawPointer) {
         self.base = base
     }
 
-    /// Where things are on a page.
+    /// The offsets and sizes of a page's fields.
     enum Layout {
         static let count = 0, level = 2, prefixCount = 3, heap = 4, dead = 6, version = 8
         static let link = 16, prefix = 24, heads = 64
-        /// A page is not a power of two, so that headers spread over the sets of the caches.
+        /// The size of a page; not a power of two, so that headers use different cache sets.
         static let size = 4160
-        /// What heads, slots and records share.
+        /// The space shared by heads, slots and records.
         static let capacity = size - heads
         static let maximumPrefixCount = heads - prefix
         static let headSize = 8, leafSlotSize = 4, innerSlotSize = 12
-        /// A slot keeps the length of the suffix in its low bits, the length of the value above.
+        /// A slot holds the suffix length in its low bits and the value length above them.
         static let suffixBits = 11
         static let suffixMask = 0x7FF
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     @inline(__always)
     var count: Int {
         get { Int(base.load(fromByteOffset: Layout.count, as: UInt16.self)) }
@@ -57,19 +58,19 @@ struct BTreePage {
         }
     }
 
-    /// How far the page is above the leaves.
+    /// The height of the page above the leaves.
     @inline(__always)
     var level: Int { Int(base.load(fromByteOffset: Layout.level, as: UInt8.self)) }
 
-    /// Whether the entries carry values rather than children.
+    /// Whether the entries hold values rather than children.
     @inline(__always)
     var isLeaf: Bool { level == 0 }
 
-    /// How many bytes all keys of the page share without storing them.
+    /// The length of the prefix that all keys of the page share.
     @inline(__always)
     var prefixCount: Int { Int(base.load(fromByteOffset: Layout.prefixCount, as: UInt8.self)) }
 
-    /// Where the records begin.
+    /// The offset of the heap.
     @inline(__always)
     var heap: Int {
         get { Int(base.load(fromByteOffset: Layout.heap, as: UInt16.self)) }
@@ -80,7 +81,7 @@ struct BTreePage {
         }
     }
 
-    /// How many bytes of the heap are holes.
+    /// The number of unused bytes in the heap.
     @inline(__always)
     var dead: Int {
         get { Int(base.load(fromByteOffset: Layout.dead, as: UInt16.self)) }
@@ -91,7 +92,7 @@ struct BTreePage {
         }
     }
 
-    /// The version that made the page.
+    /// The version that created the page.
     @inline(__always)
     var version: UInt64 {
         get { base.load(fromByteOffset: Layout.version, as: UInt64.self) }
@@ -100,9 +101,9 @@ struct BTreePage {
         }
     }
 
-    /// The page that follows in a chain of pages which the writer no longer uses.
+    /// The next page in a list of free or retired pages.
     ///
-    /// Snapshots may still read the page, but not this.
+    /// Snapshots may still read the page, but not this field.
     @inline(__always)
     var link: UInt32 {
         get { base.load(fromByteOffset: Layout.link, as: UInt32.self) }
@@ -111,39 +112,39 @@ struct BTreePage {
         }
     }
 
-    /// Where the prefix is.
+    /// The address of the prefix.
     @inline(__always)
     var prefix: UnsafeMutableRawPointer { base + Layout.prefix }
 
-    /// The heads, in order.
+    /// The array of heads, in ascending order.
     @inline(__always)
     var heads: UnsafeMutablePointer<UInt64> {
         (base + Layout.heads).assumingMemoryBound(to: UInt64.self)
     }
 
-    /// How many bytes a slot takes here.
+    /// The size of a slot on this page.
     @inline(__always)
     var slotSize: Int { isLeaf ? Layout.leafSlotSize : Layout.innerSlotSize }
 
-    /// Where the slots begin.
+    /// The address of the slots.
     @inline(__always)
     var slots: UnsafeMutableRawPointer { base + (Layout.heads &+ Layout.headSize &* count) }
 
-    /// The slot at `index`.
+    /// Returns the address of the slot at `index`.
     @inline(__always)
     func slot(_ index: Int) -> UnsafeMutableRawPointer { slots + slotSize &* index }
 
-    /// Where the record of an entry begins, counted from the start of the page.
+    /// Returns the offset of an entry's record from the start of the page.
     @inline(__always)
     func recordOffset(_ index: Int) -> Int { Int(slot(index).load(as: UInt16.self)) }
 
-    /// How many bytes of an entry's key come after the prefix.
+    /// Returns the number of bytes of an entry's key after the prefix.
     @inline(__always)
     func suffixCount(_ index: Int) -> Int {
         Int(slot(index).load(fromByteOffset: 2, as: UInt16.self)) & Layout.suffixMask
     }
 
-    /// How many bytes an entry's record takes.
+    /// Returns the size of an entry's record in bytes.
     @inline(__always)
     func recordSize(_ index: Int) -> Int {
         let lengths = Int(slot(index).load(fromByteOffset: 2, as: UInt16.self))
@@ -151,7 +152,7 @@ struct BTreePage {
             &+ lengths &>> Layout.suffixBits
     }
 
-    /// Writes where the record of an entry is, and how long its parts are.
+    /// Stores the offset of an entry's record and the lengths of its parts.
     @inline(__always)
     func setSlot(_ index: Int, offset: Int, suffixCount: Int, valueCount: Int) {
         let lengths = suffixCount | valueCount &<< Layout.suffixBits
@@ -159,7 +160,7 @@ struct BTreePage {
             of: UInt32(truncatingIfNeeded: offset | lengths &<< 16), as: UInt32.self)
     }
 
-    /// The value of a leaf's entry.
+    /// Returns the value of a leaf entry.
     @inline(__always)
     func value(_ index: Int) -> BTreeValue {
         let slot = slots + Layout.leafSlotSize &* index
@@ -170,54 +171,54 @@ struct BTreePage {
         return BTreeValue(endingAt: base + end, count: count)
     }
 
-    /// The child of an inner page's entry.
+    /// Returns the child of an inner entry.
     @inline(__always)
     func child(_ index: Int) -> UInt32 {
         (slots + Layout.innerSlotSize &* index).load(fromByteOffset: 4, as: UInt32.self)
     }
 
-    /// How many entries are in the leaves below an inner page's entry.
+    /// Returns the number of leaf entries below an inner entry.
     @inline(__always)
     func entriesBelow(_ index: Int) -> Int {
         Int((slots + Layout.innerSlotSize &* index).load(fromByteOffset: 8, as: UInt32.self))
     }
 
-    /// Points an inner page's entry at another child.
+    /// Sets the child of an inner entry.
     @inline(__always)
     func setChild(_ index: Int, _ child: UInt32) {
         slot(index).storeBytes(of: child, toByteOffset: 4, as: UInt32.self)
     }
 
-    /// Sets how many entries are below an inner page's entry.
+    /// Sets the number of leaf entries below an inner entry.
     @inline(__always)
     func setEntriesBelow(_ index: Int, _ entries: Int) {
         slot(index).storeBytes(
             of: UInt32(truncatingIfNeeded: entries), toByteOffset: 8, as: UInt32.self)
     }
 
-    /// The value of a leaf's entry, or child and count of an inner page's in the form of a value.
+    /// Returns the value of a leaf entry, or an inner entry's child and count encoded as a value.
     @inline(__always)
     func payload(_ index: Int) -> BTreeValue {
         isLeaf ? value(index) : BTreeValue(child: child(index), entries: entriesBelow(index))
     }
 
-    /// How many entries are in the leaves below this page, or on it if it is a leaf.
+    /// The number of leaf entries on or below this page.
     var total: Int {
         if isLeaf { return count }
         return (0..<count).reduce(0) { $0 + entriesBelow($1) }
     }
 
-    /// How many bytes are left between the arrays and the heap.
+    /// The number of free bytes between the arrays and the heap.
     @inline(__always)
     var free: Int { heap &- Layout.heads &- (Layout.headSize &+ slotSize) &* count }
 
-    /// How many bytes the entries really take.
+    /// The number of bytes that the entries use.
     @inline(__always)
     var used: Int {
         (Layout.headSize &+ slotSize) &* count &+ (Layout.size &- heap &- dead)
     }
 
-    /// Makes the page an empty one.
+    /// Initializes the page as an empty one.
     func clear(level: Int, version: UInt64) {
         base.storeBytes(of: 0, as: UInt64.self)
         base.storeBytes(of: 0, toByteOffset: Layout.link, as: UInt64.self)
@@ -227,7 +228,7 @@ struct BTreePage {
         self.version = version
     }
 
-    /// Takes the first `count` bytes of `key` as the prefix of an empty page.
+    /// Sets the prefix of an empty page to the first `count` bytes of `key`.
     func setPrefix(_ key: UnsafeRawPointer, count: Int) {
         base.storeBytes(
             of: UInt8(truncatingIfNeeded: count), toByteOffset: Layout.prefixCount,
@@ -237,17 +238,17 @@ struct BTreePage {
 }
 
 extension BTreeValue {
-    /// A child and the number of entries below it, so that inner entries travel as leaf ones do.
+    /// Encodes a child and its number of entries as a value, as used for inner entries.
     @inline(__always)
     init(child: UInt32, entries: Int) {
         self.init(UInt64(child) | UInt64(truncatingIfNeeded: entries) << 32)
     }
 
-    /// The child in the payload of an inner entry.
+    /// The child encoded in an inner entry's payload.
     @inline(__always)
     var child: UInt32 { UInt32(truncatingIfNeeded: low) }
 
-    /// The number of entries below that child.
+    /// The number of entries below the child.
     @inline(__always)
     var entries: Int { Int(low >> 32) }
 }

@@ -1,27 +1,28 @@
-/// One page on the way from the root to an entry, and the entry of it that the way goes through.
+/// A page on a path, and the index of the entry through which the path leads.
 struct BTreeStep {
     var page: UInt32
     var index: UInt32
 }
 
-/// The way from the root of a tree to one entry of a leaf: a step for each level, the leaf first.
+/// A path from the root of a tree to a leaf entry: one step per level, the leaf first.
 ///
-/// Trees that copy on write have no links between neighbors, so walking goes up and down the way.
+/// Pages have no sibling pointers, because copying a page would change its neighbors. Moving to the
+/// next leaf therefore goes up and down the path.
 struct BTreePath {
-    /// As many steps as a tree can have levels.
+    /// The steps, with a capacity of `BTreeView.maximumDepth`.
     let steps: UnsafeMutablePointer<BTreeStep>
 
-    /// A way that is written to `steps`, which has room for `BTreeView.maximumDepth` of them.
+    /// Creates a path in `steps`, whose capacity must be `BTreeView.maximumDepth`.
     @inline(__always)
     init(_ steps: UnsafeMutablePointer<BTreeStep>) {
         self.steps = steps
     }
 
-    /// The page at a level.
+    /// Returns the page at a level.
     @inline(__always)
     func page(_ level: Int) -> UInt32 { steps[level].page }
 
-    /// The entry on the page at a level.
+    /// Returns the index of the entry at a level.
     @inline(__always)
     func index(_ level: Int) -> Int { Int(steps[level].index) }
 
@@ -31,7 +32,7 @@ struct BTreePath {
         steps[level] = BTreeStep(page: page, index: UInt32(truncatingIfNeeded: index))
     }
 
-    /// Goes to where `key` is, or where it would have to be inserted, and says whether it is there.
+    /// Descends to `key` or to its insertion point; returns whether the key exists.
     @inline(__always)
     func descend(_ view: BTreeView, to key: BTreeKey) -> Bool {
         var number = view.root
@@ -49,7 +50,7 @@ struct BTreePath {
         return isFound
     }
 
-    /// Goes from the child at the step of `level` down to the first entry.
+    /// Descends from the child at `level` to its first leaf entry.
     @inline(__always)
     func descendToFirst(_ view: BTreeView, from level: Int) {
         var level = level
@@ -60,7 +61,7 @@ struct BTreePath {
         }
     }
 
-    /// Goes from the child at the step of `level` down to the last entry.
+    /// Descends from the child at `level` to its last leaf entry.
     @inline(__always)
     func descendToLast(_ view: BTreeView, from level: Int) {
         var level = level
@@ -71,21 +72,21 @@ struct BTreePath {
         }
     }
 
-    /// Goes to the first entry of the tree.
+    /// Moves to the first entry of the tree.
     func first(_ view: BTreeView) {
         let level = view.page(view.root).level
         set(level, page: view.root, index: 0)
         descendToFirst(view, from: level)
     }
 
-    /// Goes to the last entry of the tree.
+    /// Moves to the last entry of the tree.
     func last(_ view: BTreeView) {
         let page = view.page(view.root)
         set(page.level, page: view.root, index: max(page.count &- 1, 0))
         descendToLast(view, from: page.level)
     }
 
-    /// Goes to the entry that has `rank` others before it; there must be one.
+    /// Descends to the entry with `rank` entries before it, which must exist.
     func descend(_ view: BTreeView, toRank rank: Int) {
         var rank = rank
         var number = view.root
@@ -105,7 +106,7 @@ struct BTreePath {
         set(0, page: number, index: rank)
     }
 
-    /// Goes to the first entry of the next leaf, if there is one.
+    /// Moves to the first entry of the next leaf; returns false if there is none.
     @inline(__always)
     func nextLeaf(_ view: BTreeView) -> Bool {
         let top = view.page(view.root).level
@@ -122,7 +123,7 @@ struct BTreePath {
         return false
     }
 
-    /// Goes to the last entry of the leaf before, if there is one.
+    /// Moves to the last entry of the previous leaf; returns false if there is none.
     @inline(__always)
     func previousLeaf(_ view: BTreeView) -> Bool {
         let top = view.page(view.root).level

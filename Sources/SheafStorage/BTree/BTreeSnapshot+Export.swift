@@ -1,9 +1,9 @@
 extension BTreeSnapshot {
-    /// Hands out all pages of this state, the root first, in a form that depends on it alone.
+    /// Passes all pages of the snapshot to `body`, the root first, in a canonical form.
     ///
-    /// Each page has 4,160 bytes. They come level by level and number their children by this order,
-    /// beginning with 1. Holes are closed and whatever is unused is zero, so that the bytes of
-    /// removed entries reach no disk.
+    /// Each page has 4,160 bytes. Pages are written level by level and numbered in this order,
+    /// starting from 1. They are compacted and unused bytes are zero, so that no bytes of removed
+    /// entries reach the disk.
     package func exportPages<Failure: Error>(
         _ body: (_ page: UnsafeRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -32,7 +32,7 @@ extension BTreeSnapshot {
 }
 
 extension BTreePage {
-    /// Becomes `source` without holes, version and anything that is not in use.
+    /// Copies `source` without its version and without unused bytes.
     fileprivate func copyCompacted(_ source: BTreePage) {
         base.initializeMemory(as: UInt8.self, repeating: 0, count: Layout.size)
         clear(level: source.level, version: 0)

@@ -1,15 +1,15 @@
 package import SheafBytes
 
-/// A state of a tree that never changes, for any thread and for as long as it is kept.
+/// An immutable state of a tree, readable from any thread.
 package final class BTreeSnapshot: Sendable {
-    /// How many entries there are.
+    /// The number of entries.
     package let count: Int
-    /// Counts the states of the tree; a later state has a greater number.
+    /// The version of the tree; later snapshots have greater versions.
     package let version: UInt64
     let view: BTreeView
     private let arena: BTreeArena
 
-    /// The state that `view` shows, which the caller has published as `version`.
+    /// Creates a snapshot of `view`, which the caller has published as `version`.
     init(arena: BTreeArena, view: BTreeView, version: UInt64, count: Int) {
         self.arena = arena
         self.view = view
@@ -21,24 +21,24 @@ package final class BTreeSnapshot: Sendable {
         arena.release(version: version)
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`, or nil if there is no such entry.
     package func find(_ key: UnsafeRawBufferPointer) -> BTreeValue? {
         guard let key = BTreeKey(key) else { return nil }
         return view.find(key)
     }
 
-    /// How many entries come before `key`, which need not be there.
+    /// Returns the number of entries before `key`, which need not exist.
     package func rank(of key: UnsafeRawBufferPointer) -> Int {
         guard let key = BTreeKey(key) else { return 0 }
         return view.rank(of: key, count: count)
     }
 
-    /// How many entries have a key in `range`.
+    /// Returns the number of entries whose key is in `range`.
     package func count(in range: KeyRange) -> Int {
         view.count(in: range, of: count)
     }
 
-    /// Whether there is no entry with a key in `range`: found out faster than their number.
+    /// Whether no entry has a key in `range`; faster than counting them.
     package func isEmpty(in range: KeyRange) -> Bool {
         var isEmpty = true
         view.forEachRun(in: range, reversed: false) { (_, _, _) in
@@ -50,7 +50,7 @@ package final class BTreeSnapshot: Sendable {
 
     /// Calls `body` with the entries in `range`, in order, until it returns false.
     ///
-    /// The key is valid during the call alone.
+    /// The key is valid only during the call.
     package func forEach<Failure: Error>(
         in range: KeyRange = .all, reversed: Bool = false,
         _ body: (_ key: UnsafeRawBufferPointer, _ value: BTreeValue) throws(Failure) -> Bool
@@ -58,7 +58,7 @@ package final class BTreeSnapshot: Sendable {
         try view.forEach(in: range, reversed: reversed, body)
     }
 
-    /// Calls `body` with the values of the entries in `range`, leaf by leaf, until it returns false.
+    /// Calls `body` with the values of the entries in `range`, per leaf, until it returns false.
     @inline(__always)
     func forEachValues<Failure: Error>(
         in range: KeyRange, reversed: Bool, _ body: (BTreeLeafValues) throws(Failure) -> Bool
@@ -69,13 +69,13 @@ package final class BTreeSnapshot: Sendable {
         }
     }
 
-    /// A cursor over this state, before the first entry.
+    /// Returns a cursor over this snapshot, positioned before the first entry.
     package func cursor() -> BTreeCursor {
         BTreeCursor(self)
     }
 }
 
-/// The values of some entries of a leaf, in the order of a scan.
+/// The values of consecutive entries of a leaf, in scan order.
 struct BTreeLeafValues {
     let page: BTreePage
     let entries: Range<Int>

@@ -1,17 +1,18 @@
-/// Where the writer gets pages from, and when it may use them again.
+/// The page allocator of the writer.
 ///
-/// A page that the newest live snapshot may see is never changed: it is copied, and the old one
-/// retires. It is charged to the newest snapshot that sees it. When that one goes, the page moves on
-/// to the next older snapshot if that is younger than the page, and is free otherwise. So a snapshot
-/// that lives long keeps its own pages and none of those that came and went after it.
+/// A page that the newest live snapshot can see is never changed; it is copied, and the original is
+/// retired. A retired page belongs to the newest snapshot that can see it. When that snapshot is
+/// released, the page passes to the next older snapshot if that one can see it, and is freed
+/// otherwise. A long-lived snapshot thus keeps only its own pages, not those of later versions.
 ///
-/// Free pages stay with the tree; memory is given back when the tree and its snapshots are gone.
+/// Free pages stay with the tree; memory is released with the tree and its snapshots.
 struct BTreeSpace: ~Copyable, Sendable {
-    /// Pages that are chained through a word of their headers which no reader looks at.
+    /// A linked list of pages, threaded through a header field that readers do not access.
     private struct Chain {
         private(set) var first: UInt32 = 0
         private(set) var count = 0
 
+        /// Adds a page at the front of the list.
         @inline(__always)
         mutating func push(_ number: UInt32, _ view: BTreeView) {
             view.page(number).link = first
@@ -19,6 +20,7 @@ struct BTreeSpace: ~Copyable, Sendable {
             count += 1
         }
 
+        /// Removes and returns the first page of the list; nil if the list is empty.
         @inline(__always)
         mutating func pop(_ view: BTreeView) -> UInt32? {
             guard count > 0 else { return nil }
@@ -33,35 +35,35 @@ struct BTreeSpace: ~Copyable, Sendable {
         var retired = Chain()
     }
 
-    /// Page numbers advance by this from one chunk to the next.
+    /// The distance between the first page numbers of consecutive chunks.
     static let pagesPerChunk = 1 << BTreeView.chunkBits
 
-    /// The memory itself.
+    /// The memory of the pages.
     let arena: BTreeArena
-    // Only the writer changes the directory, and only where no snapshot looks: entries behind the
-    // last one. When it is full, a copy takes its place and the old one stays for its readers.
+    // The writer only changes directory entries after the last one, which no snapshot reads. A full
+    // directory is replaced by a larger copy; the arena keeps the old one for its readers.
     private(set) nonisolated(unsafe) var directory: UnsafeMutablePointer<UnsafeMutableRawPointer>
     private var directoryCapacity: Int
     private var chunkCount: Int
     private var nextPage: UInt32 = 0
     private var endOfChunk: UInt32 = 0
 
-    /// The version of pages made now; it is greater than that of every snapshot.
+    /// The version of new pages, which is greater than that of every snapshot.
     private(set) var version: UInt64 = 1
-    /// The newest version that a snapshot may be looking at, zero if there is none.
+    /// The newest version of a live snapshot; zero if there is none.
     private(set) var newestLive: UInt64 = 0
     private var live: [LiveVersion] = []
     private var free = Chain()
     private var releasedVersions: [UInt64] = []
 
-    /// Pages up to this number belong to a mapped file and are never written.
+    /// The number of pages in the mapped file; they are never written.
     let mappedPages: UInt32
     private(set) var allocatedPages: Int
-    /// Pages of the mapped file that the tree has replaced.
+    /// The number of pages of the mapped file that the tree has replaced.
     private(set) var droppedPages = 0
     private(set) var byteCount = 0
 
-    /// Space with no pages of its own behind the pages 1 to `pageCount` of a mapped file, if any.
+    /// Creates a space that contains the pages 1 to `pageCount` of a mapped file, if any.
     init(mapping: FileMapping? = nil, pageCount: Int = 0, firstPageOffset: Int = 0) {
         arena = BTreeArena(mapping: mapping)
         mappedPages = UInt32(truncatingIfNeeded: pageCount)
@@ -72,7 +74,7 @@ struct BTreeSpace: ~Copyable, Sendable {
             byteCount: directoryCapacity * MemoryLayout<UnsafeMutableRawPointer>.stride
         ).assumingMemoryBound(to: UnsafeMutableRawPointer.self)
         guard let mapping else { return }
-        // Page 1 is at the offset, so page 0, which does not exist, would be one page before.
+        // Page 1 is at the offset, so page 0, which does not exist, would precede it.
         let pageZero = mapping.base + (firstPageOffset - BTreePage.Layout.size)
         for chunk in 0..<chunkCount {
             (directory + chunk).initialize(
@@ -80,21 +82,21 @@ struct BTreeSpace: ~Copyable, Sendable {
         }
     }
 
-    /// The page with this number.
+    /// Returns the page with this number.
     @inline(__always)
     func page(_ number: UInt32) -> BTreePage {
         view.page(number)
     }
 
-    /// Leads to the pages, but to no tree.
+    /// A view for accessing pages; its root is not valid.
     @inline(__always)
     private var view: BTreeView { BTreeView(directory: directory, root: 0) }
 
-    /// Whether no snapshot can see the page and it is not part of a file.
+    /// Whether no snapshot can see the page and it does not belong to the mapped file.
     @inline(__always)
     func isWritable(_ number: UInt32) -> Bool { page(number).version > newestLive }
 
-    /// The number of a page with arbitrary contents.
+    /// Returns the number of a page with uninitialized contents.
     mutating func allocate() -> UInt32 {
         if let page = free.pop(view) { return page }
         if nextPage == endOfChunk { addChunk() }
@@ -104,10 +106,10 @@ struct BTreeSpace: ~Copyable, Sendable {
         return page
     }
 
-    /// Takes back a page that the tree no longer uses.
+    /// Releases a page that the tree does not use any more.
     mutating func release(_ number: UInt32) {
         if number <= mappedPages {
-            // Writing it would cost memory that the file's own pages do not.
+            // Writing to a mapped page would allocate memory for a copy.
             droppedPages += 1
             return
         }
@@ -119,7 +121,7 @@ struct BTreeSpace: ~Copyable, Sendable {
         live[last].retired.push(number, view)
     }
 
-    /// Makes all pages there are now immutable for as long as the returned version is live.
+    /// Makes all current pages immutable while the returned version is live.
     mutating func publish() -> UInt64 {
         newestLive = version
         live.append(LiveVersion(version: version))
@@ -127,7 +129,7 @@ struct BTreeSpace: ~Copyable, Sendable {
         return newestLive
     }
 
-    /// Finds out which snapshots are gone and frees the pages that only they could see.
+    /// Frees the pages that only released snapshots could see.
     mutating func reclaim() {
         arena.takeReleasedVersions(into: &releasedVersions)
         while let version = releasedVersions.popLast() { forget(version) }
@@ -135,7 +137,7 @@ struct BTreeSpace: ~Copyable, Sendable {
     }
 
     private mutating func forget(_ version: UInt64) {
-        // Mostly it is the oldest or the newest; few are live at any time.
+        // Usually the oldest or the newest version; few are live at any time.
         guard let index = live.lastIndex(where: { $0.version == version }) else {
             preconditionFailure("A snapshot is released once.")
         }
@@ -150,7 +152,7 @@ struct BTreeSpace: ~Copyable, Sendable {
         }
     }
 
-    /// The first chunks are small: there are stores, and simulations of them, with three entries.
+    /// Adds a chunk; the first chunks are small, which keeps tiny stores and simulations cheap.
     private mutating func addChunk() {
         let pages = min(Self.pagesPerChunk, 16 << (2 * min(chunkCount, 8)))
         if chunkCount == directoryCapacity { growDirectory() }
@@ -174,13 +176,13 @@ struct BTreeSpace: ~Copyable, Sendable {
         directoryCapacity = capacity
     }
 
-    /// How many pages wait for a snapshot to go.
+    /// The number of pages that a snapshot keeps from being reused.
     var retiredPages: Int { live.reduce(0) { $0 + $1.retired.count } }
 
-    /// How many pages wait to be used again.
+    /// The number of pages available for reuse.
     var freePages: Int { free.count }
 
-    /// The pages that are free or retired, for those who check that all pages are accounted for.
+    /// Returns the free and retired pages, for checking that all pages are accounted for.
     func idlePages() -> [UInt32] {
         var pages: [UInt32] = []
         for chain in live.map(\.retired) + [free] {

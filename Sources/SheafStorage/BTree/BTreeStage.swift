@@ -1,7 +1,7 @@
-/// Entries laid out flat, on their way from pages to pages.
+/// Decoded entries on their way from one set of pages to another.
 ///
-/// Whatever changes the shape of a page goes through here: a split, a merge, a shorter prefix, bulk
-/// loading. The stage knows what a run of entries will take on a page before it is written.
+/// Every change of a page's shape uses a stage: a split, a merge, a shorter prefix, bulk loading.
+/// It computes the size of a range of entries before they are written.
 struct BTreeStage: ~Copyable {
     private struct Entry {
         var offset: Int32
@@ -9,21 +9,21 @@ struct BTreeStage: ~Copyable {
         var value: BTreeValue
     }
 
-    /// Two full pages and one entry more, which is what a merge and a split bring at most.
+    /// The entries of two full pages and one more, the maximum for a merge or a split.
     private static let maximumEntries = 2 * BTree.maximumFanout + 1
     private static let maximumBytes =
         2 * BTreePage.Layout.size + BTree.maximumKeyCount
         + maximumEntries * (BTreePage.Layout.maximumPrefixCount + BTreePage.Layout.headSize)
 
-    /// How many entries are on the stage.
+    /// The number of staged entries.
     private(set) var count = 0
     private var bytesUsed = 0
     private let entries: UnsafeMutablePointer<Entry>
     private let bytes: UnsafeMutableRawPointer
-    /// How long a prefix a lone entry gets, which says nothing about its future neighbors.
+    /// The prefix length for a single entry, which has no neighbors to derive it from.
     private let lonePrefixCount: Int
 
-    /// An empty stage; a page of one entry will have `prefixOfLoneEntry` bytes of prefix at most.
+    /// Creates an empty stage; `prefixOfLoneEntry` limits the prefix of a single entry.
     init(prefixOfLoneEntry: Int) {
         entries = .allocate(capacity: Self.maximumEntries)
         bytes = .allocate(byteCount: Self.maximumBytes, alignment: 16)
@@ -35,28 +35,28 @@ struct BTreeStage: ~Copyable {
         bytes.deallocate()
     }
 
-    /// Takes every entry away.
+    /// Removes all entries.
     mutating func clear() {
         count = 0
         bytesUsed = 0
     }
 
-    /// The key of an entry; it stays valid until the stage is cleared.
+    /// Returns the key of an entry, valid until the stage is cleared.
     func key(_ index: Int) -> BTreeKey {
         BTreeKey(bytes + Int(entries[index].offset), count: Int(entries[index].count))
     }
 
-    /// The value of an entry, or its child.
+    /// Returns the value of a leaf entry, or the child of an inner entry.
     func value(_ index: Int) -> BTreeValue { entries[index].value }
 
-    /// Adds an entry behind the others.
+    /// Appends an entry.
     mutating func append(_ key: BTreeKey, _ value: BTreeValue) {
         let target = reserve(key.count)
         target.copyFew(from: key.base, count: key.count)
         commit(key.count, value)
     }
 
-    /// Adds some entries of a page behind the others.
+    /// Appends a range of entries of a page.
     mutating func append(_ page: BTreePage, _ range: Range<Int>) {
         for index in range {
             let target = reserve(page.keyCount(index) + BTreePage.Layout.headSize)
@@ -64,7 +64,7 @@ struct BTreeStage: ~Copyable {
         }
     }
 
-    /// Adds all entries of a page and, before `index`, a new one.
+    /// Appends all entries of a page, with a new one inserted before `index`.
     mutating func append(
         _ page: BTreePage, inserting key: BTreeKey, _ value: BTreeValue, at index: Int
     ) {
@@ -91,9 +91,9 @@ struct BTreeStage: ~Copyable {
         count += 1
     }
 
-    /// The prefix of a page that holds these entries.
+    /// Returns the prefix length of a page that holds these entries.
     func prefixCount(_ range: Range<Int>, level: Int) -> Int {
-        // The first entry of an inner page has no key there.
+        // The first entry of an inner page has no key.
         let keyed = level == 0 ? range : range.dropFirst()
         guard let first = keyed.first, let last = keyed.last else { return 0 }
         let shared =
@@ -102,19 +102,19 @@ struct BTreeStage: ~Copyable {
         return min(shared, BTreePage.Layout.maximumPrefixCount)
     }
 
-    /// How many bytes the record of an entry takes on a page with such a prefix.
+    /// Returns the size of an entry's record on a page with this prefix length.
     @inline(__always)
     func recordSize(_ index: Int, prefixCount: Int, level: Int) -> Int {
         let rest = Int(entries[index].count) - prefixCount - BTreePage.Layout.headSize
         return max(rest, 0) + (level == 0 ? entries[index].value.count : 0)
     }
 
-    /// How many bytes of a page these entries take.
+    /// Returns the size of these entries on a page, in bytes.
     func size(_ range: Range<Int>, level: Int) -> Int {
         size(range, prefixCount: prefixCount(range, level: level), level: level)
     }
 
-    /// How many bytes of a page these entries take under a prefix of a known length.
+    /// Returns the size of these entries on a page with the given prefix length, in bytes.
     func size(_ range: Range<Int>, prefixCount: Int, level: Int) -> Int {
         var total = range.count * (BTreePage.Layout.headSize + Self.slotSize(level))
         for index in level == 0 ? range : range.dropFirst() {
@@ -123,19 +123,19 @@ struct BTreeStage: ~Copyable {
         return total
     }
 
-    /// How many bytes the slot of an entry takes.
+    /// Returns the size of a slot at `level`.
     @inline(__always)
     static func slotSize(_ level: Int) -> Int {
         level == 0 ? BTreePage.Layout.leafSlotSize : BTreePage.Layout.innerSlotSize
     }
 
-    /// Makes `page` a page of exactly these entries, which must fit.
+    /// Overwrites `page` with exactly these entries, which must fit.
     func write(_ range: Range<Int>, to page: BTreePage, level: Int, version: UInt64) {
         page.clear(level: level, version: version)
         page.setPrefix(
             range.isEmpty ? UnsafeRawPointer(bytes) : key(range.upperBound - 1).base,
             count: prefixCount(range, level: level))
-        // The slots begin behind the last head, so the number of entries has to be known first.
+        // Slots follow the heads, so the number of entries must be set first.
         page.count = range.count
         var target = 0
         for index in range {
@@ -149,15 +149,15 @@ struct BTreeStage: ~Copyable {
         }
     }
 
-    /// How many entries are below, or among, these.
+    /// Returns the number of leaf entries on or below these entries.
     func total(_ range: Range<Int>, level: Int) -> Int {
         level == 0 ? range.count : range.reduce(0) { $0 + value($1).entries }
     }
 
-    /// How many bytes of the key at `index` tell it from the key before.
+    /// Returns the length of the prefix of the key at `index` that differs from the previous key.
     func separatorCount(before index: Int) -> Int {
         let key = key(index)
-        // The bound matters only if a damaged file put keys out of order.
+        // The bound matters only if a damaged file contains keys out of order.
         return min(key.commonCount(with: self.key(index - 1)) + 1, key.count)
     }
 }

@@ -1,14 +1,14 @@
-/// Tells whether bytes from a disk are the pages of a tree as they are exported.
+/// A check that untrusted bytes are the pages of an exported tree.
 ///
-/// Pages come level by level and number their children by this order. So the children of the pages,
-/// read one after the other, must be the numbers 2, 3, 4 and so on: then every page is reached once
-/// and there is no cycle.
+/// Pages are stored level by level, and children are numbered in this order. The child numbers of
+/// all pages in sequence must therefore be 2, 3, 4 and so on, which guarantees that every page is
+/// reached once and that there is no cycle.
 struct BTreeValidation {
-    /// What is known about a page before it is read.
+    /// The properties of a page that its parent determines.
     private struct Expectation {
-        /// How many entries it must lead to, by its parent's word.
+        /// The number of leaf entries according to the parent.
         var entries: UInt32 = 0
-        /// Where the separator is that all keys before the page are below; none before the first.
+        /// The page with the lower separator, which all preceding keys are below; zero if none.
         var separatorPage: UInt32 = 0
         var separatorIndex: UInt16 = 0
     }
@@ -20,7 +20,7 @@ struct BTreeValidation {
     private var nextChild = 2
     private var lastLeaf: BTreePage?
 
-    /// The number of entries, if all `pageCount` pages are well formed and belong together.
+    /// Checks that the pages are valid and form one tree; returns the number of entries.
     static func validate(
         _ pages: UnsafeRawPointer, pageCount: Int, fanout: Int
     ) throws(BTreeDamage) -> Int {
@@ -36,19 +36,19 @@ struct BTreeValidation {
     }
 
     private func page(_ number: Int) -> BTreePage {
-        // A page is a view for reading and writing; nothing is written through this one.
+        // The view is mutable, but nothing is written through it.
         BTreePage(UnsafeMutableRawPointer(mutating: pages + (number - 1) * BTreePage.Layout.size))
     }
 
     private mutating func run() throws(BTreeDamage) -> Int {
         let root = page(1)
-        // Half the levels that a tree can have are left for it to grow.
+        // Half of the maximum depth is reserved for growth.
         guard root.level < BTreeView.maximumDepth / 2 else { throw .page(1) }
         var level = root.level
         var levelEnd = 1
         for number in 1...pageCount {
             if number > levelEnd {
-                // All children of one level are known when its last page has been read.
+                // After the last page of a level, all children on the next level are known.
                 level -= 1
                 levelEnd = nextChild - 1
                 guard level >= 0, number <= levelEnd else { throw .page(number) }
@@ -79,7 +79,7 @@ struct BTreeValidation {
         guard total == Int(expected[number].entries) else { throw .page(number) }
     }
 
-    /// Notes what an inner page says about its children; returns how many entries it leads to.
+    /// Records the expectations of an inner page for its children; returns its number of entries.
     private mutating func expectChildren(
         of page: BTreePage, _ number: Int
     ) throws(BTreeDamage) -> Int {
@@ -90,7 +90,7 @@ struct BTreeValidation {
             }
             let entries = page.entriesBelow(index)
             total += entries
-            // What separates the first child from those before separates its parent, too.
+            // The first child inherits the separator of its parent.
             var expectation = expected[number]
             expectation.entries = UInt32(truncatingIfNeeded: entries)
             if index > 0 {
@@ -103,10 +103,10 @@ struct BTreeValidation {
         return total
     }
 
-    /// Whether the last key of the leaf before, the separator and the first key are in order.
+    /// Whether the last key of the previous leaf, the separator and the first key are in order.
     ///
-    /// There is one separator between any two leaves that follow each other, in some inner page. So
-    /// if this holds for all leaves, then all separators of all levels are in order.
+    /// Each pair of adjacent leaves has one separator in some inner page. If this holds for all
+    /// leaves, the separators of all levels are in order.
     private func isAfterLastLeaf(_ page: BTreePage, _ expectation: Expectation) -> Bool {
         guard let lastLeaf else { return true }
         return withUnsafeTemporaryAllocation(
@@ -124,10 +124,9 @@ struct BTreeValidation {
 }
 
 extension BTreePage {
-    /// Whether the page is one that an export writes, as far as the page alone can tell.
+    /// Whether the page is one that an export can write, judging by this page alone.
     ///
-    /// Nothing about the bytes is taken for granted; whatever is read has been found to be on the
-    /// page before.
+    /// Assumes nothing about the bytes: every offset is checked before it is read.
     func isWellFormed(level: Int) -> Bool {
         guard self.level == level, version == 0, dead == 0,
             base.load(fromByteOffset: Layout.link, as: UInt64.self) == 0,
@@ -138,7 +137,7 @@ extension BTreePage {
         return hasPackedRecords && hasHeadsInOrder
     }
 
-    /// Whether the records follow each other from the end of the page, each of a valid length.
+    /// Whether the records are contiguous up to the end of the page and have valid lengths.
     private var hasPackedRecords: Bool {
         let isLeaf = isLeaf
         let heap = heap
@@ -156,7 +155,8 @@ extension BTreePage {
                 value <= (isLeaf ? BTreeValue.maximumCount : 0)
             else { return false }
             if suffix < Layout.headSize {
-                // Bytes that a key lacks are zero in its head, or it would be in a wrong place.
+                // Missing key bytes are zero in the head; otherwise the entry would sort
+                // incorrectly.
                 let unused = UInt64.max >> UInt64(truncatingIfNeeded: 8 * suffix)
                 guard heads[index] & unused == 0 else { return false }
                 guard suffix > 0 || prefixCount > 0 || !isLeaf else { return false }
@@ -180,7 +180,7 @@ extension BTreePage {
         return true
     }
 
-    /// Whether an entry comes before the next one, which has the same head.
+    /// Whether an entry sorts before the next one, which has the same head.
     private func precedesNext(_ index: Int) -> Bool {
         let (mine, next) = (suffixCount(index), suffixCount(index + 1))
         let shared = min(mine, next) - Layout.headSize

@@ -1,36 +1,36 @@
-/// A value of the tree: 0 to 16 bytes, held in two words so that no call allocates.
+/// A value of the tree: 0 to 16 bytes, stored in two words to avoid allocations.
 package struct BTreeValue: Equatable, Sendable {
-    /// The most bytes that a value may have.
+    /// The maximum length of a value in bytes.
     package static let maximumCount = 16
 
-    /// The bytes 0 to 7 as a little-endian number; bytes that the value lacks are zero.
+    /// The bytes 0 to 7 as a little-endian number, padded with zeros.
     package let low: UInt64
-    /// The bytes 8 to 15 as a little-endian number; bytes that the value lacks are zero.
+    /// The bytes 8 to 15 as a little-endian number, padded with zeros.
     package let high: UInt64
     private let length: UInt8
 
-    /// How many bytes the value has.
+    /// The number of bytes.
     package var count: Int { Int(length) }
 
     /// The value without bytes.
     package static let empty = BTreeValue(low: 0, high: 0, count: 0)
 
-    /// The value of eight bytes whose `low` is `number`.
+    /// Creates a value of eight bytes whose `low` is `number`.
     package init(_ number: UInt64) {
         self.init(low: number, high: 0, count: 8)
     }
 
-    /// The first `count` of the sixteen bytes of `low` and `high`.
+    /// Creates a value from the first `count` bytes of `low` and `high`.
     package init(low: UInt64, high: UInt64, count: Int) {
         precondition(0...Self.maximumCount ~= count, "A value has 0 to 16 bytes.")
         let missing = UInt64(truncatingIfNeeded: 8 * (Self.maximumCount - count))
-        // The shifts are Swift's smart ones: 64 and more give zero.
+        // Swift's smart shifts return zero for 64 and more.
         self.low = low & (UInt64.max >> (missing > 64 ? missing - 64 : 0))
         self.high = high & (UInt64.max >> missing)
         length = UInt8(truncatingIfNeeded: count)
     }
 
-    /// The value that consists of `bytes`, of which there are at most sixteen.
+    /// Creates a value from `bytes`, of which there are at most sixteen.
     package init(_ bytes: UnsafeRawBufferPointer) {
         precondition(bytes.count <= Self.maximumCount, "A value has 0 to 16 bytes.")
         var low: UInt64 = 0
@@ -47,7 +47,7 @@ package struct BTreeValue: Equatable, Sendable {
         length = UInt8(truncatingIfNeeded: bytes.count)
     }
 
-    /// The value that consists of `bytes`, of which there are at most sixteen.
+    /// Creates a value from `bytes`, of which there are at most sixteen.
     package init(_ bytes: [UInt8]) {
         self = bytes.withUnsafeBytes { BTreeValue($0) }
     }
@@ -68,7 +68,8 @@ package struct BTreeValue: Equatable, Sendable {
 extension BTreeValue {
     /// Reads the `count` bytes that end at `end`; the eight bytes before `end` must be readable.
     ///
-    /// Counting back from the end makes every read stay on the page, whose header is in front.
+    /// Counting from the end keeps every read on the page, because the page header precedes the
+    /// records.
     @inline(__always)
     init(endingAt end: UnsafeRawPointer, count: Int) {
         let last = UInt64(littleEndian: (end - 8).loadUnaligned(as: UInt64.self))
@@ -82,7 +83,7 @@ extension BTreeValue {
         length = UInt8(truncatingIfNeeded: count)
     }
 
-    /// Writes the bytes to `target` and nothing behind them.
+    /// Writes the bytes to `target`, and nothing after them.
     @inline(__always)
     func store(to target: UnsafeMutableRawPointer) {
         let count = count

@@ -23,10 +23,10 @@ extension BTreeView {
         }
     }
 
-    /// Calls `body` with the entries in `range`, leaf by leaf, until it returns false or throws; it
-    /// also gets room for a key.
+    /// Calls `body` with the entries in `range`, leaf by leaf, until it returns false or throws.
     ///
-    /// Reversed, the leaves come from the last one on, and `body` turns around their entries.
+    /// `body` also receives a buffer for a key. If `reversed`, leaves are visited from the last one
+    /// on, and `body` must reverse the order of their entries.
     @inline(__always)
     func forEachRun<Failure: Error>(
         in range: KeyRange, reversed: Bool,
@@ -34,7 +34,7 @@ extension BTreeView {
             _ page: BTreePage, _ entries: Range<Int>, _ buffer: UnsafeMutableRawPointer
         ) throws(Failure) -> Bool
     ) throws(Failure) {
-        // The library's calls that lend memory know no typed errors, so they see none.
+        // The temporary allocation functions do not support typed errors, so the error is stored.
         var failure: Failure?
         withUnsafeTemporaryAllocation(of: BTreeStep.self, capacity: Self.maximumDepth) { steps in
             withUnsafeTemporaryAllocation(
@@ -63,7 +63,7 @@ extension BTreeView {
         seek(path, to: range.lower)
         repeat {
             let page = page(path.page(0))
-            // Once a leaf, so that no key has to be compared with the end of the range.
+            // The end is computed once per leaf, which avoids comparing each key with it.
             let (start, end) = (path.index(0), end(of: range, on: page))
             if start < end {
                 guard try body(page, Range(uncheckedBounds: (start, end)), buffer) else { return }
@@ -99,7 +99,7 @@ extension BTreeView {
         }
     }
 
-    /// Goes to the first entry at or after `key`, which may be the place after a leaf's last.
+    /// Moves to the first entry at or after `key`, possibly one past the last entry of a leaf.
     func seek(_ path: BTreePath, to key: [UInt8]) {
         key.withUnsafeBytes { bytes in
             guard let key = BTreeKey(bytes) else { return path.first(self) }

@@ -1,25 +1,25 @@
 import SheafBytes
 
-/// What it takes to read one state of a tree; whoever copies it keeps the pages alive.
+/// The root and page directory of one state of a tree; the holder of a copy keeps the pages alive.
 struct BTreeView: Sendable {
-    /// A page number is a chunk's number above these bits and a place in the chunk below.
+    /// The number of low bits of a page number that index a page in its chunk.
     static let chunkBits = 9
-    /// No tree can become higher: the number of entries has 32 bits.
+    /// The maximum depth of a tree, which a 32-bit number of entries never reaches.
     static let maximumDepth = 64
 
-    // The entries and pages that can be reached from the root are immutable while this is in use.
+    // The entries and pages reachable from the root are immutable while this view is in use.
     nonisolated(unsafe) let directory: UnsafeMutablePointer<UnsafeMutableRawPointer>
     let root: UInt32
 
-    /// The page with this number.
+    /// Returns the page with this number.
     @inline(__always)
     func page(_ number: UInt32) -> BTreePage {
         let chunk = directory[Int(number &>> UInt32(Self.chunkBits))]
-        let place = Int(number) & ((1 << Self.chunkBits) - 1)
-        return BTreePage(chunk + place &* BTreePage.Layout.size)
+        let index = Int(number) & ((1 << Self.chunkBits) - 1)
+        return BTreePage(chunk + index &* BTreePage.Layout.size)
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`, or nil if there is no such entry.
     @inline(__always)
     func find(_ key: BTreeKey) -> BTreeValue? {
         var page = page(root)
@@ -28,14 +28,14 @@ struct BTreeView: Sendable {
         return isFound ? page.value(index) : nil
     }
 
-    /// How many of the `count` entries come before `key`.
+    /// Returns the number of entries before `key`; `count` is the total.
     func rank(of key: BTreeKey, count: Int) -> Int {
         var page = page(root)
         var count = count
         var rank = 0
         while !page.isLeaf {
             let index = page.childIndex(for: key)
-            // The shorter side is added up.
+            // Sums over the smaller side.
             if index <= page.count / 2 {
                 for other in 0..<index { rank += page.entriesBelow(other) }
             } else {
@@ -48,7 +48,7 @@ struct BTreeView: Sendable {
         return rank + page.place(of: key).index
     }
 
-    /// How many of the `count` entries come before the end of a range and not before its start.
+    /// Returns the number of entries in a range; `count` is the total.
     func count(in range: KeyRange, of count: Int) -> Int {
         let end = range.upper.map { rank(of: $0, count: count) } ?? count
         return max(end - rank(of: range.lower, count: count), 0)

@@ -1,4 +1,4 @@
-/// Reads the commits of a log one after the other, and checks every record on the way.
+/// An iterator over the commits of a log that verifies every record.
 package struct CommitReader {
     private let files: [LogContents.File]
     private let since: CommitID
@@ -6,22 +6,22 @@ package struct CommitReader {
     private var scanner: RecordScanner?
     private var sequence = CommitSequence(after: 0)
     private var startsSegment = true
-    /// The records of a commit whose last one has not come yet.
+    /// The records of the current commit, until its last record is read.
     private var records: [Record] = []
-    /// Folded commits that are complete, the next one last.
+    /// Complete folded commits, the next one last.
     private var ready: [LoggedCommit] = []
-    /// The newest folded commit, which the next record may go on with.
+    /// The newest folded commit, which the next record may continue.
     private var open: LoggedCommit?
-    /// What a crash left behind the last commit; known when there are no more commits.
+    /// The invalid bytes after the last commit; set at the end of the iteration.
     package private(set) var tornTail: StorageError.Damage?
 
     init(_ files: [LogContents.File], since: CommitID) {
         self.files = files
         self.since = since
-        // The last file is always read, for only its records tell whether its end is torn.
+        // The last file is always read, because only its records show whether its end is torn.
         fileIndex =
             files.firstIndex { ($0.footer?.lastCommit ?? .max) > since } ?? max(files.count, 1) - 1
-        // A commit that began in a file before is read from its beginning.
+        // If the first commit begins in an earlier file, reading starts there.
         while fileIndex > 0, fileIndex < files.count, files[fileIndex].continuesCommit {
             fileIndex -= 1
         }
@@ -29,7 +29,7 @@ package struct CommitReader {
         sequence = CommitSequence(after: max(files[fileIndex].header.firstCommit, 1) - 1)
     }
 
-    /// The next commit; nothing at the end of the log, and an error where it is damaged.
+    /// Returns the next commit, or nil at the end of the log; throws for damage.
     package mutating func next() throws(StorageError) -> LoggedCommit? {
         while true {
             if let commit = ready.popLast() {
@@ -84,7 +84,7 @@ package struct CommitReader {
         }
     }
 
-    /// Judges how a log file ends: a seal, a tail that a crash left, or damage.
+    /// Classifies the end of a log file: a footer, a torn tail, or damage.
     private mutating func finish(
         _ file: LogContents.File, _ reason: RecordScanner.End
     ) throws(FormatError) {
@@ -100,7 +100,7 @@ package struct CommitReader {
             let isProven = RecordScanner.provesSynced(
                 file.bytes, segment: file.segments.lowerBound, store: file.header.store,
                 beyond: scanner?.offset ?? 0)
-            // A record whose checksum is right did not tear: a newer program wrote it.
+            // A record with a valid checksum is not torn: a newer program version wrote it.
             guard isLast, !isProven, !error.isUnsupported else { throw error }
             tornTail = StorageError.Damage(
                 file: file.name, offset: error.offset, reason: error.reason)
@@ -111,7 +111,7 @@ package struct CommitReader {
             reason: "the last commit is incomplete")
     }
 
-    /// Reads one record of a base file and makes ready the commits that it completes.
+    /// Reads one record of a base file and queues the commits that it completes.
     private mutating func readBase(
         _ file: LogContents.File
     ) throws(FormatError) -> LoggedCommit? {
@@ -151,7 +151,7 @@ package struct CommitReader {
             if var commit = open, commit.id == entry.commit,
                 case .folded(let operations) = commit.source
             {
-                // Taken out while it grows, so that no append copies what is there.
+                // Moved out while it grows, which avoids copying the array on each append.
                 open = nil
                 var grown = operations
                 commit.source = .folded([])
@@ -172,7 +172,7 @@ package struct CommitReader {
 }
 
 extension LogContents.File {
-    /// Whether the first record goes on with a commit of the segment before.
+    /// Whether the first record continues a commit of the previous segment.
     fileprivate var continuesCommit: Bool {
         guard header.kind == .log,
             bytes.count >= SegmentHeader.length + Record.headerLength

@@ -1,20 +1,21 @@
-/// Brings a file into memory also where the disk refuses some of its bytes.
+/// A loader of files on disks with bad sectors.
 ///
-/// A mapping would end the process at the first bad sector; so every byte is read once before the
-/// file is mapped, and what cannot be read shows as zeros.
+/// Accessing a bad sector through a mapping would kill the process. Every byte is therefore read
+/// once before the file is mapped; unreadable bytes become zeros in a copy.
 enum FileLoader {
+    /// The contents of a loaded file.
     struct Loaded {
         let mapping: FileMapping
-        /// The length of the file, of which no more than the limit was loaded.
+        /// The length of the file, which may exceed the length of the mapping.
         let size: Int
-        /// The bytes that the disk refused.
+        /// The byte ranges that could not be read.
         let unreadable: [Range<Int>]
     }
 
     private static let sliceLength = 256 << 10
     private static let sectorLength = 4 << 10
 
-    /// Loads a file, no more of it than a file of a log can have.
+    /// Loads a file, at most the maximum length of a log file.
     static func load(_ name: String, from volume: any Volume) throws(VolumeError) -> Loaded {
         let file = try volume.open(name, .read)
         defer { file.close() }
@@ -42,7 +43,7 @@ enum FileLoader {
         return (try? file.readFully(into: part, at: range.lowerBound)) != nil
     }
 
-    /// Reads sector by sector into memory of our own.
+    /// Copies the readable sectors of a file into memory.
     private static func copy(_ file: any VolumeFile, length: Int, size: Int) -> Loaded {
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 4_096)
         copy.initializeMemory(as: UInt8.self, repeating: 0)
@@ -59,7 +60,7 @@ enum FileLoader {
             }
         }
         guard let base = copy.baseAddress else {
-            preconditionFailure("A file without bytes has none that cannot be read.")
+            preconditionFailure("An empty file has no unreadable bytes.")
         }
         nonisolated(unsafe) let memory = base
         return Loaded(

@@ -1,6 +1,6 @@
-/// A store that was opened to be looked at: nothing in its directory changes.
+/// A store opened for inspection, without any changes to its directory.
 ///
-/// Many may look at once; a writer keeps all of them out, and they keep out a writer.
+/// Several readers may be open at the same time; a reader and a writer exclude each other.
 package final class LogReader: Sendable {
     package let volume: any Volume
     let contents: LogContents
@@ -28,30 +28,30 @@ package final class LogReader: Sendable {
         lock.release()
     }
 
-    /// Lets go of the store; what was read stays valid as long as the reader does.
+    /// Releases the lock; everything read remains valid while the reader is retained.
     package func close() {
         lock.release()
     }
 
-    /// The identity of the store; none while nothing was ever committed.
+    /// The identity of the store; nil if there was no commit yet.
     package var store: StoreID? { contents.store }
 
-    /// The last commit that compaction has folded away; zero where it has folded nothing.
+    /// The last commit in a base file; zero if there is none.
     package var lastFoldedCommit: CommitID {
         contents.files.last { $0.header.kind == .base }?.footer?.lastCommit ?? 0
     }
 
-    /// The newest state, as an opening would find it.
+    /// Returns the state that opening the store would recover.
     package func snapshot() throws(StorageError) -> LogSnapshot {
         try Recovery.read(volume: volume).snapshot
     }
 
-    /// The commits behind commit `since`, in order.
+    /// Returns an iterator over the commits after `since`, in order.
     package func commits(since: CommitID = 0) -> CommitReader {
         CommitReader(contents.files, since: since)
     }
 
-    /// The commit `id`; none when there is no such commit, or nothing of it was kept.
+    /// Returns the commit `id`; nil if it does not exist or none of it was kept.
     package func commit(_ id: CommitID) throws(StorageError) -> LoggedCommit? {
         guard id > 0 else { return nil }
         var commits = commits(since: id - 1)
@@ -60,25 +60,26 @@ package final class LogReader: Sendable {
     }
 }
 
-/// A commit as the log has it.
+/// A commit as stored in the log.
 ///
-/// Its bytes belong to the reader that it came from, and are valid as long as that is.
+/// Its bytes belong to the reader and are valid while the reader is retained.
 package struct LoggedCommit {
     package let id: CommitID
-    /// Milliseconds since 1970; none for a folded commit, whose time was not kept.
+    /// The time in milliseconds since 1970; nil for a folded commit, whose time is not kept.
     package let time: UInt64?
-    /// How many operations the log has of it.
+    /// The number of operations that the log contains.
     package internal(set) var operationCount: Int
-    /// The bytes that it takes in the log.
+    /// The length of the commit in the log, in bytes.
     package internal(set) var byteCount: Int
-    /// Where its first record is, or the first operation that was kept.
+    /// The position of the first record, or of the first operation that was kept.
     package let position: LogPosition
-    /// Whether compaction has folded it, so that only some of its operations may be left.
+    /// Whether compaction has folded the commit, so that operations may be missing.
     package var isFolded: Bool {
         if case .folded = source { return true }
         return false
     }
 
+    /// The location of the operations of a commit.
     enum Source {
         case records([Record])
         case folded([LoggedOperation])
@@ -86,7 +87,7 @@ package struct LoggedCommit {
 
     var source: Source
 
-    /// The operations in order.
+    /// Returns the operations in order.
     package func operations() throws(StorageError) -> [LoggedOperation] {
         switch source {
         case .folded(let operations): return operations

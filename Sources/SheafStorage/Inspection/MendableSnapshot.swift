@@ -1,7 +1,7 @@
-/// A state that was read from the files of a store, and whose links can be put right in memory.
+/// A snapshot read from files, whose index entries can be repaired in memory.
 ///
-/// Links are not in the log: an opening for writing makes those anew that no checkpoint has, and so
-/// does who only reads and wants them.
+/// Index entries are not logged. Those missing in the checkpoint must be rebuilt after opening,
+/// also for reading.
 package final class MendableSnapshot {
     package let snapshot: LogSnapshot
     private let keys: Recovery.Loaded
@@ -11,7 +11,7 @@ package final class MendableSnapshot {
         self.keys = keys
     }
 
-    /// The same state with its links put right, which can be done once; nothing is written.
+    /// Returns the snapshot with repaired index entries, without writing; may be called once.
     package func mended(_ changes: LinkChanges) -> LogSnapshot {
         var keyspace = keys.takeKeyspace()
         keyspace.unlink(changes)
@@ -22,7 +22,7 @@ package final class MendableSnapshot {
 }
 
 extension LogReader {
-    /// The newest state, as an opening would find it, with links that can be put right.
+    /// Returns the state that opening the store would recover, with repairable index entries.
     package func mendableSnapshot() throws(StorageError) -> MendableSnapshot {
         let found = try Recovery.readKeys(volume: volume)
         return MendableSnapshot(found.snapshot, found.keys)

@@ -1,13 +1,13 @@
-/// A directory that is looked at and never changed: whatever would write is refused.
+/// A volume that refuses all changes.
 package final class ReadOnlyVolume: Volume {
     private let base: any Volume
 
-    /// Looks at `base`.
+    /// Creates a read-only view of `base`.
     package init(_ base: any Volume) {
         self.base = base
     }
 
-    /// Looks at the store at `path`, which must be there.
+    /// Opens the existing store at `path`.
     package static func open(at path: String) throws(StorageError) -> ReadOnlyVolume {
         let base: PosixVolume
         do throws(VolumeError) {
@@ -23,7 +23,7 @@ package final class ReadOnlyVolume: Volume {
         return ReadOnlyVolume(base)
     }
 
-    /// Whether a directory with these files is a store, if only one without commits.
+    /// Whether a directory with these files is a store, possibly without commits.
     private static func isStore(_ names: [String]) -> Bool {
         var hasLock = false
         var hasForeign = false
@@ -35,7 +35,7 @@ package final class ReadOnlyVolume: Volume {
             case .temporary, .siteMark, .attachments: break
             }
         }
-        // A store that was opened and never written has its lock alone; so have other things.
+        // A store without commits has only its lock file, a name that other programs use, too.
         return hasLock && !hasForeign
     }
 

@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// Puts records together to commits and commits to keys, and says where they do not fit.
+/// A replay of records into commits and keys that reports all inconsistencies.
 struct ReplayCheck: ~Copyable {
     private struct OpenCommit {
         let commit: CommitID
@@ -8,35 +8,35 @@ struct ReplayCheck: ~Copyable {
         var records: [Record]
     }
 
-    /// The keys of the store, as far as everything was whole.
+    /// The keys of the store, as far as the log was intact.
     private(set) var keyspace = Keyspace()
     private(set) var lastCommit: CommitID = 0
     private(set) var lastCommitAt: UInt64 = 0
-    /// Whether nothing was missing so far, so that places can be compared.
+    /// Whether nothing is missing so far, so that record pointers can be compared.
     private(set) var isWhole = true
-    /// The base files so far, which know what was folded away.
+    /// The base files read so far, for determining which operations were folded away.
     private var bases: [Segment] = []
     private var open: OpenCommit?
-    /// Whether bytes are missing since the last record that was in order.
+    /// Whether bytes are missing since the last valid record.
     private var isInterrupted = false
     private var lastFolded = LogPosition.none
 
-    /// Where the first record of an incomplete commit is.
+    /// The position of the first record of an incomplete commit.
     var openStart: LogPosition? { open?.records.first?.position }
 
-    /// Notes that bytes are missing before what comes next.
+    /// Records that bytes are missing before the next record.
     mutating func interrupt() {
         open = nil
         isInterrupted = true
         isWhole = false
     }
 
-    /// Forgets an incomplete commit, because the log ends within it.
+    /// Discards an incomplete commit at the end of the log.
     mutating func abandonOpenCommit() {
         open = nil
     }
 
-    /// Takes the next record of a log segment.
+    /// Checks and applies the next record of a log segment.
     mutating func take(
         _ record: Record, startsSegment: Bool, in file: String, _ result: inout Verification
     ) {
@@ -67,7 +67,7 @@ struct ReplayCheck: ~Copyable {
         complete(current, in: file, &result)
     }
 
-    /// Takes the next record of a base file, whose entries have been found to be in order.
+    /// Checks and applies the next record of a base file, whose entries are known to be in order.
     mutating func take(
         folded record: FoldedRecord, at start: Int, file: StoreDirectory.File,
         commits: ClosedRange<CommitID>, _ result: inout Verification
@@ -87,7 +87,7 @@ struct ReplayCheck: ~Copyable {
             guard commits.contains(entry.commit) else {
                 result.damage(
                     file.name, at: offset,
-                    "the operation is of commit \(entry.commit), which is not in \(commits)")
+                    "the operation's commit \(entry.commit) is not in \(commits)")
                 return interrupt()
             }
             lastFolded = entry.position
@@ -96,12 +96,12 @@ struct ReplayCheck: ~Copyable {
         }
     }
 
-    /// Notes that the entries of a base file come next, or of one that cannot be opened.
+    /// Begins a base file; nil if it cannot be opened.
     mutating func begin(_ base: Segment?) {
         if let base { bases.append(base) } else { isWhole = false }
     }
 
-    /// Goes on behind a base file.
+    /// Continues after a base file.
     mutating func finishBase(_ footer: SegmentFooter) {
         lastCommit = footer.lastCommit
         lastCommitAt = footer.lastCommitAt
@@ -109,7 +109,7 @@ struct ReplayCheck: ~Copyable {
         isInterrupted = false
     }
 
-    /// Whether an operation at `position` is one that compaction has dropped.
+    /// Whether compaction has dropped the operation at `position`.
     func isFoldedAway(_ position: LogPosition) -> Bool {
         var low = 0
         var high = bases.count
@@ -124,7 +124,7 @@ struct ReplayCheck: ~Copyable {
         guard low < bases.count, bases[low].header.segments.contains(position.segment) else {
             return false
         }
-        // Where the base is damaged that was found before.
+        // Damage of the base file was already reported.
         let found = try? bases[low].operation(at: position)
         return found == nil
     }
@@ -164,7 +164,7 @@ struct ReplayCheck: ~Copyable {
         open = OpenCommit(commit: record.commit, time: record.time, records: [])
     }
 
-    /// Whether the operations of a record are what its header says.
+    /// Whether the operations of a record match its header.
     private func isReadable(
         _ record: Record, in file: String, _ result: inout Verification
     ) -> Bool {
@@ -191,22 +191,22 @@ struct ReplayCheck: ~Copyable {
                 ? file : FileName.name(ofSegment: record.position.segment)
             var operations = OperationSequence(record)
             while let (offset, operation) = try? operations.next() {
-                let place = record.position.offset + offset
+                let start = record.position.offset + offset
                 apply(
-                    operation, at: LogPosition(segment: record.position.segment, offset: place),
-                    offset: place, in: name, &result)
+                    operation, at: LogPosition(segment: record.position.segment, offset: start),
+                    offset: start, in: name, &result)
             }
         }
     }
 
-    /// Puts an operation into the tree, and compares what it says of the one before it.
+    /// Applies an operation to the tree and checks its previous position.
     private mutating func apply(
         _ operation: Operation, at position: LogPosition, offset: Int, in file: String,
         _ result: inout Verification
     ) {
         result.operationCount += 1
         guard Keyspace.isLogged(firstByte: operation.key.first ?? 0) else {
-            result.damage(file, at: offset, "the key begins with a byte that no key begins with")
+            result.damage(file, at: offset, "the first byte of the key is reserved")
             isWhole = false
             return
         }
@@ -215,22 +215,22 @@ struct ReplayCheck: ~Copyable {
             isWhole = false
             return
         }
-        // Behind damage the tree would know less than the log did.
+        // After damage, the tree lacks keys that the log contained.
         guard isWhole else { return }
-        let place = Place(
+        let pointer = Place(
             position: position, length: operation.length, isExtension: operation.kind == .extend)
         let hadPayload = operation.kind != .extend || keyspace.tree.find(operation.key) != nil
         let before =
             switch operation.kind {
-            case .put: keyspace.put(operation.key, at: place)
-            case .remove: keyspace.remove(operation.key, at: place)
-            case .extend: keyspace.extend(operation.key, at: place)
+            case .put: keyspace.put(operation.key, at: pointer)
+            case .remove: keyspace.remove(operation.key, at: pointer)
+            case .extend: keyspace.extend(operation.key, at: pointer)
             }
-        // What an extension stood on may be folded away, where something newer follows.
+        // The base of a delta may be folded away if a newer operation follows.
         if !hadPayload, operation.previous == before {
             result.damage(
                 file, at: offset + Operation.Layout.previous,
-                "the operation extends a key that has no payload")
+                "the operation is a delta of a key that has no payload")
             return
         }
         let isRight =
@@ -238,9 +238,9 @@ struct ReplayCheck: ~Copyable {
             || operation.previous > before && operation.previous < position
                 && isFoldedAway(operation.previous)
         guard !isRight else { return }
-        let expected = before == .none ? "there is none" : "it is at \(before)"
+        let expected = before == .none ? "none" : "\(before)"
         result.damage(
             file, at: offset + Operation.Layout.previous,
-            "the operation says that the one before it is at \(operation.previous); \(expected)")
+            "the operation's previous position is \(operation.previous), not \(expected)")
     }
 }

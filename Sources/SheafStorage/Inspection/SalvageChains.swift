@@ -1,14 +1,13 @@
-/// Finds operations of damaged files by their positions, for extensions stand on others.
+/// A lookup of operations in damaged files by position, for the chains of deltas.
 struct SalvageChains {
     private let files: [StoreDirectory.File]
     private let store: StoreID
-    /// The files that say that they are a segment, by its number.
+    /// The files that contain each segment according to their headers, or else their names.
     private var logs: [UInt32: [Int]] = [:]
     private var bases: [(segments: ClosedRange<UInt32>, file: Int)] = []
-    /// The folded records of a base file that are right, in the order of their positions; as soon
-    /// as somebody asks.
+    /// The valid folded records of a base file, sorted by position; loaded on demand.
     private var folds: [Int: [FoldedRecord]] = [:]
-    /// The records that were found to be right: the file, and where in it.
+    /// The verified records, by file and offset.
     private var verified: Set<UInt64> = []
 
     init(_ files: [StoreDirectory.File], store: StoreID) {
@@ -28,8 +27,9 @@ struct SalvageChains {
         }
     }
 
-    /// What `head` stands on, the newest first and itself the first; not whole where some of it is
-    /// lost, and then as far as it was found.
+    /// Returns the chain of `head`, newest first, and whether it is complete.
+    ///
+    /// An incomplete chain ends before the first operation that is lost.
     mutating func chain(
         of head: Operation, at position: LogPosition
     ) -> (operations: [Operation], isWhole: Bool) {
@@ -51,9 +51,9 @@ struct SalvageChains {
             if let found = loggedOperation(at: position, in: number) { return found }
         }
         for base in bases where base.segments.contains(position.segment) {
-            let known = folds[base.file] ?? foldedRecords(of: base.file, base.segments)
-            folds[base.file] = known
-            if let found = Self.operation(at: position, in: known) { return found }
+            let records = folds[base.file] ?? foldedRecords(of: base.file, base.segments)
+            folds[base.file] = records
+            if let found = Self.operation(at: position, in: records) { return found }
         }
         return nil
     }
@@ -79,12 +79,12 @@ struct SalvageChains {
         guard distance >= Record.headerLength, distance <= offset - SegmentHeader.length else {
             return nil
         }
-        let place = UInt64(number) << 32 | UInt64(offset - distance)
-        if !verified.contains(place) {
+        let location = UInt64(number) << 32 | UInt64(offset - distance)
+        if !verified.contains(location) {
             let record = try? Record(
                 decoding: bytes, at: offset - distance, segment: position.segment, store: store)
             guard record != nil else { return nil }
-            verified.insert(place)
+            verified.insert(location)
         }
         return try? Operation(decoding: bytes, at: offset)
     }

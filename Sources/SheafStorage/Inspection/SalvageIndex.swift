@@ -1,9 +1,10 @@
 import SheafBytes
 
-/// The newest operation that was found of each key, in whatever order the files are read; where that
-/// is an extension, the newest one that is none as well.
+/// The newest operation found of each key, independent of the order in which files are read.
+///
+/// If that is a delta, the newest operation that is not a delta is kept, too.
 struct SalvageIndex: ~Copyable {
-    /// Where an operation stands in the files.
+    /// The location of an operation in the files.
     struct Location {
         let position: LogPosition
         let file: Int
@@ -25,23 +26,23 @@ struct SalvageIndex: ~Copyable {
         }
 
         fileprivate var value: BTreeValue {
-            let place = UInt64(file) << 32 | UInt64(offset)
+            let location = UInt64(file) << 32 | UInt64(offset)
             return BTreeValue(
-                low: position.rawValue, high: place | (isExtension ? 1 << 63 : 0), count: 16)
+                low: position.rawValue, high: location | (isExtension ? 1 << 63 : 0), count: 16)
         }
     }
 
     private var tree = BTree()
-    /// The newest operations that are no extensions, of keys that have an extension in `tree`.
+    /// For keys whose newest operation is a delta, the newest operation that is not one.
     private var foundations = BTree()
 
-    /// Notes an operation, unless a newer one of its key is known.
+    /// Adds an operation unless a newer one of its key is present.
     mutating func add(_ operation: Operation, _ location: Location) {
         guard Keyspace.isLogged(firstByte: operation.key.first ?? 0) else { return }
         add(operation.key, location)
     }
 
-    /// Takes over what another index has found.
+    /// Adds the operations of another index.
     mutating func add(_ other: borrowing SalvageIndex) {
         other.foundations.forEach { key, value in
             add(key, Location(value))
@@ -66,17 +67,17 @@ struct SalvageIndex: ~Copyable {
         foundations.put(key, older.value)
     }
 
-    /// Where the newest operation of `key` was found that is no extension, if its newest one is.
+    /// Returns the newest operation of `key` that is not a delta; nil if no newer delta exists.
     func foundation(of key: UnsafeRawBufferPointer) -> Location? {
         foundations.find(key).map(Location.init)
     }
 
-    /// Where the newest operation of `key` was found.
+    /// Returns the location of the newest operation of `key`.
     func location(of key: UnsafeRawBufferPointer) -> Location? {
         tree.find(key).map(Location.init)
     }
 
-    /// Calls `body` with the newest operation of each key, in the order of the keys.
+    /// Calls `body` with the newest operation of each key, in key order.
     func forEach(
         _ body: (_ key: UnsafeRawBufferPointer, Location) throws(StorageError) -> Void
     ) throws(StorageError) {

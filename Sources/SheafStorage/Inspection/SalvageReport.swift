@@ -1,46 +1,45 @@
-/// What could be saved from a damaged store, and what could not.
+/// The outcome of salvaging a damaged store.
 package struct SalvageReport: Sendable {
-    /// Bytes that are no part of a right record, and are left behind.
+    /// Bytes that belong to no valid record and were not copied.
     package struct DamagedRange: Equatable, Sendable {
         package let file: String
         package let range: Range<Int>
         package let reason: String
     }
 
-    /// The identity of the damaged store; the new one has an identity of its own.
+    /// The identity of the damaged store; the new store has a different one.
     package internal(set) var store: StoreID?
     package internal(set) var damagedRanges: [DamagedRange] = []
-    /// Segments of which there is no file.
+    /// Segments for which there is no file.
     package internal(set) var missingSegments: [ClosedRange<UInt32>] = []
-    /// Files that were left behind whole, since they belong to another store.
+    /// Files that were ignored because they belong to another store.
     package internal(set) var otherStoreFiles: [String] = []
-    /// What was found besides, and is no loss.
+    /// Other observations, which are not losses.
     package internal(set) var notes: [String] = []
 
-    /// How many records were right.
+    /// The number of valid records.
     package internal(set) var recordCount = 0
-    /// The last commit of which a record was found.
+    /// The last commit with at least one valid record.
     package internal(set) var lastCommit: CommitID = 0
-    /// Commits of which no record was found.
+    /// The number of commits without a valid record.
     package internal(set) var lostCommitCount: UInt64 = 0
-    /// Commits of which some records are lost and the others were kept.
+    /// The number of commits of which some records are lost.
     package internal(set) var incompleteCommitCount = 0
-    /// Whether base files have lost operations; of how many commits is not known.
+    /// Whether base files have lost operations; the number of affected commits is unknown.
     package internal(set) var hasLostFoldedOperations = false
 
-    /// Extensions that were left behind, because something that they stand on is lost.
+    /// The number of deltas dropped because an operation they are based on is lost.
     package internal(set) var lostExtensionCount = 0
 
     package internal(set) var keptKeyCount = 0
     package internal(set) var keptPayloadBytes = 0
-    /// The commits that the new store has.
+    /// The number of commits in the new store.
     package internal(set) var writtenCommitCount = 0
-    /// The checkpoint that told which keys there have been; without one, none of the following
-    /// counts is known.
+    /// The checkpoint used to determine lost keys; without one, the following counts are zero.
     package internal(set) var witness: String?
-    /// Keys that the witness knows and of which nothing was found.
+    /// The number of keys in the checkpoint of which no operation was found.
     package internal(set) var lostKeyCount = 0
-    /// Keys of which an older payload than the witness knows was kept.
+    /// The number of keys whose operation is older than the one in the checkpoint.
     package internal(set) var outdatedKeyCount = 0
 
     /// Whether nothing was lost.

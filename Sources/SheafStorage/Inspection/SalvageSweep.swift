@@ -1,12 +1,12 @@
-/// Gathers the operations of all records that are right, whatever stands between them.
+/// A scan of damaged files that collects the operations of all valid records.
 struct SalvageSweep: ~Copyable {
-    /// The records of a commit whose last one has not come yet.
+    /// The records of a commit until its last record is read.
     private struct OpenCommit {
         let commit: CommitID
         var records: [(record: Record, file: Int)] = []
-        /// Whether some of its records are known to be missing.
+        /// Whether some of its records are missing.
         var isBroken: Bool
-        /// Whether bytes are missing since its last record, which may have been one of its own.
+        /// Whether bytes are missing after its last record, which may have belonged to it.
         var isInDoubt = false
     }
 
@@ -14,14 +14,14 @@ struct SalvageSweep: ~Copyable {
     var index = SalvageIndex()
     var report = SalvageReport()
     private var open: OpenCommit?
-    /// The last commit that was accounted for; none where that is not known.
+    /// The last commit that was counted; nil if it is unknown.
     private var last: CommitID? = 0
 
     init(store: StoreID) {
         self.store = store
     }
 
-    /// Gathers what is in a file of the log; files come in the order of their segments.
+    /// Collects the operations of a file; calls must be in the order of segments.
     mutating func take(_ file: StoreDirectory.File, number fileNumber: Int, isLast: Bool) {
         var kind = file.kind
         var segments = file.segments
@@ -30,7 +30,7 @@ struct SalvageSweep: ~Copyable {
                 report.otherStoreFiles.append(file.name)
                 return damage(file, 0..<file.bytes.count, "the file belongs to another store")
             }
-            // A file that was given another file's name is still what its header says.
+            // If the header contradicts the file name, the header is used.
             kind = header.kind
             segments = header.segments
         } else {
@@ -46,21 +46,21 @@ struct SalvageSweep: ~Copyable {
         }
     }
 
-    /// Notes that segments are missing before the next file.
+    /// Records that segments are missing before the next file.
     mutating func miss(_ segments: ClosedRange<UInt32>) {
         report.missingSegments.append(segments)
         interrupt()
     }
 
-    /// Ends the sweep: what is open then was never committed, unless its end was lost.
+    /// Ends the scan; an open commit was never completed unless its end was lost.
     mutating func finish() {
         if let open, !open.isBroken, !open.isInDoubt {
-            report.notes.append("commit \(open.commit) was never completed and is left behind")
+            report.notes.append("commit \(open.commit) was never completed and is dropped")
         }
         settle()
     }
 
-    /// Takes over what another sweep has found, which says nothing about losses.
+    /// Adds the operations of another scan, but not its losses.
     mutating func adopt(_ other: borrowing SalvageSweep) {
         report.recordCount += other.report.recordCount
         index.add(other.index)
@@ -83,7 +83,7 @@ struct SalvageSweep: ~Copyable {
                         beyond: range.lowerBound)
                 if isTorn {
                     report.notes.append(
-                        "\(file.name):\(error.offset): a torn tail is left behind: \(error.reason)")
+                        "\(file.name):\(error.offset): a torn tail is dropped: \(error.reason)")
                     return
                 }
                 damage(file, range, error.reason)
@@ -91,7 +91,7 @@ struct SalvageSweep: ~Copyable {
                 account(through: footer.lastCommit)
                 return
             case .unused:
-                // The footer is gone, and who knows what before it.
+                // The footer is missing, and possibly records before it.
                 if !isLast { interrupt() }
                 return
             }
@@ -169,7 +169,7 @@ struct SalvageSweep: ~Copyable {
         settle(isEnded: true)
     }
 
-    /// Takes the operations of the open commit, unless it was given up before it was complete.
+    /// Adds the operations of the open commit, unless it was abandoned before it was complete.
     private mutating func settle(isEnded: Bool = false) {
         guard let commit = open else { return }
         open = nil
@@ -190,7 +190,7 @@ struct SalvageSweep: ~Copyable {
         }
     }
 
-    /// Counts the commits that should have come before `commit` and did not.
+    /// Counts the commits missing before `commit`.
     private mutating func account(before commit: CommitID) {
         guard commit > 0 else { return }
         account(through: commit - 1)
@@ -198,7 +198,7 @@ struct SalvageSweep: ~Copyable {
 
     private mutating func account(through commit: CommitID) {
         if let current = open, current.commit <= commit {
-            // What comes next says that it is complete: its end is lost.
+            // A later commit follows, so this one was complete: its end is lost.
             open?.isBroken = true
             settle()
         }

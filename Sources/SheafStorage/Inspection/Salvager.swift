@@ -1,22 +1,22 @@
 import SheafBytes
 
-/// Reads what is right in a damaged store, and writes it into a new one.
+/// A tool that copies the valid part of a damaged store into a new store.
 ///
-/// Every record that is right counts, wherever it stands and whatever is wrong around it. Of each
-/// key the payload with the highest position is kept, and an extension if all that it stands on is
-/// there; otherwise the newest put before it. The damaged store stays as it is.
+/// Every valid record counts, regardless of damage around it. Of each key the newest operation is
+/// kept. If that is a delta whose base is lost, the newest put is kept instead. The damaged store
+/// is not changed.
 package struct Salvager: ~Copyable {
-    /// A batch of the new store has about this many bytes, or this many keys.
+    /// The approximate maximum length and number of keys of a batch.
     private static let batchLength = 1 << 20
     private static let batchCount = 4_096
 
     private let source: any Volume
     private let directory: StoreDirectory
-    /// All files that operations may be read from; locations count them.
+    /// All files from which operations are read; locations are indices into this array.
     private var files: [StoreDirectory.File] = []
     private var sweep: SalvageSweep
 
-    /// Saves the store at `path` into a new one at `target`.
+    /// Salvages the store at `path` into a new store at `target`.
     package static func salvage(
         at path: String, into target: String, store: StoreID? = nil
     ) throws(StorageError) -> SalvageReport {
@@ -30,14 +30,14 @@ package struct Salvager: ~Copyable {
         }
         return try salvage(source, store: store, options: LogStoreOptions()) {
             () throws(StorageError) in
-            // Only now, so that nothing is made where there is nothing to be saved.
+            // Created only after identifying the source, so that a failure leaves no directory.
             try translatingErrors { () throws(VolumeError) in
                 try PosixVolume(path: target, creatingDirectory: true)
             }
         }
     }
 
-    /// Saves the store in `source` into `target`, which has no files.
+    /// Salvages the store in `source` into `target`, which must be empty.
     package static func salvage(
         _ source: any Volume, into target: any Volume, store: StoreID? = nil,
         options: LogStoreOptions = LogStoreOptions()
@@ -68,7 +68,7 @@ package struct Salvager: ~Copyable {
         sweep.report.store = store
     }
 
-    /// Reads all files.
+    /// Scans all files.
     private mutating func gather() {
         for finding in directory.findings { sweep.report.notes.append(finding.description) }
         for file in directory.unbegun {
@@ -87,8 +87,8 @@ package struct Salvager: ~Copyable {
         }
         sweep.finish()
         noteMissingEnd()
-        // What compaction was about to remove is worth something again where its base is damaged;
-        // otherwise it would bring back what was removed.
+        // Replaced files are read only if a base file is damaged or missing; otherwise they would
+        // restore removed keys.
         guard sweep.report.hasLostFoldedOperations || !sweep.report.missingSegments.isEmpty else {
             return
         }
@@ -98,11 +98,11 @@ package struct Salvager: ~Copyable {
             other.take(file, number: files.count - 1, isLast: false)
             sweep.adopt(other)
             sweep.report.notes.append(
-                "\(file.name): replaced before, and read for what it still has")
+                "\(file.name): replaced by a base file, but read because of its damage")
         }
     }
 
-    /// Counts the commits at the end that a checkpoint or the mark of a closing knows of.
+    /// Counts the commits missing at the end according to a checkpoint or a closed mark.
     private mutating func noteMissingEnd() {
         let witnesses = directory.checkpoints.prefix(1) + directory.closedMarks.prefix(1)
         guard let (commit, name) = witnesses.max(by: { $0.commit < $1.commit }),
@@ -110,11 +110,11 @@ package struct Salvager: ~Copyable {
         else { return }
         sweep.report.lostCommitCount += commit - sweep.report.lastCommit
         sweep.report.notes.append(
-            "\(name) knows of commit \(commit), and the last one found is "
+            "\(name) names commit \(commit), but the last one found is "
                 + "\(sweep.report.lastCommit)")
     }
 
-    /// The segments that a file says it holds, or where its header is damaged, its name.
+    /// Returns the segments of a file according to its header, or else its name.
     private static func segments(
         of file: StoreDirectory.File
     ) -> (first: UInt64, last: UInt64) {
@@ -178,7 +178,7 @@ package struct Salvager: ~Copyable {
         sweep.report.writtenCommitCount = commits
     }
 
-    /// What is kept of a key, the oldest first: a put, and extensions.
+    /// Returns the operations to keep of a key, oldest first: a put followed by deltas.
     private func state(
         of key: UnsafeRawBufferPointer, from newest: SalvageIndex.Location,
         _ chains: inout SalvageChains, _ lostExtensions: inout Int
@@ -197,19 +197,19 @@ package struct Salvager: ~Copyable {
         try? Operation(decoding: files[location.file].bytes, at: location.offset)
     }
 
-    /// The keys of a checkpoint, which tell what there has been.
+    /// A checkpoint from which lost keys and removals are determined.
     private struct Witness {
         let name: String
         let tree: BTreeSnapshot
         let end: LogPosition
 
-        /// Whether a removal that was lost came after the operation at `position`.
+        /// Whether a lost removal followed the operation at `position`.
         func isRemoved(_ key: UnsafeRawBufferPointer, at position: LogPosition) -> Bool {
             position < end && tree.find(key) == nil
         }
     }
 
-    /// The newest checkpoint that can be believed.
+    /// Returns the newest valid checkpoint.
     private func witness() throws(StorageError) -> Witness? {
         let removals = directory.removalsFoldedThrough
         for (_, name) in directory.checkpoints {

@@ -1,29 +1,30 @@
-/// Walks a file of the log from end to end, and goes on behind bytes that make no sense.
+/// A scan of a log file that continues after invalid bytes.
 struct SegmentSweep {
-    /// What comes next in the file.
+    /// A part of the file: a record, a gap or the end.
     enum Step {
-        /// A record that is right in itself; a break when it does not follow the one before.
+        /// A valid record; `chainBreak` is set if it does not follow its predecessor.
         case record(Record, chainBreak: FormatError?)
-        /// Bytes that are no record, up to the next one that is, or to the end.
+        /// Invalid bytes up to the next valid record or the end.
         case gap(Range<Int>, FormatError)
         case footer(SegmentFooter)
-        /// Only zeros follow, or nothing.
+        /// The end of the file, or only zeros up to it.
         case unused(from: Int)
     }
 
-    /// Looking for records behind a gap hashes at most this many times the bytes of the file: there
-    /// may be bytes that look like the beginning of a record everywhere.
+    /// The maximum number of bytes hashed in search of records, as a multiple of the file length.
+    ///
+    /// Crafted bytes could look like the start of a record at every offset.
     private static let hashAllowance = 16
 
     private let file: UnsafeRawBufferPointer
     private let segment: UInt32
     private let store: StoreID
     private(set) var offset: Int
-    /// The checksum that the next record must name; none where it is not known.
+    /// The expected previous checksum of the next record; nil if it is unknown.
     private var chain: UInt64?
     private var hashBudget: Int
 
-    /// Starts behind the header; `chain` is the header's checksum, if the header is right.
+    /// Creates a scan from the end of the header; `chain` is the checksum of a valid header.
     init(file: UnsafeRawBufferPointer, segment: UInt32, store: StoreID, chain: UInt64?) {
         self.file = file
         self.segment = segment
@@ -33,7 +34,7 @@ struct SegmentSweep {
         hashBudget = file.count * Self.hashAllowance
     }
 
-    /// The next record, gap or end; after an end, every further step is the same.
+    /// Returns the next record, gap or end; after an end, each further call returns the same end.
     mutating func next() -> Step {
         guard offset < file.count else { return .unused(from: min(offset, file.count)) }
         if let footer = SegmentFooter(decoding: file, at: offset, store: store) {
@@ -46,7 +47,7 @@ struct SegmentSweep {
                     ? nil
                     : FormatError(
                         at: offset + Record.Layout.previousChecksum,
-                        "the record does not follow the one before it")
+                        "the record does not follow its predecessor")
             }
             offset += record.bytes.count
             chain = record.checksum
@@ -61,7 +62,7 @@ struct SegmentSweep {
         }
     }
 
-    /// Where the zeros at the end of the file begin.
+    /// The offset of the zeros at the end of the file.
     private var usedEnd: Int {
         var end = file.count
         while end >= 8, end - 8 >= offset, file.loadInteger(end - 8) as UInt64 == 0 { end -= 8 }
@@ -69,7 +70,7 @@ struct SegmentSweep {
         return end
     }
 
-    /// The next place where a record or a footer stands that is right in itself.
+    /// Returns the offset of the next valid record or footer.
     private mutating func nextAnchor(after start: Int) -> Int? {
         var candidate = start + Record.alignment
         while candidate + Record.headerLength <= file.count {
@@ -83,7 +84,7 @@ struct SegmentSweep {
 
     private mutating func isRecord(at candidate: Int) -> Bool {
         let here = LogPosition(segment: segment, offset: candidate)
-        // The position is compared before the checksum: it rules out nearly everything.
+        // The position is compared before the checksum, because it rules out nearly all candidates.
         guard file.loadInteger(candidate + Record.Layout.position) == here.rawValue else {
             return false
         }

@@ -1,13 +1,13 @@
-/// Folds a store that nobody has open.
+/// Offline compaction of a store.
 package enum StoreCompaction {
-    /// Folds everything before the history horizon of `options`, and writes a checkpoint.
+    /// Folds everything before the history horizon of `options` and writes a checkpoint.
     package static func run(
         at path: String, options: LogStoreOptions
     ) throws(StorageError) {
         try run(try StoreEngine.open(existing: path, options: options))
     }
 
-    /// Folds everything before the history horizon of `options`, and writes a checkpoint.
+    /// Folds everything before the history horizon of `options` and writes a checkpoint.
     package static func run(
         in volume: any Volume, options: LogStoreOptions
     ) throws(StorageError) {

@@ -1,14 +1,14 @@
 import SheafBytes
 
 extension StoreDirectory {
-    /// The store that the files belong to; an error where none of them tells.
+    /// Returns the store that the files belong to; throws if no file identifies it.
     func identity(in volume: any Volume) throws(StorageError) -> StoreID {
         if let store { return store }
         if let guess = try guessedStore(volume) { return guess }
         if let first = files.first ?? unbegun.first {
             throw .damaged(
                 first.name, at: SegmentHeader.Layout.storeLow,
-                "no file says which store it belongs to; name the store's identifier")
+                "no file contains a valid store identifier; pass the identifier of the store")
         }
         if let finding = findings.first {
             throw .damaged(finding.file, at: finding.offset, finding.reason)
@@ -16,7 +16,7 @@ extension StoreDirectory {
         throw .notAStore(path: volume.path)
     }
 
-    /// The store that the checksums of records speak for, where no header is right.
+    /// Returns a store identifier that validates the checksum of a record or footer.
     private func guessedStore(_ volume: any Volume) throws(StorageError) -> StoreID? {
         var guesses: [StoreID] = []
         for (_, name) in checkpoints {

@@ -1,8 +1,8 @@
-/// The files of a store's directory as they are, be they right or wrong.
+/// The files of a store directory, valid or damaged.
 ///
-/// An opening stops at the first thing that is wrong (`LogContents`); this goes on, and says what.
+/// Unlike `LogContents`, which stops at the first error, this type collects all of them.
 struct StoreDirectory {
-    /// A file of the log, by its name; its header may say something else.
+    /// A log file as described by its name, which its header may contradict.
     struct File {
         let name: String
         let kind: SegmentHeader.Kind
@@ -13,21 +13,21 @@ struct StoreDirectory {
         var bytes: UnsafeRawBufferPointer { mapping.bytes }
     }
 
-    /// In the order of their segments; there may be gaps.
+    /// The files sorted by segment, possibly with gaps.
     private(set) var files: [File] = []
-    /// Files behind the last begun segment that hold nothing.
+    /// Files after the last begun segment that contain no commits.
     private(set) var unbegun: [File] = []
     /// Files that a base file has replaced.
     private(set) var superseded: [File] = []
-    /// The newest first.
+    /// The checkpoints, the newest first.
     private(set) var checkpoints: [(commit: CommitID, name: String)] = []
-    /// What closing left to say how far the log goes; the newest first.
+    /// The marks of clean closes, which record the end of the log; the newest first.
     private(set) var closedMarks: [(commit: CommitID, name: String)] = []
     private(set) var temporaries: [String] = []
     private(set) var foreign: [String] = []
-    /// The bytes of the log's files.
+    /// The total length of the log files in bytes.
     private(set) var byteCount = 0
-    /// What is wrong with names and with the reading of files.
+    /// Errors in file names and in reading files.
     private(set) var findings: [Finding] = []
 
     private typealias Cover = (segments: ClosedRange<UInt32>, name: String, isBase: Bool)
@@ -58,7 +58,7 @@ struct StoreDirectory {
         setUnbegunAside()
     }
 
-    /// The last removal that compaction has forgotten, as far as footers can be read.
+    /// The position of the last removal that compaction dropped, according to readable footers.
     var removalsFoldedThrough: LogPosition {
         files.compactMap { file in
             guard file.kind == .base, case .success(let header) = file.header else { return nil }
@@ -66,7 +66,7 @@ struct StoreDirectory {
         }.max() ?? .none
     }
 
-    /// The identity that most headers name, the first of them where they are even.
+    /// The identity that most headers contain; the first one in case of a tie.
     var store: StoreID? {
         var counts: [(store: StoreID, count: Int)] = []
         for file in files + superseded {
@@ -81,7 +81,7 @@ struct StoreDirectory {
         return counts.first { $0.count == most }?.store
     }
 
-    /// Whether a file that is never read is one; if not, a finding, for it stops every opening.
+    /// Whether `name` is a regular file; otherwise adds a finding, because it prevents opening.
     private mutating func isFile(_ name: String, in volume: any Volume) -> Bool {
         do throws(VolumeError) {
             try volume.open(name, .read).close()
@@ -93,11 +93,11 @@ struct StoreDirectory {
         return true
     }
 
-    /// Sorts out what replaces what, and loads the rest.
+    /// Separates replaced files from the others and loads them.
     private mutating func place(
         _ covers: [Cover], in volume: any Volume
     ) throws(StorageError) {
-        // Of two files with the same first segment the larger one has replaced the other.
+        // Of two files with the same first segment, the one with more segments replaces the other.
         let sorted = covers.sorted { left, right in
             if left.segments.lowerBound != right.segments.lowerBound {
                 return left.segments.lowerBound < right.segments.lowerBound
@@ -131,7 +131,7 @@ struct StoreDirectory {
         do throws(VolumeError) {
             loaded = try FileLoader.load(cover.name, from: volume)
         } catch {
-            // That somebody else may read the file says that it may be right.
+            // The error concerns this process, so the file may be valid.
             guard !error.code.isAboutProcess else { throw StorageError(error) }
             findings.append(
                 Finding(.damage, cover.name, at: 0, "the file cannot be read: \(error)"))
@@ -147,7 +147,7 @@ struct StoreDirectory {
             findings.append(
                 Finding(
                     .damage, cover.name, at: loaded.mapping.count,
-                    "no segment is as long as this file, which has \(loaded.size) bytes"))
+                    "the file has \(loaded.size) bytes, more than a segment can have"))
         }
         byteCount += loaded.size
         let header: Result<SegmentHeader, FormatError>
@@ -162,10 +162,10 @@ struct StoreDirectory {
             mapping: loaded.mapping, header: header)
     }
 
-    /// Files at the end whose header never reached the disk were never begun.
+    /// Moves trailing files whose header never reached the disk to `unbegun`.
     private mutating func setUnbegunAside() {
         while let last = files.last, last.kind == .log, case .failure = last.header {
-            // The header would tell the store, whose checksums are the better proof.
+            // With a valid header, checksums would be verified, which is stronger evidence.
             let isProven = RecordScanner.provesSynced(
                 last.bytes, segment: last.segments.lowerBound, store: nil, beyond: 0)
             guard !isProven else { return }

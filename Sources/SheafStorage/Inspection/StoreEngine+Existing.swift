@@ -1,5 +1,5 @@
 extension StoreEngine {
-    /// Opens the store at `path` for writing; a path that is no store stays none.
+    /// Opens the existing store at `path` for writing; never creates one.
     package static func open(
         existing path: String, options: LogStoreOptions = LogStoreOptions()
     ) throws(StorageError) -> StoreEngine {

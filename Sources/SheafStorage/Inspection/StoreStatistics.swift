@@ -1,4 +1,4 @@
-/// What a store consists of, in numbers.
+/// Counts and sizes of a store.
 package struct StoreStatistics: Sendable {
     /// A checkpoint in the directory.
     package struct CheckpointFile: Sendable {
@@ -12,55 +12,55 @@ package struct StoreStatistics: Sendable {
     package var segmentBytes = 0
     package var baseCount = 0
     package var baseBytes = 0
-    /// The newest first.
+    /// The checkpoints, the newest first.
     package var checkpoints: [CheckpointFile] = []
-    /// Files that the next opening removes, and files that are none of the store's; of these the
-    /// bytes are not counted.
+    /// The number of files that the next opening removes, and of foreign files.
+    ///
+    /// `otherBytes` excludes foreign files.
     package var otherCount = 0
     package var otherBytes = 0
 
     package var keyCount = 0
-    /// Keys whose removal the log still knows.
+    /// The number of keys whose removal is still in the log.
     package var removedKeyCount = 0
-    /// Entries of indexes that the newest checkpoint has.
+    /// The number of index entries in the newest checkpoint.
     package var linkCount = 0
-    /// The bytes of operations that a key still stands on.
+    /// The length of the operations that make up the current keys, in bytes.
     package var liveBytes = 0
 
     package var lastCommit: CommitID = 0
-    /// Milliseconds since 1970, as are all times here.
+    /// The time of the last commit in milliseconds since 1970.
     package var lastCommitAt: UInt64?
-    /// The first commit that is in the log as it was written; those before are folded.
+    /// The first commit that is not folded.
     package var firstWholeCommit: CommitID?
     package var firstWholeCommitAt: UInt64?
-    /// Up to this commit compaction may have dropped what was not the newest then; the state as of
-    /// every later commit can still be read.
+    /// The last commit that compaction may have folded; the state as of later commits is readable.
     package var foldedThrough: CommitID = 0
 
     package var usedCheckpoint: String?
     package var unusableCheckpoints: [String] = []
-    /// The bytes of records that an opening reads.
+    /// The length of the records that opening replays, in bytes.
     package var replayedBytes = 0
     package var tornTail: StorageError.Damage?
 
-    /// What compaction could fold now: the files and bytes before the horizon.
+    /// The number and size of the files before the horizon, which compaction could fold.
     package var foldableFileCount = 0
     package var foldableBytes = 0
-    /// The bytes of those files that nothing needs any more.
+    /// The garbage in these files, in bytes.
     package var foldableGarbage = 0
 
-    /// The bytes of the log's files.
+    /// The total length of the log files in bytes.
     package var logBytes: Int { segmentBytes + baseBytes }
-    /// The bytes of the checkpoints.
+    /// The total length of the checkpoints in bytes.
     package var checkpointBytes: Int { checkpoints.reduce(0) { $0 + $1.byteCount } }
-    /// The bytes of all files.
+    /// The total length of all files in bytes.
     package var directoryBytes: Int { logBytes + checkpointBytes + otherBytes }
-    /// How much of the log is still needed.
+    /// The share of the log that is live.
     package var liveShare: Double { logBytes == 0 ? 1 : Double(liveBytes) / Double(logBytes) }
 }
 
 extension LogReader {
-    /// Counts everything; `options` say what compaction would do.
+    /// Computes the statistics; `options` determine what compaction could fold.
     package func statistics(
         options: LogStoreOptions = LogStoreOptions()
     ) throws(StorageError) -> StoreStatistics {
@@ -95,7 +95,7 @@ extension LogReader {
         return statistics
     }
 
-    /// What a compaction of everything before the horizon would fold; nothing is written.
+    /// Returns the plans of a compaction of everything before the horizon, without executing them.
     package func compactionPlans(
         options: LogStoreOptions
     ) throws(StorageError) -> [CompactionPlan] {
@@ -105,7 +105,7 @@ extension LogReader {
         )?.everything() ?? []
     }
 
-    /// The length of a file; those that are no part of the store's format are not opened.
+    /// Returns the length of a file; zero for files outside the log format, which are not opened.
     private func size(of name: String) throws(StorageError) -> Int {
         if [.foreign, .lock, .attachments].contains(FileName(name)) { return 0 }
         return try translatingErrors { () throws(VolumeError) in

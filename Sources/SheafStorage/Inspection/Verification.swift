@@ -1,14 +1,14 @@
 import SheafBytes
 
-/// One thing that a look at a store's files has found.
+/// An observation about a file of a store.
 package struct Finding: Equatable, Sendable {
-    /// How bad a finding is.
+    /// The severity of a finding.
     package enum Severity: String, Sendable {
-        /// Nothing is wrong: what a crash may leave behind, or a file that is not the store's.
+        /// A normal condition, such as the remains of a crash or a foreign file.
         case note
-        /// Something is wrong that the log makes good by itself.
+        /// A defect that the log compensates for.
         case warning
-        /// Bytes that had reached the disk are not what was written.
+        /// Durable bytes that differ from what was written.
         case damage
     }
 
@@ -31,47 +31,51 @@ extension Finding: CustomStringConvertible {
     }
 }
 
-/// What the verification of a store has counted and found.
+/// The counts and findings of a verification.
 package struct Verification: Sendable {
-    /// So many findings are kept; more of them are only counted.
+    /// The maximum number of findings kept; further ones are only counted.
     package static let maximumFindings = 10_000
 
-    /// In the order of the files, and in each file about in the order of the offsets.
+    /// The findings by file, in approximate order of their offsets.
     package private(set) var findings: [Finding] = []
-    /// How many findings there were beyond the limit.
+    /// The number of findings beyond the limit.
     package private(set) var omittedCount = 0
-    /// Whether there was any damage, be it among the findings or beyond their limit.
+    /// Whether any finding is damage, including those beyond the limit.
     package private(set) var isDamaged = false
 
     package internal(set) var store: StoreID?
     package internal(set) var segmentCount = 0
     package internal(set) var baseCount = 0
     package internal(set) var checkpointCount = 0
-    /// How many of the checkpoints an opening could start from.
+    /// The number of checkpoints from which the store can be opened.
     package internal(set) var usableCheckpointCount = 0
-    /// The bytes of all files that were read.
+    /// The length of all files read, in bytes.
     package internal(set) var byteCount = 0
     package internal(set) var recordCount = 0
-    /// Commits that stand in the log as they were written.
+    /// The number of commits in log segments.
     package internal(set) var commitCount = 0
     package internal(set) var operationCount = 0
     /// The last commit of the log.
     package internal(set) var lastCommit: CommitID = 0
-    /// How many keys have a payload; none when damage keeps that from being known.
+    /// The number of keys that have a payload; nil if damage makes it unknown.
     package internal(set) var keyCount: Int?
 
+    /// Adds a note.
     mutating func note(_ file: String, at offset: Int, _ reason: String) {
         add(Finding(.note, file, at: offset, reason))
     }
 
+    /// Adds a warning.
     mutating func warn(_ file: String, at offset: Int, _ reason: String) {
         add(Finding(.warning, file, at: offset, reason))
     }
 
+    /// Adds a finding of damage.
     mutating func damage(_ file: String, at offset: Int, _ reason: String) {
         add(Finding(.damage, file, at: offset, reason))
     }
 
+    /// Adds a finding of damage for an error at an offset relative to `base`.
     mutating func damage(_ file: String, _ error: FormatError, shiftedBy base: Int = 0) {
         let hint = error.isUnsupported ? "; a newer program may have written it" : ""
         damage(file, at: error.offset + base, error.reason + hint)

@@ -1,7 +1,7 @@
 import SheafBytes
 
 extension Verifier {
-    /// Checks the records of a log file, and how it ends.
+    /// Checks the records and the end of a log file.
     mutating func checkLog(_ file: StoreDirectory.File, _ header: SegmentHeader?, isLast: Bool) {
         let number = file.segments.lowerBound
         var sweep = SegmentSweep(
@@ -54,7 +54,7 @@ extension Verifier {
         }
     }
 
-    /// Checks the records of a base file, its directory and its footer.
+    /// Checks the records, the directory and the footer of a base file.
     mutating func checkBase(_ file: StoreDirectory.File, _ header: SegmentHeader?) {
         let number = file.segments.lowerBound
         var sweep = SegmentSweep(
@@ -96,7 +96,7 @@ extension Verifier {
         }
     }
 
-    /// What the sweep of a base file has seen.
+    /// The results of the scan of a base file.
     private struct FoundFolds {
         var isIntact: Bool
         var recordCount: UInt64 = 0
@@ -121,15 +121,14 @@ extension Verifier {
                     folded: folded, at: start, file: file, commits: commits, &result)
                 guard folded[folded.count - 1].commit == record.commit else {
                     throw FormatError(
-                        at: Record.Layout.commit, "the record is not of its last operation's commit"
-                    )
+                        at: Record.Layout.commit, "the record's commit is not its last operation's")
                 }
             case .directory:
                 found.directoryOffset = start
                 let directory = try FoldedDirectory(record, limit: start)
                 guard !found.isIntact || directory.lists(found.folds) else {
                     throw FormatError(
-                        at: Record.headerLength, "the directory is not that of the records")
+                        at: Record.headerLength, "the directory does not match the records")
                 }
             case .whole, .first, .middle, .last:
                 throw FormatError(
@@ -151,7 +150,7 @@ extension Verifier {
             if footer.directoryOffset != found.directoryOffset {
                 result.damage(
                     file.name, at: footer.contentLength + SegmentFooter.Layout.directoryOffset,
-                    "the directory is at \(found.directoryOffset), not where the footer says")
+                    "the directory is at \(found.directoryOffset), not at the footer's offset")
             }
         }
         checkEnd(file, footer, isLast: false)
@@ -161,7 +160,7 @@ extension Verifier {
         end = LogPosition(segment: file.segments.upperBound, offset: Int(UInt32.max))
     }
 
-    /// Compares a footer with what it seals.
+    /// Compares a footer with the contents of its file.
     private mutating func checkFooter(
         _ footer: SegmentFooter, of file: StoreDirectory.File, recordCount: UInt64
     ) {
@@ -175,16 +174,16 @@ extension Verifier {
         if footer.recordCount != recordCount {
             differ(
                 Layout.recordCount,
-                "the footer counts \(footer.recordCount) records, and there are \(recordCount)")
+                "the footer counts \(footer.recordCount) records, but the file has \(recordCount)")
         }
         checkRemovals(footer, of: file)
         guard file.kind == .log else { return }
-        if footer.link != hash { differ(Layout.link, "the footer's link is not the file's hash") }
+        if footer.link != hash { differ(Layout.link, "the chain hash is not the file's hash") }
         if footer.directoryOffset != 0 {
             differ(Layout.directoryOffset, "a log segment has no directory")
         }
         if footer.synced > LogPosition(segment: file.segments.lowerBound, offset: start) {
-            differ(Layout.synced, "the footer says that bytes behind it were synced")
+            differ(Layout.synced, "the synced position is past the footer")
         }
         guard replay.isWhole else { return }
         if footer.lastCommit != replay.lastCommit {
@@ -197,15 +196,15 @@ extension Verifier {
         }
     }
 
-    /// Checks that a base file owns up to having folded its own commits, if not later ones.
+    /// Checks that a base file declares all of its commits as possibly folded.
     private mutating func checkHorizon(
         _ header: SegmentHeader, _ footer: SegmentFooter, of file: StoreDirectory.File
     ) {
         if header.foldedThrough < footer.lastCommit {
             result.damage(
                 file.name, at: SegmentHeader.Layout.foldedThrough,
-                "commits are said to be whole behind commit \(header.foldedThrough), and the file "
-                    + "has folded commit \(footer.lastCommit)")
+                "the header's last folded commit is \(header.foldedThrough), but the file "
+                    + "contains commit \(footer.lastCommit)")
         }
         if header.foldedThrough > furthestFold.commit {
             furthestFold = (header.foldedThrough, file.name)
@@ -220,21 +219,22 @@ extension Verifier {
         guard footer.removalsFoldedThrough > limit else { return }
         result.damage(
             file.name, at: footer.contentLength + SegmentFooter.Layout.removals,
-            "removals cannot be folded through \(footer.removalsFoldedThrough) here")
+            "the last folded removal \(footer.removalsFoldedThrough) is outside the file")
     }
 
-    /// Checks that only zeros stand behind a footer.
+    /// Checks that only zeros follow a footer.
     private mutating func checkEnd(
         _ file: StoreDirectory.File, _ footer: SegmentFooter, isLast: Bool
     ) {
         let end = footer.contentLength + SegmentFooter.length
         guard let offset = file.bytes[end...].firstIndex(where: { $0 != 0 }) else { return }
         if isLast {
-            // A crash between sealing a torn tail and cutting it off leaves the tail there.
+            // A crash after writing the footer and before truncating the file leaves a torn tail
+            // there.
             result.note(
-                file.name, at: offset, "bytes behind the footer; the next opening cuts them off")
+                file.name, at: offset, "bytes after the footer; the next opening truncates them")
         } else {
-            result.damage(file.name, at: offset, "a byte behind the footer is not zero")
+            result.damage(file.name, at: offset, "a byte after the footer is not zero")
         }
     }
 
@@ -242,7 +242,7 @@ extension Verifier {
         guard record.synced > record.position else { return }
         result.damage(
             file.name, at: record.position.offset + Record.Layout.synced,
-            "the record says that bytes behind it were synced")
+            "the synced position is past the record")
     }
 
     private mutating func damageGap(
@@ -254,7 +254,7 @@ extension Verifier {
         replay.interrupt()
     }
 
-    /// Whether what is wrong at `offset` of the last file can be what a crash leaves.
+    /// Whether the invalid bytes at `offset` of the last file may be a torn tail.
     private func isTorn(_ file: StoreDirectory.File, at offset: Int) -> Bool {
         !RecordScanner.provesSynced(
             file.bytes, segment: file.segments.lowerBound, store: store, beyond: offset)
@@ -268,7 +268,7 @@ extension Verifier {
         replay.abandonOpenCommit()
     }
 
-    /// Notes that the log ends in a segment that was not sealed.
+    /// Records that the log ends in an unsealed segment.
     private mutating func noteOpening(_ file: StoreDirectory.File, at offset: Int) {
         result.note(
             file.name, at: offset, "the store was not closed; the next opening seals the segment")
@@ -285,7 +285,7 @@ extension Verifier {
 }
 
 extension FoldedDirectory {
-    /// Whether these are the folded records that the directory names.
+    /// Whether the directory lists exactly these folded records.
     fileprivate func lists(_ folds: [(first: LogPosition, offset: Int, count: Int)]) -> Bool {
         guard count == folds.count else { return false }
         return folds.indices.allSatisfy { index in

@@ -1,7 +1,7 @@
 import SheafBytes
 
 extension Verifier {
-    /// Checks each checkpoint, and whether the log behind it leads to the keys of the whole log.
+    /// Checks each checkpoint, and that replaying the log from it yields the same keys.
     mutating func checkCheckpoints() throws(StorageError) {
         let removals = directory.removalsFoldedThrough
         for (commit, name) in directory.checkpoints {
@@ -30,7 +30,7 @@ extension Verifier {
         }
     }
 
-    /// Checks that an opening finds the same keys, and finds the payload of each.
+    /// Checks that opening the store yields the same keys and that all payloads are readable.
     mutating func checkOpening() throws(StorageError) {
         guard !result.isDamaged, replay.isWhole else { return }
         do throws(StorageError) {
@@ -39,17 +39,17 @@ extension Verifier {
             if snapshot.commit != replay.lastCommit {
                 result.damage(
                     name, at: end.offset,
-                    "an opening finds commit \(snapshot.commit), not \(replay.lastCommit)")
+                    "opening yields commit \(snapshot.commit), not \(replay.lastCommit)")
             }
             if let reason = difference(from: snapshot.tree) {
-                result.damage(name, at: end.offset, "an opening finds other keys: \(reason)")
+                result.damage(name, at: end.offset, "opening yields other keys: \(reason)")
             }
             for violation in snapshot.tree.checkInvariants() {
-                result.damage(name, at: end.offset, "the tree of an opening is wrong: \(violation)")
+                result.damage(name, at: end.offset, "opening yields an invalid tree: \(violation)")
             }
             try snapshot.tree.forEach(in: Keyspace.present) { key, value throws(StorageError) in
-                if let place = Place(value) {
-                    try snapshot.forEachOperation(of: key, at: place) { _ in }
+                if let pointer = Place(value) {
+                    try snapshot.forEachOperation(of: key, at: pointer) { _ in }
                 }
                 return true
             }
@@ -63,14 +63,14 @@ extension Verifier {
         switch error {
         case .corrupt(let damage), .unsupported(let damage):
             result.damage(
-                damage.file, at: damage.offset, "an opening is refused: \(damage.reason)")
+                damage.file, at: damage.offset, "opening fails: \(damage.reason)")
         default:
             result.damage(
-                directory.files.last?.name ?? "", at: 0, "an opening is refused: \(error)")
+                directory.files.last?.name ?? "", at: 0, "opening fails: \(error)")
         }
     }
 
-    /// The checkpoint `name`, or none and a warning.
+    /// Loads the checkpoint `name`; adds a finding and returns nil if it is unusable.
     private mutating func load(checkpoint name: String) throws(StorageError) -> Checkpoint? {
         do throws(StorageError) {
             return try Checkpoint.load(
@@ -81,7 +81,7 @@ extension Verifier {
             case .corrupt(let damage), .unsupported(let damage):
                 result.warn(name, at: damage.offset, damage.reason)
             case .io(let refusal) where refusal.code == .notARegularFile:
-                // The log cannot make it again, for something else is in its place.
+                // The log cannot replace the checkpoint while its name is in use.
                 result.damage(name, at: 0, "\(refusal)")
             default:
                 result.warn(name, at: 0, "the checkpoint cannot be read: \(error)")
@@ -90,20 +90,19 @@ extension Verifier {
         }
     }
 
-    /// Whether the log reaches as far as a checkpoint, which never gets ahead of it.
+    /// Whether the log reaches as far as a checkpoint, which must not be ahead of it.
     private mutating func isWithinLog(_ checkpoint: Checkpoint.Summary) -> Bool {
         let start = checkpoint.start
         if start.position <= end, start.commit <= replay.lastCommit { return true }
-        // Where the log is known to be damaged, that has been said before.
+        // Damage to the log was already reported.
         guard !result.isDamaged else { return false }
         result.damage(
             FileName.name(ofSegment: start.position.segment), at: start.position.offset,
-            "the log ends before this, and \(checkpoint.name) says that commit \(start.commit) "
-                + "was in it")
+            "the log ends before this, but \(checkpoint.name) contains commit \(start.commit)")
         return false
     }
 
-    /// Whether the tree of a checkpoint is well formed and its count of live bytes right.
+    /// Whether the tree and the live-byte counts of a checkpoint are valid.
     private mutating func hasRightPlaces(
         _ summary: Checkpoint.Summary, _ keyspace: borrowing Keyspace
     ) -> Bool {
@@ -115,43 +114,42 @@ extension Verifier {
         var extensions: [LogPosition] = []
         var wrong: LogPosition?
         keyspace.tree.forEach { key, value in
-            guard let place = Place(value), place.position < summary.start.position,
-                !(place.isExtension && key.first == 0)
+            guard let pointer = Place(value), pointer.position < summary.start.position,
+                !(pointer.isExtension && key.first == 0)
             else {
                 wrong = LogPosition(rawValue: value.low)
                 return false
             }
-            // What a link leads to is counted with the key that has it.
+            // The operation of an index entry is counted with its own key.
             guard key.first != Keyspace.linkByte else { return true }
-            live.add(place)
-            if place.isExtension { extensions.append(place.position) }
+            live.add(pointer)
+            if pointer.isExtension { extensions.append(pointer.position) }
             return true
         }
         if let wrong {
             result.warn(
                 summary.name, at: Checkpoint.headerLength,
-                "the tree names the place \(wrong), which it cannot know")
+                "the tree contains the invalid record pointer \(wrong)")
             return false
         }
         guard isRight(keyspace.live, heads: live, extensions: extensions) else {
             result.warn(
                 summary.name, at: summary.length - summary.fileCount * Checkpoint.liveEntryLength,
-                "the live bytes of the segments do not add up")
+                "the live bytes do not match the tree")
             return false
         }
         return true
     }
 
-    /// Whether a count of live bytes is that of these heads and of what the extensions among them
-    /// stand on.
+    /// Whether live-byte counts match the newest operations and the bases of the deltas among them.
     ///
-    /// Of what has been superseded since, that may be folded away: then the count is only not less.
+    /// If bases have been folded away since, the counts may be too high.
     private mutating func isRight(
         _ noted: LiveBytes, heads: LiveBytes, extensions: [LogPosition]
     ) -> Bool {
         guard !extensions.isEmpty else { return noted == heads }
         if segments == nil { segments = try? Recovery.read(volume: volume).snapshot.segments }
-        // Where the log cannot be opened, that is found and said elsewhere.
+        // A log that cannot be opened is reported elsewhere.
         guard let segments else { return true }
         var live = heads
         var isComplete = true
@@ -175,16 +173,16 @@ extension Verifier {
             var replayed = replayer.takeKeyspace()
             let tree = replayed.tree.snapshot()
             guard let reason = difference(from: tree) else { return }
-            // A bug wrote it: its checksums are right, and an opening would believe it.
+            // The checksums are valid, so a bug wrote the checkpoint, and opening would use it.
             result.damage(
                 summary.name, at: Checkpoint.headerLength,
-                "the keys are not those of the log: \(reason)")
+                "the keys differ from those of the log: \(reason)")
         } catch {
             noteRefusal(error)
         }
     }
 
-    /// In what `tree` differs from the keys of the whole log, if it does.
+    /// Describes how `tree` differs from the keys of the complete log; nil if it does not.
     private func difference(from tree: BTreeSnapshot) -> String? {
         let (count, expected) = (tree.count(in: Keyspace.present), replay.keyspace.count)
         guard count == expected else { return "there are \(count) keys instead of \(expected)" }
@@ -192,15 +190,15 @@ extension Verifier {
         replay.keyspace.tree.forEach(in: Keyspace.logged) { key, value in
             let found = tree.find(key)
             if found != value {
-                let place = LogPosition(rawValue: value.low)
+                let position = LogPosition(rawValue: value.low)
                 let other = found.map { "at \(LogPosition(rawValue: $0.low))" } ?? "missing"
-                reason = "the key whose newest operation is at \(place) is \(other)"
+                reason = "the key whose newest operation is at \(position) is \(other)"
             }
             return found == value
         }
         if let reason { return reason }
         tree.forEach(in: Keyspace.removed) { key, value in
-            // A checkpoint may know removals that compaction has forgotten since.
+            // A checkpoint may contain removals that compaction has dropped since.
             let position = LogPosition(rawValue: value.low)
             guard replay.keyspace.tree.find(key) != value, !replay.isFoldedAway(position) else {
                 return true

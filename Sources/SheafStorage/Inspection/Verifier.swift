@@ -1,32 +1,32 @@
 import SheafBytes
 
-/// Checks everything that can be checked in a store's files, and does not stop at the first finding.
+/// A complete check of a store's files that continues after errors and writes nothing.
 ///
-/// Nothing is written. What a crash may leave behind is a note, and a checkpoint that cannot be
-/// used is a warning: the log makes it again.
+/// Remains of a crash are notes. An unusable checkpoint is a warning, because the log can recreate
+/// it.
 package struct Verifier: ~Copyable {
     let volume: any Volume
     let directory: StoreDirectory
     let store: StoreID
     var replay = ReplayCheck()
     var result = Verification()
-    /// The footer of the file before; none where it is not known.
+    /// The footer of the previous file; nil if it is unknown.
     var before: SegmentFooter?
-    /// The last commit that a base file says may be folded, and the file.
+    /// The greatest `foldedThrough` of a base file, and the name of the file.
     var furthestFold: (commit: CommitID, file: String) = (0, "")
-    /// The files of an opening; none before somebody had to look something up there.
+    /// The files as opened for reading; loaded on demand.
     var segments: SegmentTable?
-    /// Where the log was known to end; none where a file before has no right end.
+    /// The end of the log so far; none after a file without a valid end.
     var end = LogPosition.none
 
-    /// Verifies the store in `volume`; an error means that the store could not be looked at.
+    /// Verifies the store in `volume`; throws if the store cannot be read at all.
     package static func verify(_ volume: any Volume) throws(StorageError) -> Verification {
         let lock = try StoreEngine.acquire(.shared, of: volume)
         defer { lock.release() }
         return try verifyUnlocked(volume)
     }
 
-    /// Verifies the files in `volume` for somebody who holds its lock.
+    /// Verifies the files in `volume`, whose lock the caller holds.
     package static func verifyUnlocked(
         _ volume: any Volume
     ) throws(StorageError) -> Verification {
@@ -38,7 +38,7 @@ package struct Verifier: ~Copyable {
     private init(volume: any Volume, directory: StoreDirectory) {
         self.volume = volume
         self.directory = directory
-        // Without a single right header nothing is checked that needs to know the store.
+        // Without a valid header, checks that depend on the store identifier are skipped.
         store = directory.store ?? StoreID(low: 0, high: 0)
     }
 
@@ -54,7 +54,7 @@ package struct Verifier: ~Copyable {
         if furthestFold.commit > replay.lastCommit, !result.isDamaged {
             result.damage(
                 furthestFold.file, at: SegmentHeader.Layout.foldedThrough,
-                "commit \(furthestFold.commit) was folded, and the log ends with commit "
+                "commit \(furthestFold.commit) was folded, but the log ends with commit "
                     + "\(replay.lastCommit)")
         }
         noteOtherFiles()
@@ -83,7 +83,7 @@ package struct Verifier: ~Copyable {
         if header == nil {
             before = nil
             replay.interrupt()
-            // A header that is right and not ours: nothing in the file belongs to this log.
+            // A valid header of another store: nothing in the file belongs to this log.
             guard case .failure = file.header, directory.store != nil else { return }
         }
         switch file.kind {
@@ -92,7 +92,7 @@ package struct Verifier: ~Copyable {
         }
     }
 
-    /// The header, if it is right and belongs here.
+    /// Returns the header of a file if it is valid and belongs to the store.
     private mutating func checkHeader(_ file: StoreDirectory.File) -> SegmentHeader? {
         let header: SegmentHeader
         switch file.header {
@@ -118,17 +118,17 @@ package struct Verifier: ~Copyable {
         let startsLog = header.segments.lowerBound == 1
         if let link = startsLog ? 0 : before?.link, header.link != link {
             result.damage(
-                file.name, at: Layout.link, "the segment does not follow the one before it")
+                file.name, at: Layout.link, "the segment does not follow its predecessor")
             replay.interrupt()
         }
         if let last = startsLog ? 0 : before?.lastCommit, header.firstCommit != last &+ 1 {
             result.damage(
                 file.name, at: Layout.firstCommit,
-                "the first commit should be \(last &+ 1) and is \(header.firstCommit)")
+                "the first commit is \(header.firstCommit) instead of \(last &+ 1)")
         }
         if header.kind == .log, header.foldedThrough != 0 {
             result.damage(
-                file.name, at: Layout.foldedThrough, "nothing can be folded in a log segment")
+                file.name, at: Layout.foldedThrough, "a log segment has no folded commits")
         }
         return header
     }
@@ -142,19 +142,20 @@ package struct Verifier: ~Copyable {
             result.note(
                 file.name, at: 0,
                 file.bytes.allSatisfy { $0 == 0 }
-                    ? "the segment was prepared and not begun; the next opening removes it"
+                    ? "the segment was prepared but not begun; the next opening removes it"
                     : "the segment was begun in vain; the next opening removes it")
         }
         for name in directory.temporaries {
-            result.note(name, at: 0, "a file that was not completed; the next opening removes it")
+            result.note(name, at: 0, "the file was not completed; the next opening removes it")
         }
         for name in directory.foreign {
-            result.note(name, at: 0, "the file is none of the store's")
+            result.note(name, at: 0, "the file does not belong to the store")
         }
     }
 }
 
 extension Verification {
+    /// Adds an existing finding of damage.
     mutating func damage(_ finding: Finding) {
         damage(finding.file, at: finding.offset, finding.reason)
     }

@@ -1,48 +1,54 @@
-/// What the name of a file in a store's directory says (`format-spec/log.md`, table 1).
+/// The kind of a file in a store directory, parsed from its name (`format-spec/log.md`, table 1).
 package enum FileName: Equatable, Sendable {
     case lock
-    /// `0000000007.log`
+    /// `0000000007.log`: a log segment.
     case segment(UInt32)
-    /// `0000000001-0000000006.base`
+    /// `0000000001-0000000006.base`: a base file that replaces these segments.
     case base(ClosedRange<UInt32>)
-    /// `00000000000000000042.checkpoint`: the last commit it covers.
+    /// `00000000000000000042.checkpoint`; the number is the last commit that it covers.
     case checkpoint(CommitID)
-    /// `00000000000000000042.closed`: an empty file, left when the store was closed at that commit.
+    /// `00000000000000000042.closed`: an empty file that records a clean close at that commit.
     case closedMark(CommitID)
-    /// `0123456789abcdef.site`: tells these files from a copy of them; the number is random.
+    /// `0123456789abcdef.site`: distinguishes these files from a copy; the number is random.
     case siteMark(UInt64)
-    /// `0123456789abcdef.tmp`: whatever was being written when the power went.
+    /// `0123456789abcdef.tmp`: a file whose writing was interrupted.
     case temporary
-    /// `attachments`: the directory of what documents name.
+    /// `attachments`: the directory of the attachments that documents refer to.
     case attachments
-    /// A file that is none of ours, left alone.
+    /// A file that does not belong to the store; it is never changed.
     case foreign
 
     package static let lockName = "LOCK"
     package static let attachmentsName = "attachments"
     private static let randomDigits = 16
 
+    /// Returns the name of a log segment.
     package static func name(ofSegment number: UInt32) -> String {
         padded(UInt64(number), to: 10) + ".log"
     }
 
+    /// Returns the name of a base file that replaces `segments`.
     package static func name(ofBase segments: ClosedRange<UInt32>) -> String {
         padded(UInt64(segments.lowerBound), to: 10) + "-"
             + padded(UInt64(segments.upperBound), to: 10) + ".base"
     }
 
+    /// Returns the name of a checkpoint of the state after `commit`.
     package static func name(ofCheckpoint commit: CommitID) -> String {
         padded(commit, to: 20) + ".checkpoint"
     }
 
+    /// Returns the name of the mark of a clean close after `commit`.
     package static func name(ofClosedMark commit: CommitID) -> String {
         padded(commit, to: 20) + ".closed"
     }
 
+    /// Returns the name of a site mark.
     package static func name(ofSiteMark random: UInt64) -> String {
         hexadecimal(random) + ".site"
     }
 
+    /// Returns the name of a temporary file.
     package static func temporaryName(_ random: UInt64) -> String {
         hexadecimal(random) + ".tmp"
     }
@@ -52,7 +58,7 @@ package enum FileName: Equatable, Sendable {
         return String(repeating: "0", count: randomDigits - digits.count) + digits
     }
 
-    /// Reads a file name; only the exact form that is written counts.
+    /// Parses a file name; any deviation from the written form makes the file foreign.
     package init(_ name: String) {
         self = Self.parse(name)
     }
@@ -81,7 +87,7 @@ package enum FileName: Equatable, Sendable {
         case ".site":
             return random(stem).map(FileName.siteMark) ?? .foreign
         case ".tmp":
-            // Files that are not ours must never be taken for leftovers, which are removed.
+            // Temporary files are removed on opening, so a foreign file must never match.
             return random(stem) == nil ? .foreign : .temporary
         default:
             return .foreign

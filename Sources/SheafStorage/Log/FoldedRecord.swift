@@ -1,14 +1,14 @@
 import SheafBytes
 
-/// The body of a record in a base file: operations of many commits, each with its position
-/// (`format-spec/log.md`, table 6).
+/// The body of a record in a base file, which holds operations of many commits.
+/// The bytes are in `format-spec/log.md`, table 6.
 ///
 ///     entry:  0          8        16       20       24
 ///             | position | commit | offset | length |
 ///
-/// The entries come first, in order of their positions; `offset` counts from the record's start.
+/// The entries precede the operations, sorted by position; `offset` counts from the record's start.
 package struct FoldedRecord {
-    /// Where an operation was written first, by which commit, and where it stands now.
+    /// The original position and commit of an operation, and its range in this record.
     package struct Entry: Equatable {
         package let position: LogPosition
         package let commit: CommitID
@@ -17,15 +17,15 @@ package struct FoldedRecord {
     }
 
     static let entryLength = 24
-    /// Folded records are about this long: one is verified whole when its first byte is needed.
+    /// The approximate length of a folded record, which is verified as a unit on first access.
     static let targetLength = 32 << 10
 
     private let record: UnsafeRawBufferPointer
     package let count: Int
 
-    /// Reads a `folded` record and checks that its entries are in order and within it.
+    /// Decodes a `folded` record and checks that its entries are in order and within it.
     ///
-    /// `segments` are the ones whose positions the file may hold.
+    /// `segments` are the segments that the base file replaces.
     package init(
         _ record: Record, of segments: ClosedRange<UInt32>
     ) throws(FormatError) {
@@ -65,7 +65,7 @@ package struct FoldedRecord {
         }
     }
 
-    /// Reads a `folded` record that was checked before.
+    /// Wraps a `folded` record that has already been verified.
     init(verified record: UnsafeRawBufferPointer) {
         self.record = record
         count = Int(record.loadInteger(Record.Layout.operationCount) as UInt32)
@@ -80,7 +80,7 @@ package struct FoldedRecord {
             length: Int(record.loadInteger(offset + 20) as UInt32))
     }
 
-    /// The entry of an operation that was first written at `position`, if it was kept.
+    /// Returns the entry of the operation written at `position`; nil if it was folded away.
     package func entry(at position: LogPosition) -> Entry? {
         var low = 0
         var high = count
@@ -95,14 +95,14 @@ package struct FoldedRecord {
         return entry.position == position ? entry : nil
     }
 
-    /// The operation of an entry of this record.
+    /// Decodes the operation of an entry of this record.
     package func operation(_ entry: Entry) throws(FormatError) -> Operation {
         try Operation(
             decoding: record.slice(0..<entry.offset + entry.length), at: entry.offset)
     }
 }
 
-/// Where the folded records of a base file are (`format-spec/log.md`, table 7).
+/// The index of the folded records of a base file (`format-spec/log.md`, table 7).
 ///
 ///     entry:  0                8               12            16
 ///             | first position | record offset | entry count |
@@ -111,7 +111,7 @@ package struct FoldedDirectory {
 
     private let body: UnsafeRawBufferPointer
 
-    /// Reads a `directory` record; `limit` is the offset at which the directory itself starts.
+    /// Decodes a `directory` record; `limit` is the offset at which it starts.
     package init(_ record: Record, limit: Int) throws(FormatError) {
         guard record.kind == .directory, record.body.count % Self.entryLength == 0,
             record.operationCount == record.body.count / Self.entryLength
@@ -133,22 +133,25 @@ package struct FoldedDirectory {
         }
     }
 
-    /// How many folded records the file has.
+    /// The number of folded records in the file.
     package var count: Int { body.count / Self.entryLength }
 
+    /// Returns the position of the first operation in a folded record.
     package func firstPosition(_ index: Int) -> LogPosition {
         LogPosition(rawValue: body.loadInteger(index * Self.entryLength))
     }
 
+    /// Returns the file offset of a folded record.
     package func recordOffset(_ index: Int) -> Int {
         Int(body.loadInteger(index * Self.entryLength + 8) as UInt32)
     }
 
+    /// Returns the number of entries in a folded record.
     func entryCount(_ index: Int) -> Int {
         Int(body.loadInteger(index * Self.entryLength + 12) as UInt32)
     }
 
-    /// The offset of the only record that can hold `position`.
+    /// Returns the offset of the only record that can hold `position`.
     @inline(__always)
     package func record(for position: LogPosition) -> Int? {
         var low = 0

@@ -6,11 +6,11 @@
     import Darwin
 #endif
 
-/// What is wrong with bytes of the log, and at which offset; the caller adds the file.
+/// A defect of bytes in the log and its offset; the caller adds the file name.
 package struct FormatError: Error, Equatable, Sendable {
     package let offset: Int
     package let reason: String
-    /// Whether the bytes may be right and only newer than this program.
+    /// Whether the bytes may be intact but written by a newer version of the program.
     package let isUnsupported: Bool
 
     package init(at offset: Int, _ reason: String, isUnsupported: Bool = false) {
@@ -19,20 +19,20 @@ package struct FormatError: Error, Equatable, Sendable {
         self.isUnsupported = isUnsupported
     }
 
-    /// The same, counted from the start of a file in which the bytes begin at `base`.
+    /// Returns the error with its offset moved by `base`, the file offset at which the bytes begin.
     func shifted(by base: Int) -> FormatError {
         FormatError(at: offset + base, reason, isUnsupported: isUnsupported)
     }
 }
 
 extension UnsafeRawBufferPointer {
-    /// The little-endian integer at `offset`, which the caller knows to be inside.
+    /// Returns the little-endian integer at `offset`, which the caller has checked to be in bounds.
     @inline(__always)
     func loadInteger<Integer: FixedWidthInteger>(_ offset: Int) -> Integer {
         Integer(littleEndian: loadUnaligned(fromByteOffset: offset, as: Integer.self))
     }
 
-    /// The bytes of `range`, counted from zero again.
+    /// Returns the bytes of `range` as a buffer whose indices start at zero.
     @inline(__always)
     func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: self[range])
@@ -40,7 +40,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UnsafeMutableRawBufferPointer {
-    /// Stores an integer at `offset`, the least significant byte first.
+    /// Stores an integer at `offset` in little-endian order.
     @inline(__always)
     func store<Integer: FixedWidthInteger>(_ value: Integer, at offset: Int) {
         storeBytes(of: value.littleEndian, toByteOffset: offset, as: Integer.self)
@@ -48,7 +48,7 @@ extension UnsafeMutableRawBufferPointer {
 }
 
 extension UnsafeMutableRawBufferPointer.SubSequence {
-    /// Sets every byte.
+    /// Sets every byte to `byte`.
     func update(repeating byte: UInt8) {
         UnsafeMutableRawBufferPointer(rebasing: self).initializeMemory(
             as: UInt8.self, repeating: byte)
@@ -56,7 +56,7 @@ extension UnsafeMutableRawBufferPointer.SubSequence {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Less than zero, zero or more than zero, as these bytes come before, are, or follow others.
+    /// Compares bytes lexicographically: negative, zero or positive, as in `memcmp`.
     @inline(__always)
     func compare(_ other: UnsafeRawBufferPointer) -> Int {
         let common = Swift.min(count, other.count)

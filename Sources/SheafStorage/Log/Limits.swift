@@ -1,26 +1,28 @@
-/// How large things may be; each limit has a name, and errors say it.
+/// Size limits of the store; an error for a violated limit contains its name.
 package enum Limits {
-    /// The bytes of a key: at least 1, and the first of them neither 0 nor 255: those are the tree's.
+    /// The maximum length of a key in bytes.
     ///
-    /// The tree holds removed keys behind such a zero, so its own limit is larger.
+    /// A key has at least one byte, and its first byte is neither 0 nor 255, which the tree
+    /// reserves. The tree's own limit is larger, since it prefixes removed keys with a zero byte.
     package static let maximumKeyLength = 1_024
-    /// The bytes of a link, the first of which is 255.
+    /// The maximum length of an index entry's key in bytes; its first byte is 255.
     package static let maximumLinkLength = BTree.maximumKeyCount
-    /// The bytes of a segment file: offsets have 32 bits.
+    /// The maximum length of a segment file in bytes: offsets have 32 bits.
     package static let maximumFileLength = Int(UInt32.max)
-    /// The bytes of a payload.
+    /// The maximum length of a payload in bytes.
     package static let maximumPayloadLength = 32 << 20
-    /// The operations that a key may stand on, its newest one included: more are not read.
+    /// The maximum number of operations in the chain of a key, including the newest.
     package static let maximumChainLength = 1 << 16
-    /// The encoded bytes of one commit.
+    /// The maximum encoded length of a commit in bytes.
     package static let maximumCommitLength = 1 << 30
-    /// The operations of one commit.
+    /// The maximum number of operations in a commit.
     package static let maximumCommitOperations = 1 << 24
-    /// Commits that were appended and not yet written may take this many bytes; with relaxed
-    /// durability a writer then waits for the disk.
+    /// The maximum number of appended bytes not yet written to disk.
+    ///
+    /// With relaxed durability, a writer that exceeds it waits for the disk.
     package static let maximumPendingLength = 64 << 20
-    /// The segments that a store may have ever had: enough numbers are left for the longest commit.
+    /// The highest segment number, which leaves enough numbers for the longest commit.
     package static let maximumSegments = UInt32.max - UInt32(maximumCommitOperations) - 1
-    /// A store has at most this many files; more in a directory are not looked at.
+    /// The maximum number of files in a store; further files in the directory are ignored.
     package static let maximumFiles = 1 << 22
 }

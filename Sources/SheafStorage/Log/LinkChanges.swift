@@ -1,31 +1,32 @@
 package import SheafBytes
 
-/// What becomes of links: keys of the tree that lead to operations of other keys.
+/// Changes of index entries: tree keys that refer to operations of other keys.
 ///
-/// Who makes links decides what they mean. They take no room in the log: whoever opens a store makes
-/// those anew that changed behind its checkpoint. All that is taken away goes first.
+/// The layer above defines what index entries mean. They are not written to the log: on opening,
+/// that layer rebuilds the entries that changed after the checkpoint. Removals are applied before
+/// insertions.
 package struct LinkChanges: Sendable {
-    /// A key, and the operation of a batch to which it leads.
+    /// An index entry that refers to an operation of the same batch.
     struct OperationLink {
         let key: Range<Int>
-        /// Where the operation begins in the batch.
+        /// The offset of the operation in the batch.
         let operation: Int
     }
 
-    /// The keys, one behind the other.
+    /// The keys, concatenated.
     private(set) var bytes: [UInt8] = []
-    /// In the order of their operations.
+    /// The entries for operations of the batch, in the order of the operations.
     private(set) var toOperations: [OperationLink] = []
     private(set) var toPlaces: [(key: Range<Int>, place: Place)] = []
     private(set) var removed: [Range<Int>] = []
     private(set) var removedRanges: [KeyRange] = []
 
-    /// What it costs to make the links to places again, compared with reading so much of a log.
+    /// The cost of rebuilding the entries for logged operations, in bytes of log to read.
     var lengthToPlaces: Int { toPlaces.isEmpty ? 0 : bytes.count }
 
-    /// The first byte of each link.
+    /// The first byte of every index entry.
     package static let firstByte: UInt8 = 0xFF
-    /// All links.
+    /// The key range of all index entries.
     package static let all = KeyRange(from: [firstByte])
 
     package init() {}
@@ -34,34 +35,34 @@ package struct LinkChanges: Sendable {
         toOperations.isEmpty && toPlaces.isEmpty && removed.isEmpty && removedRanges.isEmpty
     }
 
-    /// Lets `key` lead to an operation that is in the log.
-    package mutating func link(_ key: [UInt8], to place: Place) throws(StorageError) {
-        toPlaces.append((try add(key), place))
+    /// Adds an index entry for an operation that is already in the log.
+    package mutating func link(_ key: [UInt8], to pointer: Place) throws(StorageError) {
+        toPlaces.append((try add(key), pointer))
     }
 
-    /// Takes a link away, if it is there.
+    /// Removes an index entry if it exists.
     package mutating func unlink(_ key: [UInt8]) throws(StorageError) {
         removed.append(try add(key))
     }
 
-    /// Takes all links in `range` away.
+    /// Removes all index entries in `range`.
     package mutating func unlink(_ range: KeyRange) {
         removedRanges.append(range.intersection(Keyspace.links))
     }
 
-    /// Puts the links to places in the order of their keys: a tree takes them faster.
+    /// Sorts the entries for logged operations by key, which speeds up their insertion.
     package mutating func sort() {
         let bytes = bytes
         bytes.withUnsafeBytes { bytes in
-            let prefix = toPlaces.reduce(toPlaces.first?.key.count ?? 0) { length, link in
+            let prefix = toPlaces.reduce(toPlaces.first?.key.count ?? 0) { length, entry in
                 let first = bytes.slice(toPlaces[0].key)
-                let key = bytes.slice(link.key)
+                let key = bytes.slice(entry.key)
                 let limit = min(length, key.count)
                 var equal = 0
                 while equal < limit, key[equal] == first[equal] { equal += 1 }
                 return equal
             }
-            // Most keys differ in the eight bytes behind what all of them begin with.
+            // Most keys differ within the eight bytes after their common prefix.
             var heads = toPlaces.indices.map { index in
                 (
                     head: Self.head(of: bytes.slice(toPlaces[index].key), behind: prefix),
@@ -86,10 +87,12 @@ package struct LinkChanges: Sendable {
         }
     }
 
+    /// Adds an index entry for the operation at `offset` of the batch.
     mutating func link(_ key: [UInt8], toOperationAt offset: Int) throws(StorageError) {
         toOperations.append(OperationLink(key: try add(key), operation: offset))
     }
 
+    /// Discards all changes.
     mutating func removeAll() {
         guard !isEmpty else { return }
         self = LinkChanges()
@@ -97,7 +100,7 @@ package struct LinkChanges: Sendable {
 
     private mutating func add(_ key: [UInt8]) throws(StorageError) -> Range<Int> {
         guard key.first == Keyspace.linkByte else {
-            throw .invalidKey("the first byte of a link is 255")
+            throw .invalidKey("an index entry begins with byte 255")
         }
         guard key.count <= Limits.maximumLinkLength else {
             throw .limit(

@@ -1,12 +1,12 @@
-/// The number of a commit: they count from 1 in each store and are never given twice.
+/// The number of a commit: commits of a store count from 1, and numbers are never reused.
 package typealias CommitID = UInt64
 
-/// A place in the log: a segment, and an offset in that segment as it was first written.
+/// A position in the log: a segment and an offset in the segment as originally written.
 ///
-/// Positions never change. When compaction folds segments together, the folded file keeps the
-/// positions of what survived, so that trees, chains and cursors stay valid.
+/// Positions never change. A base file that compaction writes records the original positions of the
+/// operations it keeps, so that trees, chains and cursors stay valid.
 package struct LogPosition: Hashable, Sendable {
-    /// The segment in the upper half, the offset in the lower.
+    /// The segment in the upper 32 bits, the offset in the lower 32 bits.
     package let rawValue: UInt64
 
     package init(rawValue: UInt64) {
@@ -18,7 +18,7 @@ package struct LogPosition: Hashable, Sendable {
         rawValue = UInt64(segment) << 32 | UInt64(offset)
     }
 
-    /// No place at all: segments are numbered from 1.
+    /// The null position: segments are numbered from 1.
     package static let none = LogPosition(rawValue: 0)
 
     package var segment: UInt32 { UInt32(truncatingIfNeeded: rawValue >> 32) }

@@ -1,4 +1,4 @@
-/// An operation, where it stands in the log, and the commit that wrote it.
+/// An operation, its position in the log, and the commit that wrote it.
 package struct LoggedOperation {
     package let position: LogPosition
     package let commit: CommitID

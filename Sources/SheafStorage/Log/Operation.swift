@@ -1,30 +1,31 @@
 import SheafBytes
 
-/// One change of one key, as it stands in a record (`format-spec/log.md`, table 5).
+/// One change of one key, encoded as in a record (`format-spec/log.md`, table 5).
 ///
 ///     0      1      2            4                8           16         20
 ///     | kind | zero | key length | payload length | previous | distance | key | payload |
 package struct Operation {
-    /// What an operation does to its key.
+    /// The effect of an operation on its key.
     package enum Kind: UInt8, Sendable {
-        /// The key has this payload from now on.
+        /// Replaces all payloads of the key with this one.
         case put = 1
-        /// The key is gone.
+        /// Removes the key.
         case remove = 2
-        /// The key has this payload, too, behind all that it has since its last put.
+        /// A delta: appends a payload to those that the key has since its last put.
         case extend = 3
     }
 
     package let kind: Kind
     package let key: UnsafeRawBufferPointer
     package let payload: UnsafeRawBufferPointer
-    /// Where the key's operation before this one is, or was.
+    /// The position of the key's previous operation, which compaction may have folded away.
     package let previous: LogPosition
-    /// How many bytes before the operation its record starts.
+    /// The offset of the operation from the start of its record.
     package let distance: Int
 
     package static let headerLength = 20
 
+    /// The offsets of the header fields.
     enum Layout {
         static let kind = 0
         static let reserved = 1
@@ -34,10 +35,10 @@ package struct Operation {
         static let distance = 16
     }
 
-    /// How many bytes the operation takes.
+    /// The encoded length of the operation in bytes.
     package var length: Int { Self.headerLength + key.count + payload.count }
 
-    /// Reads the operation at `offset`, which must end within `bytes`.
+    /// Decodes the operation at `offset`, which must end within `bytes`.
     @inline(__always)
     package init(decoding bytes: UnsafeRawBufferPointer, at offset: Int) throws(FormatError) {
         guard offset >= 0, offset <= bytes.count - Self.headerLength else {
@@ -60,7 +61,7 @@ package struct Operation {
         guard Keyspace.isLogged(firstByte: bytes[start]),
             payloadLength <= (kind == .remove ? 0 : Limits.maximumPayloadLength)
         else {
-            throw FormatError(at: offset, "the operation's key or payload cannot be")
+            throw FormatError(at: offset, "the operation's key or payload is not valid")
         }
         self.kind = kind
         key = bytes.slice(start..<start + keyLength)
@@ -77,7 +78,7 @@ package struct OperationSequence {
     private var offset: Int
     private var left: Int
 
-    /// Walks the operations of a `whole`, `first`, `middle` or `last` record.
+    /// Creates an iterator over the operations of a `whole`, `first`, `middle` or `last` record.
     package init(_ record: Record) {
         self.record = record.bytes
         offset = Record.headerLength
@@ -85,7 +86,7 @@ package struct OperationSequence {
         left = record.operationCount
     }
 
-    /// The next operation; an error when the body does not hold what its header counts.
+    /// Returns the next operation; throws if the body does not match the count in its header.
     package mutating func next() throws(FormatError) -> (offset: Int, operation: Operation)? {
         guard left > 0 else {
             guard offset == end else {
@@ -96,7 +97,8 @@ package struct OperationSequence {
         let operation = try Operation(decoding: record.slice(0..<end), at: offset)
         guard operation.distance == offset else {
             throw FormatError(
-                at: offset + Operation.Layout.distance, "the operation misplaces its record")
+                at: offset + Operation.Layout.distance,
+                "the distance to the start of the record is wrong")
         }
         defer {
             offset += operation.length

@@ -2,13 +2,16 @@ import SheafBytes
 
 /// A framed run of bytes in a segment (`format-spec/log.md`, table 3).
 ///
-///      0        8      12   13   14    16       24        32        40      48     56     60    64
-///     | checksum | length | kind | pad | zero | commit | position | previous | synced | time | ops | part | body
+///     0          8        12     13    14     16       24         32         40       48
+///     | checksum | length | kind | pad | zero | commit | position | previous | synced | time |
 ///
-/// A commit is one `whole` record, or a `first`, any number of `middle` and a `last`: it counts
-/// only when its last record is there.
+///     56    60     64
+///     | ops | part | body |
+///
+/// A commit is one `whole` record, or a `first`, any number of `middle` and a `last` record. It
+/// counts only if its last record is present.
 package struct Record {
-    /// What a record is to its commit.
+    /// The role of a record in its commit.
     package enum Kind: UInt8, Sendable {
         case whole = 1
         case first = 2
@@ -16,12 +19,12 @@ package struct Record {
         case last = 4
         /// In a base file: operations of many commits, each with its position.
         case folded = 5
-        /// In a base file: where the folded records are.
+        /// In a base file: the offsets of the folded records.
         case directory = 6
 
-        /// Whether a commit ends with this record.
+        /// Whether the record ends a commit.
         package var endsCommit: Bool { self == .whole || self == .last }
-        /// Whether a commit begins with this record.
+        /// Whether the record begins a commit.
         package var beginsCommit: Bool { self == .whole || self == .first }
     }
 
@@ -30,25 +33,26 @@ package struct Record {
     package let position: LogPosition
     package let checksum: UInt64
     package let previousChecksum: UInt64
-    /// How far the log was known to be synced when the record was written.
+    /// The position up to which the log was synced when the record was written.
     package let synced: LogPosition
     /// Milliseconds since 1970.
     package let time: UInt64
     package let operationCount: Int
-    /// Which record of its commit this is, counted from zero.
+    /// The index of the record in its commit, counted from zero.
     package let part: UInt32
-    /// All bytes of the record, header and padding included.
+    /// All bytes of the record, including header and padding.
     package let bytes: UnsafeRawBufferPointer
     private let padding: Int
 
     package static let headerLength = 64
-    /// Records start at multiples of this.
+    /// The alignment of records in a segment file.
     package static let alignment = 8
-    /// A commit is cut into records at about this length.
+    /// The approximate length at which a commit is split into records.
     package static let targetLength = 256 << 10
-    /// No record is longer: a length beyond it is damage.
+    /// The maximum length of a record; a greater length field is damage.
     package static let maximumLength = 64 << 20
 
+    /// The offsets of the header fields.
     enum Layout {
         static let checksum = 0
         static let length = 8
@@ -64,20 +68,20 @@ package struct Record {
         static let part = 60
     }
 
-    /// What the record says, without its header and its padding.
+    /// The body of the record, without header and padding.
     package var body: UnsafeRawBufferPointer {
         bytes.slice(Self.headerLength..<bytes.count - padding)
     }
 
-    /// Where the record ends in its file.
+    /// The position at which the record ends in its file.
     package var end: LogPosition {
         LogPosition(segment: position.segment, offset: position.offset + bytes.count)
     }
 
-    /// Reads and checks the record at `offset` of a segment file.
+    /// Decodes and verifies the record at `offset` of a segment file.
     ///
-    /// `segment` is the number that positions in this file carry. The predecessor is the caller's
-    /// to compare.
+    /// `segment` is the segment number in the positions of this file. The caller compares the
+    /// predecessor's checksum.
     package init(
         decoding file: UnsafeRawBufferPointer, at offset: Int, segment: UInt32, store: StoreID
     ) throws(FormatError) {
@@ -95,14 +99,14 @@ package struct Record {
         let position = LogPosition(rawValue: bytes.loadInteger(Layout.position))
         guard position == LogPosition(segment: segment, offset: offset) else {
             throw FormatError(
-                at: offset + Layout.position, "the record says that it belongs at \(position)")
+                at: offset + Layout.position, "the record's position field is \(position)")
         }
         let checksum: UInt64 = bytes.loadInteger(Layout.checksum)
         let found = XXH3.hash64(bytes.slice(Layout.length..<length), seed: store.checksumSeed)
         guard checksum == found else {
             throw FormatError(at: offset, "the record's checksum does not match")
         }
-        // The checksum is right, so a newer program may have written what we do not know.
+        // The checksum is valid, so an unknown kind may come from a newer program version.
         guard let kind = Kind(rawValue: bytes[Layout.kind]),
             bytes.loadInteger(Layout.reserved) as UInt16 == 0
         else {
@@ -115,7 +119,9 @@ package struct Record {
         }
         let synced = LogPosition(rawValue: bytes.loadInteger(Layout.synced))
         guard bytes[(length - padding)...].allSatisfy({ $0 == 0 }), synced <= position else {
-            throw FormatError(at: offset + Layout.synced, "the record's fields contradict it")
+            throw FormatError(
+                at: offset + Layout.synced,
+                "the padding is not zero, or the synced position is past the record")
         }
         self.kind = kind
         self.commit = bytes.loadInteger(Layout.commit)
@@ -130,12 +136,12 @@ package struct Record {
         self.padding = padding
     }
 
-    /// The length of a record around a body of `count` bytes.
+    /// Returns the length of a record with a body of `count` bytes.
     package static func length(ofBody count: Int) -> Int {
         (headerLength + count + alignment - 1) & ~(alignment - 1)
     }
 
-    /// What is known of a record when its place is taken.
+    /// The header fields of a record that are known when its position is reserved.
     package struct Draft {
         let kind: Kind
         let bodyLength: Int
@@ -159,10 +165,10 @@ package struct Record {
         }
     }
 
-    /// Writes a header without the fields that only the writing thread knows, and the padding.
+    /// Writes the padding and the header, except for the fields that are set when sealing.
     package static func layOut(_ draft: Draft, over target: UnsafeMutableRawBufferPointer) {
         let length = Record.length(ofBody: draft.bodyLength)
-        precondition(target.count == length, "A record fills its place.")
+        precondition(target.count == length, "A record fills its reserved bytes.")
         let padding = length - headerLength - draft.bodyLength
         target[(length - padding)...].update(repeating: 0)
         target.store(UInt32(length), at: Layout.length)
@@ -176,7 +182,7 @@ package struct Record {
         target.store(draft.part, at: Layout.part)
     }
 
-    /// Completes a record that was laid out, and returns its checksum.
+    /// Completes a record written by `layOut(_:over:)` and returns its checksum.
     package static func seal(
         _ target: UnsafeMutableRawBufferPointer, previous: UInt64, synced: LogPosition,
         store: StoreID

@@ -1,37 +1,37 @@
-/// Walks the records of one segment file from a known place, and says how the walk ended.
+/// An iterator over the records of one segment file that reports how the segment ends.
 package struct RecordScanner {
-    /// One step of the walk.
+    /// A record, or the end of the segment.
     package enum Step {
         case record(Record)
         case end(End)
     }
 
-    /// Where the segment stops making sense, and how.
+    /// The way in which a segment ends.
     package enum End {
-        /// A footer seals the segment here.
+        /// A valid footer, which seals the segment.
         case footer(SegmentFooter)
-        /// Only zeros follow, or nothing.
+        /// The end of the file, or only zeros up to it.
         case unused(offset: Int)
-        /// Something follows that is neither a record nor a footer.
+        /// Bytes that are neither a valid record nor a footer.
         case damage(FormatError)
     }
 
     private let file: UnsafeRawBufferPointer
     private let segment: UInt32
     private let store: StoreID
-    /// Where the next record would start.
+    /// The offset of the next record.
     package private(set) var offset: Int
-    /// The checksum that the next record must name as its predecessor's.
+    /// The checksum that the next record must have as its previous checksum.
     package private(set) var chain: UInt64
 
-    /// Starts after the header of a file.
+    /// Creates a scanner that starts after the header of a file.
     package init(file: UnsafeRawBufferPointer, header: SegmentHeader) {
         self.init(
             file: file, segment: header.segments.lowerBound, store: header.store,
             offset: SegmentHeader.length, chain: header.checksum)
     }
 
-    /// Starts at `offset`, after a record with the checksum `chain`.
+    /// Creates a scanner that starts at `offset`, after a record with the checksum `chain`.
     package init(
         file: UnsafeRawBufferPointer, segment: UInt32, store: StoreID, offset: Int, chain: UInt64
     ) {
@@ -42,9 +42,9 @@ package struct RecordScanner {
         self.chain = chain
     }
 
-    /// The next record, or how the segment ends.
+    /// Returns the next record, or the end of the segment.
     ///
-    /// After an end, every further step is the same.
+    /// After an end, each further call returns the same end.
     package mutating func next() -> Step {
         if let footer = SegmentFooter(decoding: file, at: offset, store: store) {
             return .end(.footer(footer))
@@ -64,11 +64,11 @@ package struct RecordScanner {
         }
     }
 
-    /// Whether a record or footer behind `offset` proves that the log was synced beyond it.
+    /// Whether a record or footer after `offset` proves that the log was synced beyond `offset`.
     ///
-    /// Bytes that had reached the disk do not tear: where they are wrong, they were damaged.
-    /// Without a store the checksums cannot be checked, and a position that is right at its own
-    /// offset has to do.
+    /// Synced bytes cannot be torn by a crash, so if they are invalid they were damaged. Without a
+    /// store identifier checksums cannot be verified; a position field that matches its own offset
+    /// suffices.
     package static func provesSynced(
         _ file: UnsafeRawBufferPointer, segment: UInt32, store: StoreID?, beyond offset: Int
     ) -> Bool {
@@ -114,11 +114,11 @@ package struct RecordScanner {
     }
 }
 
-/// Checks that records make up commits without a gap: the identifiers, and the parts of each.
+/// A check that the records form commits without a gap: commit numbers and record indices.
 package struct CommitSequence {
-    /// The last commit that is complete.
+    /// The last complete commit.
     package private(set) var last: CommitID
-    /// Where the first record of an incomplete commit is.
+    /// The position of the first record of an incomplete commit.
     package private(set) var openStart: LogPosition?
     private var nextPart: UInt32 = 0
 
@@ -126,10 +126,10 @@ package struct CommitSequence {
         self.last = last
     }
 
-    /// Takes the next record of the log; true when it completes its commit.
+    /// Accepts the next record of the log; returns whether it completes its commit.
     ///
-    /// A commit that a crash left incomplete may stay behind in a sealed segment: the next segment
-    /// then begins the same commit anew.
+    /// A crash may leave an incomplete commit at the end of a sealed segment. The next segment then
+    /// begins with the same commit.
     package mutating func accept(
         _ record: Record, startsSegment: Bool
     ) throws(FormatError) -> Bool {
@@ -147,7 +147,7 @@ package struct CommitSequence {
             guard openStart == nil || startsSegment else {
                 throw FormatError(
                     at: record.position.offset + Record.Layout.kind,
-                    "a commit begins before the one before it has ended")
+                    "a commit begins before the previous commit has ended")
             }
             openStart = record.position
             nextPart = 0
@@ -164,7 +164,7 @@ package struct CommitSequence {
         return true
     }
 
-    /// Forgets an incomplete commit, because the log ends within it.
+    /// Discards an incomplete commit at the end of the log.
     package mutating func abandonOpenCommit() {
         openStart = nil
     }

@@ -2,7 +2,7 @@ import SheafBytes
 
 /// The last 88 bytes of a sealed segment (`format-spec/log.md`, table 4).
 package struct SegmentFooter: Equatable, Sendable {
-    /// How many bytes come before the footer.
+    /// The number of bytes before the footer.
     package let contentLength: Int
     package let recordCount: UInt64
     /// The last complete commit up to the end of the segment.
@@ -11,15 +11,17 @@ package struct SegmentFooter: Equatable, Sendable {
     package let lastCommitAt: UInt64
     /// The hash of the bytes before the footer.
     package let hash: UInt64
-    /// What the header of the next segment must name: the hash, or in a base file the link of
-    /// the last segment that it replaces.
+    /// The value that the next segment's header must contain.
+    ///
+    /// It is the hash, or in a base file the chain hash of the last segment that the file replaces.
     package let link: UInt64
-    /// Where a base file's directory record is; zero in a log segment.
+    /// The offset of a base file's directory record; zero in a log segment.
     package let directoryOffset: Int
-    /// How far the log was known to be synced when the footer was written; none in a base file.
+    /// The position up to which the log was synced at the time of writing; none in a base file.
     package let synced: LogPosition
-    /// The last removal that compaction forgot in a base file: a checkpoint older than that would
-    /// bring back what was removed, so it must not be used.
+    /// The position of the last removal that compaction dropped in a base file.
+    ///
+    /// An older checkpoint would restore the removed keys, so it must not be used.
     package let removalsFoldedThrough: LogPosition
 
     package init(
@@ -42,6 +44,7 @@ package struct SegmentFooter: Equatable, Sendable {
     static let magic: UInt64 = 0x444E_4546_4145_4853
     package static let length = 88
 
+    /// The offsets of the fields.
     enum Layout {
         static let magic = 0
         static let contentLength = 8
@@ -56,7 +59,7 @@ package struct SegmentFooter: Equatable, Sendable {
         static let checksum = 80
     }
 
-    /// The footer as bytes, for a segment of `store`.
+    /// Returns the footer's bytes for a segment of `store`.
     package func encoded(store: StoreID) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Self.length)
         bytes.withUnsafeMutableBytes { target in
@@ -77,7 +80,7 @@ package struct SegmentFooter: Equatable, Sendable {
         return bytes
     }
 
-    /// The footer at `offset`, if a whole and right one of `store` stands there.
+    /// Decodes the footer at `offset`; nil unless it is complete and belongs to `store`.
     package init?(decoding bytes: UnsafeRawBufferPointer, at offset: Int, store: StoreID) {
         guard offset >= SegmentHeader.length, offset <= bytes.count - Self.length else {
             return nil
@@ -102,7 +105,7 @@ package struct SegmentFooter: Equatable, Sendable {
             removalsFoldedThrough: LogPosition(rawValue: footer.loadInteger(Layout.removals)))
     }
 
-    /// The footer at the end of a file, where zeros may follow it that nobody has cut off yet.
+    /// Returns the footer at the end of a file, which zeros not yet truncated may follow.
     package static func last(in bytes: UnsafeRawBufferPointer, store: StoreID) -> SegmentFooter? {
         var end = bytes.count & ~7
         guard bytes[end...].allSatisfy({ $0 == 0 }) else { return nil }

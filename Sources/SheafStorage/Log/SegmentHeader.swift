@@ -2,27 +2,27 @@ import SheafBytes
 
 /// The first 128 bytes of a segment file (`format-spec/log.md`, table 2).
 package struct SegmentHeader: Equatable, Sendable {
-    /// What a segment file holds.
+    /// The content of a segment file.
     package enum Kind: UInt32, Sendable {
-        /// Commits as they were written.
+        /// Commits in the order in which they were written.
         case log = 1
-        /// What compaction kept of a run of segments.
+        /// The operations that compaction kept of consecutive segments.
         case base = 2
     }
 
     package let kind: Kind
     package let store: StoreID
-    /// The segments whose positions this file holds: one, or for a base a run.
+    /// The segments whose positions this file holds: one in a log segment, a range in a base file.
     package let segments: ClosedRange<UInt32>
     package let firstCommit: CommitID
     /// Milliseconds since 1970.
     package let createdAt: UInt64
-    /// The `link` of the footer of the segment before; zero in the first segment.
+    /// The chain hash in the footer of the previous segment; zero in the first segment.
     package let link: UInt64
     /// The last commit that compaction may have folded; zero in a log segment.
     ///
-    /// Of the commits up to here only what was newest then is left; all later ones are as they
-    /// were written.
+    /// Of the commits up to this one, the file holds only the operations that were newest at that
+    /// commit. Later commits are complete.
     package let foldedThrough: CommitID
 
     package init(
@@ -43,6 +43,7 @@ package struct SegmentHeader: Equatable, Sendable {
     package static let formatVersion: UInt32 = 1
     package static let length = 128
 
+    /// The offsets of the fields.
     enum Layout {
         static let magic = 0
         static let version = 8
@@ -62,7 +63,7 @@ package struct SegmentHeader: Equatable, Sendable {
         static let checksum = 120
     }
 
-    /// Writes the header over the first bytes of `target`.
+    /// Writes the header into the first bytes of `target`.
     func encode(into target: UnsafeMutableRawBufferPointer) {
         precondition(target.count >= Self.length, "A header needs 128 bytes.")
         target[0..<Self.length].update(repeating: 0)
@@ -82,14 +83,14 @@ package struct SegmentHeader: Equatable, Sendable {
         target.store(XXH3.hash64(covered), at: Layout.checksum)
     }
 
-    /// The header as bytes of its own.
+    /// Returns the encoded header.
     package func encoded() -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Self.length)
         bytes.withUnsafeMutableBytes { encode(into: $0) }
         return bytes
     }
 
-    /// Reads a header; what is wrong with it names the field.
+    /// Decodes a header; errors name the invalid field.
     package init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) {
         guard bytes.count >= Self.length else {
             throw FormatError(at: 0, "the file is shorter than a segment header")
@@ -131,7 +132,8 @@ package struct SegmentHeader: Equatable, Sendable {
                 at: Layout.kind, "the segment is of no known kind", isUnsupported: true)
         }
         guard first >= 1, first <= last, kind == .base || first == last else {
-            throw FormatError(at: Layout.firstSegment, "segments \(first)...\(last) are no run")
+            throw FormatError(
+                at: Layout.firstSegment, "segments \(first)...\(last) are not a valid range")
         }
         let firstCommit: CommitID = bytes.loadInteger(Layout.firstCommit)
         let link: UInt64 = bytes.loadInteger(Layout.link)
@@ -150,7 +152,7 @@ package struct SegmentHeader: Equatable, Sendable {
             foldedThrough: bytes.loadInteger(Layout.foldedThrough))
     }
 
-    /// The header's checksum: the first record of the file names it as its predecessor.
+    /// The header's checksum, which is the previous checksum of the first record.
     package var checksum: UInt64 {
         encoded().withUnsafeBytes { $0.loadInteger(Layout.checksum) }
     }

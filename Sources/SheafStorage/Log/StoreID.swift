@@ -1,4 +1,4 @@
-/// The 128 random bits that tell one store's files from another's.
+/// The 128 random bits that distinguish the files of one store from those of another.
 package struct StoreID: Hashable, Sendable {
     package let low: UInt64
     package let high: UInt64
@@ -8,8 +8,7 @@ package struct StoreID: Hashable, Sendable {
         self.high = high
     }
 
-    /// What every checksum in the store's files starts from, so that no block of another store
-    /// passes for one of ours.
+    /// The seed of all checksums in the store's files; blocks of another store fail verification.
     package var checksumSeed: UInt64 { low }
 }
 

@@ -1,7 +1,7 @@
 import SheafBytes
 
 extension WriteBatch {
-    /// The bytes of a key, compared where they lie.
+    /// The bytes of a key, hashed and compared without copying.
     private struct KeyBytes: Hashable {
         let bytes: UnsafeRawBufferPointer
 
@@ -14,12 +14,13 @@ extension WriteBatch {
         }
     }
 
-    /// Where the keys are that must have a payload before the batch; an error if one that is
-    /// extended cannot have any, since the batch removes it first.
+    /// Returns the ranges of the keys for which the batch requires an existing payload.
+    ///
+    /// Throws if the batch removes a key before it appends a delta to it.
     func keysToExtend() throws(StorageError) -> [Range<Int>] {
         try bytes.span.withUnsafeBytes { bytes throws(StorageError) in
             var found: [Range<Int>] = []
-            // Whether a key has a payload, as far as the batch decides it.
+            // Whether a key has a payload, as far as the batch determines it.
             var isPresent: [KeyBytes: Bool] = [:]
             var offset = 0
             while offset < bytes.count {

@@ -1,51 +1,51 @@
 import SheafBytes
 
-/// The changes of one commit, gathered and encoded before the log is asked for a place.
+/// The changes of one commit, encoded before the log reserves positions for them.
 package struct WriteBatch: Sendable {
     private(set) var bytes: [UInt8] = []
-    /// How many operations the batch has.
+    /// The number of operations in the batch.
     package private(set) var count = 0
-    /// Where the operation begins that was added last.
+    /// The offset of the last operation.
     private var lastOperation = 0
-    /// Whether an operation extends its key, which then has to have a payload.
+    /// Whether the batch contains deltas, whose keys must have a payload.
     private(set) var hasExtensions = false
 
-    /// What becomes of links when the batch gets its place; a batch without operations gets none.
+    /// The changes of index entries to apply with the batch; an empty batch applies none.
     package var links = LinkChanges()
-    /// Whether all links are right behind this commit that were right before it.
+    /// Whether the commit leaves the index entries as complete as they were before it.
     package var keepsLinks = false
 
-    /// The commit is to be at least as late, in milliseconds since 1970, whatever the clock says.
+    /// The minimum time of the commit in milliseconds since 1970, in case the clock is slow.
     package var earliestTime: UInt64 = 0
 
     package init() {}
 
-    /// How many bytes of operations there are.
+    /// The encoded length of the operations in bytes.
     package var byteCount: Int { bytes.count }
 
-    /// Makes room for `byteCount` bytes of operations.
+    /// Reserves memory for `byteCount` bytes of operations.
     package mutating func reserve(_ byteCount: Int) {
         bytes.reserveCapacity(byteCount)
     }
 
-    /// Gives `key` a payload; a later operation on the same key wins.
+    /// Sets the payload of `key`; a later operation on the same key takes precedence.
     package mutating func put(
         _ key: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
     ) throws(StorageError) {
         try append(.put, key, payload)
     }
 
-    /// Gives `key` a payload that begins with a byte and goes on with others.
+    /// Sets the payload of `key` to the byte `first` followed by `rest`.
     package mutating func put(
         _ key: UnsafeRawBufferPointer, _ first: UInt8, _ rest: UnsafeRawBufferPointer
     ) throws(StorageError) {
         try append(.put, key, rest, behind: first)
     }
 
-    /// Adds a payload to those that `key` has since its last put.
+    /// Appends a payload to those that `key` has since its last put.
     ///
-    /// The key must have a payload when the batch is committed, or have got one in the batch before.
-    /// Who extends sees to a new put before `maximumChainLength` operations stand on one another.
+    /// The key must have a payload at commit time, or receive one earlier in the batch. The caller
+    /// must put the key again before its chain exceeds `maximumChainLength` operations.
     package mutating func extend(
         _ key: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
     ) throws(StorageError) {
@@ -53,12 +53,12 @@ package struct WriteBatch: Sendable {
         hasExtensions = true
     }
 
-    /// Takes `key` away.
+    /// Removes `key`.
     package mutating func remove(_ key: UnsafeRawBufferPointer) throws(StorageError) {
         try append(.remove, key, UnsafeRawBufferPointer(start: nil, count: 0))
     }
 
-    /// Gives `key` a payload; a later operation on the same key wins.
+    /// Sets the payload of `key`; a later operation on the same key takes precedence.
     package mutating func put(_ key: [UInt8], _ payload: [UInt8]) throws(StorageError) {
         try key.span.withUnsafeBytes { key throws(StorageError) in
             try payload.span.withUnsafeBytes { payload throws(StorageError) in
@@ -67,7 +67,7 @@ package struct WriteBatch: Sendable {
         }
     }
 
-    /// Adds a payload to those that `key` has since its last put.
+    /// Appends a payload to those that `key` has since its last put.
     package mutating func extend(_ key: [UInt8], _ payload: [UInt8]) throws(StorageError) {
         try key.span.withUnsafeBytes { key throws(StorageError) in
             try payload.span.withUnsafeBytes { payload throws(StorageError) in
@@ -76,18 +76,18 @@ package struct WriteBatch: Sendable {
         }
     }
 
-    /// Takes `key` away.
+    /// Removes `key`.
     package mutating func remove(_ key: [UInt8]) throws(StorageError) {
         try key.span.withUnsafeBytes { key throws(StorageError) in try remove(key) }
     }
 
-    /// Lets `key` lead to the operation that was added last.
+    /// Adds an index entry that refers to the last operation.
     package mutating func link(_ key: [UInt8]) throws(StorageError) {
-        precondition(count > 0, "A link leads to an operation.")
+        precondition(count > 0, "An index entry refers to an operation.")
         try links.link(key, toOperationAt: lastOperation)
     }
 
-    /// Forgets all operations and links, and keeps the memory.
+    /// Removes all operations and index entries but keeps the memory.
     package mutating func removeAll() {
         links.removeAll()
         keepsLinks = false
@@ -125,7 +125,7 @@ package struct WriteBatch: Sendable {
                 limit: Limits.maximumCommitOperations)
         }
         lastOperation = bytes.count
-        // One append of the header instead of one for each field: this runs for every document.
+        // One append of the header instead of one per field: this runs for every document.
         withUnsafeTemporaryAllocation(
             byteCount: Operation.headerLength, alignment: 8
         ) { header in

@@ -6,13 +6,13 @@
     import Darwin
 #endif
 
-/// One value that threads change in turn, and whose changes they can wait for.
+/// A mutex and a condition variable around a value whose changes threads can await.
 package final class Monitor<State: Sendable>: Sendable {
     private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private nonisolated(unsafe) let condition: UnsafeMutablePointer<pthread_cond_t>
     private nonisolated(unsafe) let state: UnsafeMutablePointer<State>
 
-    /// Starts with `initial`.
+    /// Creates a monitor with the value `initial`.
     package init(_ initial: State) {
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())
@@ -33,7 +33,7 @@ package final class Monitor<State: Sendable>: Sendable {
         state.deallocate()
     }
 
-    /// Runs `body` while no other thread sees the state; it must not come back here.
+    /// Calls `body` with exclusive access to the state; `body` must not use the monitor.
     package func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -42,18 +42,18 @@ package final class Monitor<State: Sendable>: Sendable {
         return try body(&state.pointee)
     }
 
-    /// Waits while `predicate` holds, and says whether it stopped holding before the deadline.
+    /// Waits while `predicate` holds; returns whether it stopped holding before the deadline.
     ///
-    /// The deadline is a time of `Clock.system.monotonicNanoseconds`; without one the wait can last
-    /// for ever. Somebody must call `signal` or `broadcast` after each change.
+    /// The deadline refers to `Clock.system.monotonicNanoseconds`; nil means no deadline. Each
+    /// change must be followed by a call of `signal` or `broadcast`.
     @discardableResult
     package func wait(until deadline: UInt64? = nil, while predicate: (State) -> Bool) -> Bool {
         wait(until: deadline, while: predicate) { !predicate($0) }
     }
 
-    /// Waits while `predicate` holds, then runs `body` before any other thread sees the state.
+    /// Waits while `predicate` holds, then calls `body` without releasing the lock in between.
     ///
-    /// The body also runs when the deadline has passed, so it looks at the state again.
+    /// `body` is also called after the deadline, so it must check the state again.
     package func wait<Result, Failure: Error>(
         until deadline: UInt64? = nil, while predicate: (State) -> Bool,
         then body: (inout State) throws(Failure) -> Result
@@ -71,12 +71,12 @@ package final class Monitor<State: Sendable>: Sendable {
         return try body(&state.pointee)
     }
 
-    /// Wakes one thread that waits.
+    /// Wakes one waiting thread.
     package func signal() {
         pthread_cond_signal(condition)
     }
 
-    /// Wakes all threads that wait.
+    /// Wakes all waiting threads.
     package func broadcast() {
         pthread_cond_broadcast(condition)
     }
@@ -93,7 +93,7 @@ package final class Monitor<State: Sendable>: Sendable {
         }
     #else
         private static func prepare(_ condition: UnsafeMutablePointer<pthread_cond_t>) {
-            // By default a deadline is a wall time, which people may set back.
+            // By default deadlines refer to wall time, which can be set back.
             var attributes = pthread_condattr_t()
             pthread_condattr_init(&attributes)
             pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)

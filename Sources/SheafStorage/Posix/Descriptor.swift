@@ -8,19 +8,19 @@ import Synchronization
     import Darwin
 #endif
 
-/// A number that the system gave us for something open, and that it may give to others afterwards.
+/// A file descriptor that is closed only after all calls that use it have returned.
 ///
-/// The number goes back when it is closed and the last call that uses it has returned: no call can
-/// hit a file that another part of the process has opened meanwhile.
+/// The system reuses descriptor numbers. The delayed close keeps a call from reaching a file that
+/// another part of the process has opened under the same number.
 final class Descriptor: Sendable {
     private static let closed = 1
     private static let oneCall = 2
 
     private let number: Int32
-    /// Twice the number of calls under way, plus one when no more may begin.
+    /// Twice the number of calls in progress, plus one if the descriptor is being closed.
     private let state = Atomic<Int>(0)
 
-    /// Takes over an open descriptor.
+    /// Creates the owner of an open descriptor.
     init(_ number: Int32) {
         self.number = number
     }
@@ -29,21 +29,21 @@ final class Descriptor: Sendable {
         close()
     }
 
-    /// Makes a system call whose result is negative when it fails.
+    /// Makes a system call that returns a negative result on failure.
     @discardableResult
     func call(
         _ operation: VolumeError.Operation, _ file: String, _ body: (Int32) -> Int
     ) throws(VolumeError) -> Int {
         guard begin() else { throw VolumeError(operation, file, .closed) }
         let result = body(number)
-        // The number of the error must be saved before anything else can overwrite it.
+        // The error number is saved before another call can overwrite it.
         let code = result < 0 ? VolumeError.Code.last : nil
         end()
         if let code { throw VolumeError(operation, file, code) }
         return result
     }
 
-    /// Closes the descriptor once no call uses it; further calls do nothing.
+    /// Closes the descriptor when no call uses it; further calls do nothing.
     func close() {
         let (old, _) = state.bitwiseOr(Self.closed, ordering: .acquiringAndReleasing)
         if old == 0 { giveBack() }
@@ -67,8 +67,8 @@ final class Descriptor: Sendable {
     }
 
     private func giveBack() {
-        // Never retried: after an interruption the number is free, and may be somebody else's. The
-        // result tells nothing either: what matters has been synchronized before.
+        // Never retried: after an interruption the number is free and may be in use again. The
+        // result is ignored, because everything that matters has already been synced.
         #if canImport(Glibc)
             _ = Glibc.close(number)
         #elseif canImport(Musl)
@@ -80,10 +80,10 @@ final class Descriptor: Sendable {
 }
 
 extension Descriptor {
-    /// How many interruptions in a row are taken for bad luck.
+    /// The maximum number of consecutive interruptions after which a call is repeated.
     private static let maximumInterruptions = 1_000
 
-    /// Makes a call again that a signal interrupted, some number of times.
+    /// Repeats a call that a signal interrupted, up to a limit.
     static func retryingInterruptions(_ body: () -> Int32) -> Int32 {
         for _ in 0..<maximumInterruptions {
             let result = body()
@@ -92,12 +92,12 @@ extension Descriptor {
         return body()
     }
 
-    /// Opens the regular file `name` in this directory, and nothing else that may have the name.
+    /// Opens the file `name` in this directory; throws if it is not a regular file.
     func open(
         _ operation: VolumeError.Operation, _ name: String, _ flags: Int32
     ) throws(VolumeError) -> Descriptor {
         try Self.check(name, for: operation)
-        // A pipe would let us wait for somebody at its other end, and a terminal would become ours.
+        // The flags avoid blocking on a pipe and acquiring a controlling terminal.
         let safe = flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         let number: Int
         do throws(VolumeError) {
@@ -105,7 +105,7 @@ extension Descriptor {
                 Int(Self.retryingInterruptions { openat(directory, name, safe, FileMode.file) })
             }
         } catch {
-            // Directories and sockets refuse to be opened, each in its own words.
+            // Opening a directory or a socket fails with errors that differ between systems.
             guard error.code != .exists, try isOtherThing(name, flags) else { throw error }
             throw VolumeError(operation, name, .notARegularFile)
         }
@@ -119,7 +119,7 @@ extension Descriptor {
         return file
     }
 
-    /// Opens this directory, or one that `relation` leads to, as an open file of its own.
+    /// Opens this directory, or one reached through `relation`, as a new open file.
     func openOnceMore(
         _ operation: VolumeError.Operation, _ path: String, relation: String = "."
     ) throws(VolumeError) -> Int32 {
@@ -132,29 +132,29 @@ extension Descriptor {
         return Int32(number)
     }
 
-    /// Whether `name` belongs to something that is no regular file.
+    /// Whether `name` refers to something other than a regular file.
     private func isOtherThing(_ name: String, _ flags: Int32) throws(VolumeError) -> Bool {
         let following = flags & O_NOFOLLOW == 0 ? 0 : AT_SYMLINK_NOFOLLOW
         return try call(.open, name) { directory in
             var status = stat()
-            // What cannot be looked at has an error already.
+            // If `fstatat` fails, the caller throws the error of `open`.
             guard fstatat(directory, name, &status, following) == 0 else { return 0 }
             return status.st_mode & S_IFMT == S_IFREG ? 0 : 1
         } == 1
     }
 
-    /// Refuses what is no name of a file in a directory, before the system can take it for a path.
+    /// Throws if `name` is not a plain file name, which the system could interpret as a path.
     static func check(
         _ name: String, for operation: VolumeError.Operation
     ) throws(VolumeError) {
-        // A name with a slash would leave the directory, and one with a zero byte would be cut.
+        // A slash would leave the directory; a zero byte would truncate the name.
         let isName =
             !name.isEmpty && name != "." && name != ".."
             && !name.utf8.contains { $0 == 0x2F || $0 == 0 }
         guard isName else { throw VolumeError(operation, name, .invalidName) }
     }
 
-    /// Waits until the bytes of an open file, and its size, are on the disk itself.
+    /// Waits until the bytes and the size of an open file are on the physical disk.
     static func synchronizeData(_ number: Int32) -> Int32 {
         #if canImport(Darwin)
             return synchronizeThroughCache(number)
@@ -163,7 +163,7 @@ extension Descriptor {
         #endif
     }
 
-    /// Waits until the names in an open directory are on the disk itself.
+    /// Waits until the names in an open directory are on the physical disk.
     static func synchronizeNames(_ number: Int32) -> Int32 {
         #if canImport(Darwin)
             return synchronizeThroughCache(number)
@@ -174,9 +174,9 @@ extension Descriptor {
 
     #if canImport(Darwin)
         private static func synchronizeThroughCache(_ number: Int32) -> Int32 {
-            // On these systems `fsync` stops at the cache of the disk.
+            // On Darwin, `fsync` does not flush the cache of the disk.
             let result = fcntl(number, F_FULLFSYNC)
-            // Network file systems do not know the call, and have no cache that it could flush.
+            // Network file systems do not support this call.
             guard result < 0, errno == ENOTSUP || errno == EINVAL else { return result }
             return fsync(number)
         }

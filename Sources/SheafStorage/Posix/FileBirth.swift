@@ -8,23 +8,22 @@ import SheafBytes
     import Darwin
 #endif
 
-/// What tells a file or a directory from one that was put in its place: its number, and when it was
-/// made, where the file system knows.
+/// The inode and creation time of a file or directory, which distinguish it from a replacement.
 package struct FileBirth {
     package let inode: UInt64
-    /// When it was made; 0 where the file system does not know.
+    /// The creation time; zero if the file system does not record it.
     private var seconds: Int64 = 0
     private var nanoseconds: Int64 = 0
-    /// When the contents or the attributes changed last, which no program can choose.
+    /// The time of the last change of contents or attributes, which programs cannot set.
     private let changeSeconds: Int64
     private let changeNanoseconds: Int64
-    /// The subvolume, on file systems where a snapshot repeats the numbers of all files.
+    /// The Btrfs subvolume, because a snapshot of a subvolume repeats all inode numbers.
     private var subvolume: UInt64 = 0
 
     /// Seconds and nanoseconds since 1970, as in `timespec`.
     package typealias Moment = (seconds: Int64, nanoseconds: Int64)
 
-    /// `f_type` of Btrfs in `statfs`.
+    /// The value of `f_type` in `statfs` for Btrfs.
     package static let btrfs: UInt32 = 0x9123_683E
 
     package init(inode: UInt64, birth: Moment, change: Moment) {
@@ -33,13 +32,14 @@ package struct FileBirth {
         (changeSeconds, changeNanoseconds) = change
     }
 
-    /// Notes the identifier of the file system, which is that of the subvolume on Btrfs; elsewhere it may change
-    /// with each mount.
+    /// Sets the identifier of the file system, which on Btrfs identifies the subvolume.
+    ///
+    /// On other file systems it is ignored, because it may change with each mount.
     package mutating func note(fileSystem identifier: UInt64, ofType type: UInt32) {
         if type == Self.btrfs { subvolume = identifier }
     }
 
-    /// Reads the values of an open file; nil where the system does not have them.
+    /// Reads the values of an open file; nil if they are unavailable.
     init?(of number: Int32) {
         var status = stat()
         guard fstat(number, &status) == 0 else { return nil }
@@ -57,28 +57,28 @@ package struct FileBirth {
         #endif
     }
 
-    /// The hash of what stays while the file has this number; never 0.
+    /// The hash of all values that do not change while the file exists; never zero.
     package var hash: UInt64 {
         withUnsafeBytes(of: (inode, seconds, nanoseconds, subvolume)) { max(XXH3.hash64($0), 1) }
     }
 
-    /// The hash of what stays until the file is written once more; never 0.
+    /// The hash of all values that do not change until the file is written again; never zero.
     package var hashWithChange: UInt64 {
         withUnsafeBytes(of: (hash, changeSeconds, changeNanoseconds)) { max(XXH3.hash64($0), 1) }
     }
 
     #if !canImport(Darwin)
-        /// What `fstatfs` is to callers: the headers that Swift has read do not declare it.
+        /// The type of `fstatfs`, which the headers visible to Swift do not declare.
         private typealias Fstatfs = @convention(c) (Int32, UnsafeMutableRawPointer) -> Int32
 
-        /// Where the answer has what, on machines of 64 bits.
+        /// The offsets of fields in the result of `fstatfs` on 64-bit machines.
         private enum FileSystem {
             static let length = 256
             static let type = 0
             static let identifier = 56
         }
 
-        /// Asks for the file system of the file.
+        /// Reads the subvolume of the file.
         private mutating func noteSubvolume(of number: Int32) {
             guard Int.bitWidth == 64, let symbol = dlsym(nil, "fstatfs") else { return }
             let fstatfs = unsafeBitCast(symbol, to: Fstatfs.self)
@@ -90,13 +90,13 @@ package struct FileBirth {
             }
         }
 
-        /// What `statx` is to callers: it is younger than the headers that Swift has read.
+        /// The type of `statx`, which the headers visible to Swift do not declare.
         private typealias Statx =
             @convention(c) (
                 Int32, UnsafePointer<CChar>, Int32, UInt32, UnsafeMutableRawPointer
             ) -> Int32
 
-        /// Where the answer has what; the kernel promises never to move it.
+        /// The offsets of fields in the result of `statx`, which are part of the kernel's interface.
         private enum Layout {
             static let length = 256
             static let mask = 0

@@ -6,12 +6,13 @@
     import Darwin
 #endif
 
-/// The modes of what a store creates; a umask can only take more away.
+/// The permissions of new files and directories, which a umask can restrict further.
 ///
-/// Other users have no access. What exists already keeps its mode, so an administrator can grant more.
+/// Other users have no access. Existing files keep their permissions, so an administrator can grant
+/// more.
 enum FileMode {
     static let file: mode_t = 0o600
     static let directory: mode_t = 0o700
-    /// The mode of missing directories above the store, which belong to nobody in particular.
+    /// The permissions of missing parent directories, which are not specific to the store.
     static let parentDirectory: mode_t = 0o755
 }

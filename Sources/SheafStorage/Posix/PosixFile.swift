@@ -8,13 +8,13 @@
 
 /// An open file of the operating system.
 final class PosixFile: VolumeFile {
-    /// The most bytes that one call asks for; some systems refuse more than two gibibytes.
+    /// The maximum number of bytes per call; some systems reject more than two gibibytes.
     private static let maximumTransfer = 1 << 30
 
     let name: String
     private let descriptor: Descriptor
 
-    /// Takes over the open file behind `descriptor`.
+    /// Creates a file from an open descriptor.
     init(name: String, descriptor: Descriptor) {
         self.name = name
         self.descriptor = descriptor
@@ -61,7 +61,7 @@ final class PosixFile: VolumeFile {
         }
         var mapped: UnsafeMutableRawPointer?
         try descriptor.call(.map, name) { number in
-            // The system maps no empty ranges; the call still fails after `close`.
+            // The system rejects empty mappings; the descriptor call still fails after `close`.
             guard length != 0 else { return 0 }
             let address = mmap(nil, length, protection, flags, number, 0)
             guard address != MAP_FAILED else { return -1 }
@@ -77,7 +77,7 @@ final class PosixFile: VolumeFile {
         descriptor.close()
     }
 
-    /// A mapping of no bytes that still has an address.
+    /// Returns a mapping of zero bytes with a valid address.
     private static func emptyMapping() -> FileMapping {
         nonisolated(unsafe) let base = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 16)
         return FileMapping(base: base, count: 0) { base.deallocate() }

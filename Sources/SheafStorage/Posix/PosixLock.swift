@@ -6,15 +6,14 @@
     import Darwin
 #endif
 
-/// The lock of a directory: an advisory lock on the directory itself, which nobody can remove from
-/// under its holder.
+/// An advisory lock on the directory itself, which cannot be removed while it is held.
 ///
-/// `flock` belongs to the open file, so it also keeps two stores of one process apart, and it goes
-/// when the process dies. The locks of `fcntl` do neither.
+/// A lock of `flock` belongs to the open file. It therefore also excludes a second opening in the
+/// same process, and it ends with the process. Locks of `fcntl` do neither.
 final class PosixLock: VolumeLock {
     private let path: String
     private let directory: Descriptor
-    /// Where an exclusive holder has left its number.
+    /// The file with the process number of an exclusive holder.
     private let file: ProcessNumberFile?
 
     private init(_ path: String, _ directory: Descriptor, _ file: ProcessNumberFile?) {
@@ -23,14 +22,15 @@ final class PosixLock: VolumeLock {
         self.file = file
     }
 
-    /// Asks for the lock of `directory`, which is at `path`, and does not wait for it.
+    /// Acquires the lock of `directory`, which is at `path`, without waiting.
     static func acquire(
         _ kind: LockKind, of directory: Descriptor, at path: String
     ) throws(VolumeError) -> LockOutcome {
         let own = Descriptor(try directory.openOnceMore(.lock, path))
         guard try take(kind == .exclusive ? LOCK_EX : LOCK_SH, of: own, at: path) else {
             if kind == .exclusive, try take(LOCK_SH, of: own, at: path) {
-                // Readers leave no number; what is there is that of a writer who was killed.
+                // Readers write no process number; an existing one is from a writer that was
+                // killed.
                 giveBack(own, at: path)
                 return .held(by: nil)
             }
@@ -54,7 +54,7 @@ final class PosixLock: VolumeLock {
         release()
     }
 
-    /// Whether the lock is ours now.
+    /// Requests the lock; returns whether it was acquired.
     private static func take(
         _ request: Int32, of directory: Descriptor, at path: String
     ) throws(VolumeError) -> Bool {
@@ -70,19 +70,20 @@ final class PosixLock: VolumeLock {
     }
 
     private static func giveBack(_ directory: Descriptor, at path: String) {
-        // A child that is being started shares every open file until its program runs, and the lock
-        // belongs to the open file: to close it would leave the lock to the child for a moment.
+        // Until a child process replaces its program, it shares all open files and therefore the
+        // lock. Closing without unlocking would leave the lock to the child for that time.
         _ = try? directory.call(.lock, path) { Int(flock($0, LOCK_UN)) }
         directory.close()
     }
 }
 
-/// The file in which a writer leaves its number, for messages alone; it stays when the lock goes.
+/// The file that contains the writer's process number, used only in error messages.
 ///
-/// Other programs call their files so, too: what is not a number as we write it is left alone.
+/// The file persists after the lock is released. Other programs use the same name, so a file with
+/// other contents is never changed.
 private final class ProcessNumberFile: Sendable {
     private static let name = FileName.lockName
-    /// The most digits of a process number, the end of the line, and more.
+    /// The maximum length to read, more than a process number and a line feed.
     private static let maximumLength = 16
 
     private let descriptor: Descriptor
@@ -91,10 +92,11 @@ private final class ProcessNumberFile: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Leaves our number for those who are refused.
+    /// Writes the number of this process, for error messages of other processes.
     ///
-    /// It is a help only: that the disk has no room for it, or that the file is another program's,
-    /// is no reason to refuse the lock. A directory in which we cannot make it takes no commits.
+    /// The number is optional: a full disk or a file of another program does not prevent the lock.
+    /// If the file cannot be created for another reason, commits would fail, too, so the error is
+    /// thrown.
     static func leave(in directory: Descriptor) throws(VolumeError) -> ProcessNumberFile? {
         let file: ProcessNumberFile
         do throws(VolumeError) {
@@ -107,23 +109,23 @@ private final class ProcessNumberFile: Sendable {
         return file
     }
 
-    /// The process that holds the lock, if it is alive and left its number.
+    /// Returns the process that holds the lock, if it is running and has written its number.
     static func holder(in directory: Descriptor) -> Int32? {
         guard let descriptor = try? directory.open(.lock, name, O_RDONLY | O_NOFOLLOW),
             let process = ProcessNumberFile(descriptor).process
         else { return nil }
-        // A writer that was killed leaves its number behind.
+        // The process number of a killed writer remains in the file.
         guard kill(process, 0) == 0 || errno != ESRCH else { return nil }
         return process
     }
 
-    /// Takes the number back.
+    /// Removes the number and closes the file.
     func erase() {
         replace(by: [])
         descriptor.close()
     }
 
-    /// The number in the file; none where there is anything else than a number and a line feed.
+    /// The number in the file; nil unless it contains exactly a number and a line feed.
     private var process: Int32? {
         guard let bytes = contents, bytes.last == 0x0A else { return nil }
         let digits = String(decoding: bytes.dropLast(), as: UTF8.self)

@@ -8,18 +8,18 @@ import SheafBytes
     import Darwin
 #endif
 
-/// A directory of the operating system.
+/// A volume in a directory of the operating system.
 ///
-/// The directory stays open, and all names are relative to it: it does no harm if the directory or
-/// one above it gets another name.
+/// All names are relative to the open directory, so renaming it or a parent directory has no
+/// effect.
 package final class PosixVolume: Volume {
     package let path: String
     private let directory: Descriptor
 
-    /// Opens the directory at `path`; a missing one is an error, or is made to last.
+    /// Opens the directory at `path`; a missing one is created durably or is an error.
     package init(path: String, creatingDirectory: Bool) throws(VolumeError) {
         self.path = path
-        // The system would take a path with a zero byte for the part before it.
+        // The system would truncate the path at a zero byte.
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw VolumeError(creatingDirectory ? .create : .open, path, .noPath)
         }
@@ -29,7 +29,7 @@ package final class PosixVolume: Volume {
         }
         try Self.makeDirectory(path)
         directory = try Self.openDirectory(path)
-        // The directory may be older, but made by a process that died before it made it last.
+        // A process may have been killed between creating the directory and syncing its name.
         try? Self.synchronizeNames(around: path, "..")
     }
 
@@ -66,9 +66,9 @@ package final class PosixVolume: Volume {
             do throws(VolumeError) {
                 try directory.call(.create, name) { Int(mkdirat($0, name, FileMode.directory)) }
             } catch  where error.code == .exists {
-                // What stands in the way, if it is no directory, is found when it is opened.
+                // If the existing entry is not a directory, opening it fails.
             }
-            // Also where it was there: who made it may have died before it was durable.
+            // Also synced if it existed, because its creator may have been killed before syncing.
             try synchronizeNames()
         }
         do throws(VolumeError) {
@@ -80,7 +80,7 @@ package final class PosixVolume: Volume {
     }
 
     package func names() throws(VolumeError) -> [String] {
-        // Reading a directory moves a position, so each listing opens the directory for itself.
+        // Listing moves the position of an open directory, so each listing opens its own.
         let listing = try directory.openOnceMore(.list, path)
         guard let stream = fdopendir(listing) else {
             let code = VolumeError.Code.last
@@ -137,13 +137,13 @@ package final class PosixVolume: Volume {
     private func isDirectory(_ name: String) throws(VolumeError) -> Bool {
         try directory.call(.remove, name) { number in
             var status = stat()
-            // What cannot be looked at has an error already.
+            // If `fstatat` fails, the caller throws the error of `unlinkat`.
             guard fstatat(number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return 0 }
             return status.st_mode & S_IFMT == S_IFDIR ? 1 : 0
         } == 1
     }
 
-    /// The name of an entry, if it is text.
+    /// Returns the name of an entry, or nil if it is not valid UTF-8.
     private static func name(of entry: UnsafeMutablePointer<dirent>) -> String? {
         guard let offset = MemoryLayout<dirent>.offset(of: \dirent.d_name) else { return nil }
         let bytes = UnsafeRawPointer(entry) + offset
@@ -154,7 +154,7 @@ package final class PosixVolume: Volume {
 // MARK: - Making the directory
 
 extension PosixVolume {
-    /// How many missing directories one call makes.
+    /// The maximum number of missing directories that one call creates.
     private static let maximumDepth = 100
 
     private static func openDirectory(_ path: String) throws(VolumeError) -> Descriptor {
@@ -171,15 +171,15 @@ extension PosixVolume {
         return Descriptor(number)
     }
 
-    /// Makes the directory and those above it that are missing, from the top down.
+    /// Creates the directory and its missing parents, from the top down.
     ///
-    /// Each one is durable before the next is made: when the process dies on the way, only the last
-    /// one that it made can be in danger.
+    /// Each directory is synced before the next is created, so a killed process leaves at most one
+    /// directory that is not durable.
     private static func makeDirectory(_ path: String, depth: Int = 0) throws(VolumeError) {
         let mode = depth == 0 ? FileMode.directory : FileMode.parentDirectory
         guard mkdir(path, mode) != 0 else { return try makeDurable(path) }
         let code = VolumeError.Code.last
-        // What stands in the way, if it is no directory, is found by those who open it.
+        // If the existing entry is not a directory, opening it fails.
         guard code != .exists else { return }
         guard code == .noSuchFile, depth < maximumDepth, let parent = parent(of: path) else {
             throw VolumeError(.create, path, code)
@@ -192,11 +192,11 @@ extension PosixVolume {
 
     private static func makeDurable(_ path: String) throws(VolumeError) {
         try synchronizeNames(around: path, "..")
-        // The parent may be the last thing that a killed process made.
+        // The parent may be the last directory that a killed process created.
         try? synchronizeNames(around: path, "../..")
     }
 
-    /// Makes the names durable in the directory that `relation` leads to from `path`.
+    /// Syncs the names in the directory that `relation` leads to from `path`.
     private static func synchronizeNames(
         around path: String, _ relation: String
     ) throws(VolumeError) {
@@ -206,7 +206,7 @@ extension PosixVolume {
         }
     }
 
-    /// The path without its last component; none for what has no directory above it.
+    /// Returns the path without its last component; nil if there is no parent directory.
     private static func parent(of path: String) -> String? {
         var bytes = path.utf8[...]
         while bytes.last == 0x2F { bytes.removeLast() }

@@ -6,18 +6,18 @@
     import Darwin
 #endif
 
-/// What time it is: everything that asks gets its clock from outside, so that tests can move it.
+/// A source of time; passed to all code that needs it, so that tests control it.
 package struct Clock: Sendable {
-    /// The greatest time that a wall clock shows: 48 bits, in the year 10889.
+    /// The maximum wall time in milliseconds: 48 bits, in the year 10889.
     ///
     /// A clock can be set to any time. Below this limit, adding a period to a time cannot overflow.
     package static let maximumWallMilliseconds: UInt64 = 1 << 48 - 1
 
     private let wall: @Sendable () -> UInt64
-    /// Nanoseconds since an unknown moment; never goes back.
+    /// Returns the nanoseconds since an unspecified time; never decreases.
     package let monotonicNanoseconds: @Sendable () -> UInt64
 
-    /// Makes a clock of two functions.
+    /// Creates a clock from two functions.
     package init(
         wallMilliseconds: @escaping @Sendable () -> UInt64,
         monotonicNanoseconds: @escaping @Sendable () -> UInt64
@@ -26,7 +26,7 @@ package struct Clock: Sendable {
         self.monotonicNanoseconds = monotonicNanoseconds
     }
 
-    /// Returns the milliseconds since 1970; people and networks may set this clock, also backwards.
+    /// Returns the milliseconds since 1970; users and time servers may set this clock back.
     package func wallMilliseconds() -> UInt64 { min(wall(), Self.maximumWallMilliseconds) }
 
     /// The clock of the machine.
@@ -41,7 +41,7 @@ package struct Clock: Sendable {
             seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec), perSecond: perSecond)
     }
 
-    /// Returns a time as a number of units, 0 before 1970, and `UInt64.max` beyond what fits.
+    /// Converts a time to units: zero before 1970, and `UInt64.max` on overflow.
     package static func units(seconds: Int64, nanoseconds: Int64, perSecond: UInt64) -> UInt64 {
         // A machine without a battery may start before 1970.
         guard seconds >= 0, nanoseconds >= 0, perSecond > 0 else { return 0 }
@@ -52,21 +52,21 @@ package struct Clock: Sendable {
     }
 }
 
-/// What else the operating system knows that the storage asks for.
+/// Other services of the operating system.
 package enum OperatingSystem {
-    /// The number of this process.
+    /// The identifier of this process.
     package static var processIdentifier: Int32 { getpid() }
 
-    /// Writes a text for people to read, in one piece.
+    /// Writes a text to standard error with one system call.
     package static func writeToStandardError(_ text: String) {
         var text = text
         text.withUTF8 { bytes in
-            // Where nobody reads it, nobody is told.
+            // A failure is ignored, because there is no other output to report it on.
             _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count)
         }
     }
 
-    /// A number that nobody can guess, and that will not be drawn twice.
+    /// Returns an unpredictable random number.
     package static func randomInteger() -> UInt64 {
         var generator = SystemRandomNumberGenerator()
         return generator.next()

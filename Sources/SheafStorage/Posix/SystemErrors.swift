@@ -21,22 +21,22 @@ extension VolumeError.Code {
     package static let notPermitted = Self(EPERM)
     package static let quotaExceeded = Self(EDQUOT)
     package static let fileTooLarge = Self(EFBIG)
-    /// The file was closed before.
+    /// The file is already closed.
     package static let closed = Self(EBADF)
-    /// The name cannot be the name of a file in the directory.
+    /// The name is not valid for a file in the directory.
     package static let invalidName = Self(EINVAL)
 
-    /// Whether the disk has no room, rather than a fault.
+    /// Whether the error means that the disk is full.
     package var meansFull: Bool {
         self == .noSpace || self == .quotaExceeded || self == .fileTooLarge
     }
 
-    /// Whether the system refuses this process, and says nothing about the file.
+    /// Whether the error concerns the process rather than the file.
     package var isAboutProcess: Bool {
         [.permissionDenied, .notPermitted, .tooManyFiles, Self(ENFILE), Self(ENOMEM)].contains(self)
     }
 
-    /// The error number that the last failed call on this thread left behind.
+    /// The error number of the last failed call on this thread.
     static var last: Self { Self(errno) }
 }
 
@@ -55,7 +55,7 @@ extension VolumeError.Code: CustomStringConvertible {
         case .powerCut: "the power is off"
         case .notARegularFile: "it is not a regular file"
         case .noDirectories: "there are no directories within it"
-        case .noPath: "a path is not empty, and has no zero byte in it"
+        case .noPath: "the path is empty or contains a zero byte"
         default: String(cString: strerror(rawValue))
         }
     }

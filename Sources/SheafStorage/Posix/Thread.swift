@@ -8,18 +8,18 @@ import Synchronization
     import Darwin
 #endif
 
-/// A thread of our own, for work that waits for the disk.
+/// A dedicated thread for work that blocks on the disk.
 ///
-/// The threads of Swift's concurrency are as many as the cores: a wait there stops everybody.
+/// Swift's concurrency has one thread per core, so blocking one stalls unrelated tasks.
 package final class Thread: Sendable {
-    /// Some systems give less than this to all threads but the first, others depend on the shell.
+    /// The stack size; the default is too small on some systems and depends on the shell on others.
     private static let stackSize = 4 << 20
 
-    /// What debuggers call the thread.
+    /// The name shown in debuggers.
     package let name: String
     private let handle: Mutex<pthread_t?>
 
-    /// Starts a thread that runs `body` once.
+    /// Starts a thread that calls `body` once.
     package init(name: String, _ body: @escaping @Sendable () -> Void) throws(ThreadRefused) {
         self.name = name
         handle = Mutex(try Self.start(Body(name: name, run: body)))
@@ -29,7 +29,7 @@ package final class Thread: Sendable {
         if let thread = take() { pthread_detach(thread) }
     }
 
-    /// What tells the thread of the caller from all others, for as long as it lives; never zero.
+    /// The unique identifier of the calling thread while it runs; never zero.
     package static var currentIdentifier: UInt {
         #if canImport(Darwin)
             UInt(bitPattern: pthread_self())
@@ -38,7 +38,7 @@ package final class Thread: Sendable {
         #endif
     }
 
-    /// Waits until the body has returned; only the first call waits, and never on the thread itself.
+    /// Waits until `body` has returned; does nothing after the first call or on the thread itself.
     package func join() {
         guard let thread = take() else { return }
         guard pthread_equal(thread, pthread_self()) == 0 else {
@@ -48,7 +48,7 @@ package final class Thread: Sendable {
         pthread_join(thread, nil)
     }
 
-    /// Lets another thread have the core, if one waits for it.
+    /// Yields the core to another runnable thread.
     static func yield() {
         sched_yield()
     }
@@ -61,8 +61,8 @@ package final class Thread: Sendable {
     }
 
     private static func start(_ body: Body) throws(ThreadRefused) -> pthread_t? {
-        // Memory that the system initializes: the type's own initializer belongs to whichever
-        // module included its header first.
+        // Uninitialized memory avoids the type's own initializer, which belongs to whichever module
+        // included its header first.
         try withUnsafeTemporaryAllocation(
             of: pthread_attr_t.self, capacity: 1
         ) { buffer throws(ThreadRefused) in
@@ -92,7 +92,7 @@ package final class Thread: Sendable {
         return thread
     }
 
-    /// What crosses into the new thread.
+    /// The argument passed to the new thread.
     private final class Body: Sendable {
         let name: String
         let run: @Sendable () -> Void
@@ -112,8 +112,7 @@ package final class Thread: Sendable {
         return nil
     }
 
-    /// Where a file would grow beyond a limit of the process, the system would end the process; with
-    /// the signal blocked it refuses the write.
+    /// Blocks SIGXFSZ, so that exceeding the file size limit fails the write, not the process.
     private static func blockFileSizeSignal() {
         withUnsafeTemporaryAllocation(of: sigset_t.self, capacity: 1) { buffer in
             guard let signals = buffer.baseAddress else { return }
@@ -127,8 +126,8 @@ package final class Thread: Sendable {
         #if canImport(Darwin)
             pthread_setname_np(name)
         #else
-            // The call that sets the name is an extension that the C library hides from Swift; the
-            // kernel takes the name through this file too, and cuts it at fifteen bytes.
+            // The C library hides the function that sets the name from Swift. The kernel also
+            // accepts the name through this file and truncates it to fifteen bytes.
             let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
             guard file >= 0 else { return }
             _ = write(file, name, name.utf8.count)
@@ -137,8 +136,8 @@ package final class Thread: Sendable {
     }
 }
 
-/// The system has no room for one more thread.
+/// The error that the system could not create another thread.
 package struct ThreadRefused: Error, Hashable, Sendable {
-    /// What the system says.
+    /// The error number from the system.
     package let code: Int32
 }

@@ -8,12 +8,11 @@ import Synchronization
     import Darwin
 #endif
 
-/// A few threads that help with what takes all cores; between, they wait and cost nothing.
+/// A small pool of threads for parallel computation.
 ///
-/// The threads of Swift's concurrency belong to the program: who computes there for long keeps its
-/// other work waiting.
+/// Computing for long on the threads of Swift's concurrency would delay the program's other tasks.
 package final class Workers: Sendable {
-    /// Work that is cut into parts, which are taken in their order.
+    /// A computation split into parts, which are claimed in order.
     private final class Job: Sendable {
         private let body: @Sendable (Int) -> Void
         private let count: Int
@@ -24,7 +23,7 @@ package final class Workers: Sendable {
             self.body = body
         }
 
-        /// Does parts until none are left that nobody has begun.
+        /// Runs parts until all have been claimed.
         func work() {
             while true {
                 let part = next.add(1, ordering: .relaxed).oldValue
@@ -36,18 +35,18 @@ package final class Workers: Sendable {
 
     private struct State: Sendable {
         var job: Job?
-        /// Which job it is.
+        /// The number of the current job.
         var number = 0
-        /// How many threads were started, or refused by the system.
+        /// The number of threads whose start was attempted.
         var started = 0
-        /// How many are at work.
+        /// The number of threads that are working.
         var busy = 0
     }
 
     private let state = Monitor(State())
     private let most: Int
 
-    /// The workers of the process: one for each core but the caller's, and not more than three.
+    /// The pool of the process: one thread per core besides the caller's, at most three.
     package static let shared = Workers(most: min(coreCount, 4) - 1)
 
     private static var coreCount: Int { max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1) }
@@ -56,9 +55,9 @@ package final class Workers: Sendable {
         self.most = most
     }
 
-    /// Does all parts of some work, here and on the other threads; returns when all are done.
+    /// Runs all parts of a computation on the caller and the pool; returns when all are done.
     ///
-    /// One caller is helped at a time; others do their parts alone.
+    /// The pool serves one caller at a time; concurrent callers run their parts alone.
     package func run(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
         let job = Job(count, body)
         guard count > 1, most > 0, offer(job) else { return job.work() }
@@ -80,15 +79,15 @@ package final class Workers: Sendable {
         return true
     }
 
-    /// Waits until nobody works any more on what was offered.
+    /// Waits until no thread works on the job.
     private func withdraw() {
-        // Whoever begins now finds no parts.
+        // A thread that starts from here on finds no parts.
         state.wait(while: { $0.busy > 0 }) { $0.job = nil }
     }
 
     private func start() {
         for number in 1...most {
-            // Without the thread there is one less to help.
+            // If the thread cannot be started, the pool has one thread less.
             _ = try? Thread(name: "sheaf-work-\(number)") { [self] in
                 var done = 0
                 while true { done = help(after: done) }
@@ -96,7 +95,7 @@ package final class Workers: Sendable {
         }
     }
 
-    /// Waits for another job than the last one, and does parts of it; returns which it was.
+    /// Waits for a job other than `last` and works on it; returns its number.
     private func help(after last: Int) -> Int {
         let (job, number) = state.wait(while: { $0.job == nil || $0.number == last }) { state in
             state.busy += 1

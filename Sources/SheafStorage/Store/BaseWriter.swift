@@ -1,22 +1,22 @@
 import SheafBytes
 
-/// Writes a base file: folded records, their directory, a footer.
+/// A writer of a base file: folded records, their directory and a footer.
 final class BaseWriter {
     private let volume: any Volume
     private let temporary: String
     private let file: any VolumeFile
     private let header: SegmentHeader
-    /// The footer of the last segment of the run: what comes after the base follows it.
+    /// The footer of the last replaced segment; the segment after the base file follows it.
     private let last: SegmentFooter
     private var hash = XXH3.Stream()
     private var chain: UInt64
     private var recordCount: UInt64 = 0
-    /// Bytes of whole records that are not written yet, and where in the file they go.
+    /// Complete records not yet written, and their offset in the file.
     private var buffer: [UInt8]
     private var offset = 0
     private var directory = ByteWriter()
     private var directoryCount = 0
-    /// The entries and the operations of the record that is being filled.
+    /// The entries and operations of the current record.
     private var entries: [FoldedRecord.Entry] = []
     private var operations: [UInt8] = []
 
@@ -34,15 +34,15 @@ final class BaseWriter {
         }
     }
 
-    /// The bytes that wait to be written.
+    /// The number of buffered bytes.
     var bufferedLength: Int { buffer.count }
 
-    /// Adds an operation; they come in the order of their positions.
+    /// Appends an operation; calls must be in the order of positions.
     func add(
         _ operation: Operation, at position: LogPosition, of commit: CommitID
     ) throws(StorageError) {
         if operations.count + operation.length > FoldedRecord.targetLength { try endRecord() }
-        // The offset is known only when all entries of the record are.
+        // Offsets are relative until the number of entries in the record is final.
         entries.append(
             FoldedRecord.Entry(
                 position: position, commit: commit, offset: operations.count,
@@ -59,7 +59,7 @@ final class BaseWriter {
         operations.append(contentsOf: operation.payload)
     }
 
-    /// Writes and syncs what was gathered; returns its length.
+    /// Writes and syncs the buffered records; returns their length.
     func flush() throws(StorageError) -> Int {
         let bytes = buffer
         buffer = []
@@ -74,7 +74,7 @@ final class BaseWriter {
         }
     }
 
-    /// Completes the file and gives it its name, durably.
+    /// Completes the file and renames it durably to `name`.
     func finish(
         as name: String, removalsFoldedThrough: LogPosition
     ) throws(StorageError) -> Segment {
@@ -87,7 +87,7 @@ final class BaseWriter {
         }
     }
 
-    /// Removes the file.
+    /// Removes the unfinished file.
     func abandon() {
         file.close()
         try? volume.remove(temporary)
@@ -127,7 +127,7 @@ final class BaseWriter {
         }
     }
 
-    /// Puts the operations that were gathered into a record of their own.
+    /// Completes the current record.
     private func endRecord() throws(StorageError) {
         guard let first = entries.first, let newest = entries.last else { return }
         let recordOffset = offset + buffer.count

@@ -1,23 +1,23 @@
 import SheafBytes
 
-/// The trees of a store as a file, so that opening costs the tail of the log and not all of it
-/// (`format-spec/checkpoint.md`).
+/// A file with the trees of a store, so that opening replays only the end of the log.
 ///
-/// A checkpoint can always be thrown away: the log makes it again.
+/// The bytes are in `format-spec/checkpoint.md`. A checkpoint can always be deleted: the log
+/// contains everything needed to recreate it.
 final class Checkpoint {
-    /// What a checkpoint says about itself.
+    /// The header fields of a checkpoint.
     struct Summary {
         let name: String
-        /// Where the log goes on behind it.
+        /// The position from which to replay the log.
         let start: LogStart
         let pageCount: Int
         let fileCount: Int
-        /// Up to which commit the links were right.
+        /// The last commit for which the index entries were complete.
         let linkedThrough: CommitID
-        /// The bytes of the file.
+        /// The length of the file in bytes.
         let length: Int
 
-        /// Up to which commit the links are right, if it is known what has changed since.
+        /// The index progress; none if commits after it changed index entries.
         var linked: LinkMark {
             guard linkedThrough == start.commit else { return .none }
             return LinkMark(commit: start.commit, end: start.position)
@@ -32,10 +32,10 @@ final class Checkpoint {
         self.keyspace = consume keyspace
     }
 
-    /// The keys, which can be taken once.
+    /// Returns the keys; may be called once.
     func takeKeyspace() -> Keyspace {
         guard let keyspace = keyspace.take() else {
-            preconditionFailure("The keys are taken once.")
+            preconditionFailure("The keys are moved out once.")
         }
         return keyspace
     }
@@ -43,12 +43,14 @@ final class Checkpoint {
     /// "SHEAFCKP".
     static let magic: UInt64 = 0x504B_4346_4145_4853
     static let formatVersion: UInt32 = 1
-    /// The bytes of an entry of the table of live bytes: a file's first segment, four zeros, and
-    /// its live bytes.
+    /// The length of an entry of the live-byte table in bytes.
+    ///
+    /// An entry is a file's first segment, four zero bytes, and the number of its live bytes.
     static let liveEntryLength = 16
-    /// The header takes the room of page zero, which no tree has.
+    /// The length of the header, which replaces page zero; trees number pages from 1.
     static let headerLength = BTree.pageSize
 
+    /// The offsets of the header fields.
     enum Layout {
         static let magic = 0
         static let version = 8
@@ -62,14 +64,14 @@ final class Checkpoint {
         static let pageCount = 64
         static let fileCount = 68
         static let hash = 72
-        /// Here earlier writers say up to where other links were right: zero now, and not read.
+        /// The former location of the index progress: zero, and ignored by readers.
         static let formerlyLinkedThrough = 80
         static let linkedThrough = 88
         static let reserved = 96
         static let checksum = headerLength - 8
     }
 
-    /// Maps a checkpoint and checks every byte of it; the pages are then used in place.
+    /// Maps and verifies a checkpoint; its pages are then used in place.
     static func load(
         _ name: String, from volume: any Volume, store: StoreID?, notBefore: LogPosition
     ) throws(StorageError) -> Checkpoint {
@@ -140,7 +142,8 @@ final class Checkpoint {
         let linkedThrough: CommitID = bytes.loadInteger(Layout.linkedThrough)
         guard linkedThrough <= commit else {
             throw FormatError(
-                at: Layout.linkedThrough, "links are right up to commit \(linkedThrough)")
+                at: Layout.linkedThrough,
+                "the index progress \(linkedThrough) is past the checkpoint's commit")
         }
         let hash = XXH3.hash64(bytes.slice(headerLength..<length))
         guard bytes.loadInteger(Layout.hash) == hash else {
@@ -176,20 +179,20 @@ final class Checkpoint {
     }
 }
 
-/// Which checkpoints there are, and how much of the log they spare.
+/// The checkpoints of a store and the part of the log that they cover.
 struct CheckpointState: Sendable {
-    /// The oldest first.
+    /// The file names, the oldest first.
     var names: [String]
-    /// How far the log had grown at the newest; none where there is none.
+    /// The grown length of the log at the newest checkpoint; nil if there is none.
     var coveredLength: Int?
-    /// Where the newest one ends in the log.
+    /// The log position of the newest checkpoint.
     var floor: LogPosition
-    /// The bytes of all of them, about.
+    /// The approximate size of all checkpoints in bytes.
     var length: Int
 }
 
 extension FormatError {
-    /// What a tree found wrong with the pages of a checkpoint.
+    /// Creates an error for invalid pages of a checkpoint.
     fileprivate init(_ damage: BTreeDamage) {
         switch damage {
         case .truncated:
@@ -197,7 +200,7 @@ extension FormatError {
         case .pageCount(let count):
             self.init(at: Checkpoint.Layout.pageCount, "a tree cannot have \(count) pages")
         case .page(let number):
-            self.init(at: number * BTree.pageSize, "page \(number) is no page of a tree")
+            self.init(at: number * BTree.pageSize, "page \(number) is not a valid tree page")
         }
     }
 }

@@ -1,16 +1,16 @@
-/// Which segments to fold together, and how far back.
+/// A set of consecutive segments to fold, and the history horizon.
 package struct CompactionPlan: Sendable {
-    /// The files to fold, which follow each other.
+    /// The files to fold, which are consecutive.
     package let files: [Segment]
-    /// Everything up to here is older than the history horizon.
+    /// The position up to which operations are older than the history horizon.
     let horizon: LogPosition
-    /// The last commit up to there.
+    /// The last commit before the horizon.
     let horizonCommit: CommitID
-    /// What the files take, and what of that is still needed.
+    /// The total length of the files, and the bytes of it that are live.
     package let length: Int
     package let liveLength: Int
 
-    /// The segments that the new base file will hold.
+    /// The segments that the new base file replaces.
     package var segments: ClosedRange<UInt32> {
         guard let first = files.first, let last = files.last else {
             preconditionFailure("A plan has at least one file.")
@@ -18,41 +18,41 @@ package struct CompactionPlan: Sendable {
         return first.header.segments.lowerBound...last.header.segments.upperBound
     }
 
-    /// Whether nothing is older than these files: what was removed in them is gone for good.
+    /// Whether the log starts with these files, so that removals in them have nothing left to hide.
     var startsLog: Bool { segments.lowerBound == 1 }
 }
 
-/// Chooses what to compact: a pure function of what the store looks like.
+/// A policy that selects the files to compact; a pure function of its inputs.
 struct CompactionPlanner {
-    /// One sealed file, as far as the choice is concerned.
+    /// A sealed file that may be compacted.
     struct Candidate {
         let segment: Segment
         let length: Int
         let liveLength: Int
-        /// Whether a commit goes on from the file before into this one: they cannot be parted.
+        /// Whether a commit continues from the previous file, so that both must be folded together.
         let continuesCommit: Bool
-        /// Whether the file was folded so recently that folding it again gains nothing.
+        /// Whether the file was folded too recently for another fold to be worthwhile.
         let isSettled: Bool
 
         var garbage: Int { length - liveLength }
         var isSmall: Bool { length < CompactionPlanner.smallLength }
     }
 
-    /// Files below this are joined to their neighbors even where they hold no garbage.
+    /// The length below which files are merged with their neighbors even without garbage.
     static let smallLength = 64 << 10
-    /// So many small files in a row are worth joining.
+    /// The number of consecutive small files that makes merging them worthwhile.
     static let smallRunCount = 8
-    /// A run without at least this much garbage in a hundred bytes is not worth writing again.
+    /// The minimum share of garbage, in percent, that makes rewriting a file worthwhile.
     static let worthwhilePercent = 10
 
-    /// In order; all of them lie before the horizon.
+    /// The candidates in log order, all before the horizon.
     let candidates: [Candidate]
     let horizon: LogPosition
     let horizonCommit: CommitID
-    /// The live bytes that one base file may take.
+    /// The maximum number of live bytes in one base file.
     let outputLimit: Int
 
-    /// The run to fold when the directory holds too much garbage.
+    /// Returns a plan that starts from the file with the smallest share of live bytes.
     func leastLiveRun() -> CompactionPlan? {
         var best: Int?
         for (index, candidate) in candidates.enumerated() where !candidate.isSettled {
@@ -64,7 +64,8 @@ struct CompactionPlanner {
                 continue
             }
             let leader = candidates[current]
-            // Shares are compared crosswise: no division, no empty file in the way.
+            // The shares are cross-multiplied, which avoids a division by the length of an empty
+            // file.
             if candidate.liveLength * leader.length < leader.liveLength * candidate.length {
                 best = index
             }
@@ -73,7 +74,7 @@ struct CompactionPlanner {
         return plan(grow(best...best))
     }
 
-    /// A run of small files to join, if there are many in a row.
+    /// Returns a plan that merges consecutive small files, if there are enough of them.
     func smallRun() -> CompactionPlan? {
         var start = 0
         while start < candidates.count {
@@ -89,8 +90,9 @@ struct CompactionPlanner {
         return nil
     }
 
-    /// Everything before the horizon in runs as long as the output limit allows, with no regard
-    /// to how much there is to gain.
+    /// Returns plans that fold everything before the horizon, regardless of the gain.
+    ///
+    /// Each plan covers as many files as the output limit allows.
     func everything() -> [CompactionPlan] {
         var plans: [CompactionPlan] = []
         var start = 0
@@ -101,7 +103,7 @@ struct CompactionPlanner {
                 guard liveLength(wider) <= outputLimit else { break }
                 end = wider.upperBound
             }
-            // A base file that stands alone was folded before: it is written again for its garbage.
+            // A single base file is already folded, so it is rewritten only if it has garbage.
             let isFolded = start == end && candidates[start].segment.header.kind == .base
             let hasGarbage =
                 candidates[start].garbage * 100
@@ -112,7 +114,7 @@ struct CompactionPlanner {
         return plans
     }
 
-    /// Takes in neighbors that are mostly garbage, or so small that they come along for nothing.
+    /// Extends a range by neighbors that are small or mostly garbage.
     private func grow(_ run: ClosedRange<Int>) -> ClosedRange<Int> {
         var run = closed(run)
         func isWelcome(_ index: Int) -> Bool {
@@ -132,7 +134,7 @@ struct CompactionPlanner {
         return run
     }
 
-    /// The run with all files that share a commit with one of its ends.
+    /// Extends a range so that no commit crosses its ends.
     private func closed(_ run: ClosedRange<Int>) -> ClosedRange<Int> {
         var lower = run.lowerBound
         var upper = run.upperBound

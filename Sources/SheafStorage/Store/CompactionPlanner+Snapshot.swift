@@ -1,9 +1,10 @@
 extension CompactionPlanner {
     private static let smallestFoldedLength = 1 << 20
 
-    /// Looks at the files that a snapshot reads; none where no file lies before the horizon.
+    /// Creates a planner over the files of a snapshot; nil if none is older than the horizon.
     ///
-    /// `foldedAt` says how far the log had grown when a base file was made, by its first segment.
+    /// `foldedAt` maps the first segment of a base file to the grown length of the log when it was
+    /// written.
     init?(
         _ snapshot: LogSnapshot, live: LiveBytes, options: borrowing LogStoreOptions,
         foldedAt: [UInt32: Int] = [:]
@@ -31,7 +32,7 @@ extension CompactionPlanner {
                 ?? max(options.segmentLength(liveBytes: live.total), Self.smallestFoldedLength))
     }
 
-    /// How many files from the first one on are sealed and older than the horizon.
+    /// Returns the number of files, from the first on, that are sealed and older than the horizon.
     private static func foldableCount(
         _ files: [Segment], _ snapshot: LogSnapshot, _ options: borrowing LogStoreOptions
     ) -> Int {
@@ -53,7 +54,7 @@ extension CompactionPlanner {
                 || history.milliseconds.map { age in
                     now >= footer.lastCommitAt && now - footer.lastCommitAt >= age
                 } ?? false
-            // A commit that goes on in the next file keeps this one with it.
+            // A file whose last commit continues in the next file cannot be folded without it.
             let isWhole = index == files.count || !files[index].continuesCommit
             if isOld && isWhole { return index }
             newerBytes += footer.contentLength

@@ -1,15 +1,15 @@
 import SheafBytes
 
-/// Folds a run of segments into one base file, a step at a time.
+/// An incremental compaction that folds consecutive segments into one base file.
 ///
-/// What is kept of each key: the newest operation of all, and the newest one that is not younger
-/// than the horizon, so that every commit behind the horizon can still be read; and of both, what
-/// they stand on where they are extensions. Positions stay.
+/// Of each key it keeps the newest operation and the newest operation up to the horizon, so that
+/// every commit after the horizon remains readable. If one of these is a delta, the operations it
+/// is based on are kept, too. Positions do not change.
 final class Compactor {
-    /// What a finished run leaves to be done.
+    /// The result of a completed compaction.
     struct Result {
         let base: Segment
-        /// Removals that the log no longer holds, under the keys that the tree has for them.
+        /// The removals dropped from the log, with their keys as stored in the tree.
         let forgotten: [(key: [UInt8], position: LogPosition)]
     }
 
@@ -17,17 +17,17 @@ final class Compactor {
     private let snapshot: LogSnapshot
     private let volume: any Volume
     private let store: StoreID
-    /// Removals up to here may be forgotten where nothing older is left: checkpoints cover them.
+    /// The position up to which checkpoints cover removals; with nothing older, they are dropped.
     private let removalLimit: LogPosition
     private let output: BaseWriter
-    /// Operations that have still to be judged: the file, and where in it.
+    /// The next operation to examine: the file, and the offset in it.
     private var nextFile = 0
     private var offset = SegmentHeader.length
     private var chain: UInt64
     private var forgotten: [(key: [UInt8], position: LogPosition)] = []
     private var chains = ChainCache()
 
-    /// Starts a run; `temporary` is the name under which the base file is written.
+    /// Starts a compaction; `temporary` is the file name used until it is complete.
     init(
         _ plan: CompactionPlan, snapshot: LogSnapshot, volume: any Volume, store: StoreID,
         removalLimit: LogPosition, temporary: String, now: UInt64
@@ -49,7 +49,7 @@ final class Compactor {
         output = try BaseWriter(volume: volume, temporary: temporary, header: header, last: footer)
     }
 
-    /// Judges the next record; returns the bytes that were read, and zero at the end.
+    /// Processes the next record; returns the number of bytes read, or zero at the end.
     func step() throws(StorageError) -> Int {
         guard nextFile < plan.files.count else { return 0 }
         let file = plan.files[nextFile]
@@ -60,15 +60,15 @@ final class Compactor {
         }
     }
 
-    /// The bytes that wait to be written.
+    /// The number of buffered bytes.
     var bufferedLength: Int { output.bufferedLength }
 
-    /// Writes and syncs what was gathered; returns its length.
+    /// Writes and syncs the buffered records; returns their length.
     func flush() throws(StorageError) -> Int {
         try output.flush()
     }
 
-    /// Completes the base file and puts it in place of the run, durably.
+    /// Completes the base file and durably renames it to replace the segments.
     func finish() throws(StorageError) -> Result {
         let name = FileName.name(ofBase: plan.segments)
         let before = plan.files.compactMap(\.footer).map(\.removalsFoldedThrough).max() ?? .none
@@ -151,10 +151,10 @@ final class Compactor {
         }
     }
 
-    /// Whether the run keeps the operation at `position` of a key whose newest one is at `head`.
+    /// Whether to keep the operation at `position` of a key whose newest operation is at `head`.
     private func isNeeded(_ position: LogPosition, head: Place) throws(FormatError) -> Bool {
         if head.position == position { return true }
-        // Where the newest one is old and stands for itself, nothing else is kept.
+        // If the newest operation is a put or a removal before the horizon, nothing else is kept.
         guard head.position > plan.horizon || head.isExtension else { return false }
         if let kept = chains.kept[head.position] { return kept.containsDescending(position) }
         let chain = try keptChain(from: head.position)
@@ -162,12 +162,13 @@ final class Compactor {
         return chain.kept.containsDescending(position)
     }
 
-    /// What the run keeps of the key whose newest operation is at `head`.
+    /// Returns the operations to keep of the key whose newest operation is at `head`.
     private func keptChain(from head: LogPosition) throws(FormatError) -> ChainCache.Chain {
         var chain = ChainCache.Chain()
         var position = head
         var isOld = false
-        // The newest one is kept, the newest old one, and what a kept extension stands on.
+        // Kept: the newest operation, the newest one before the horizon, and the bases of kept
+        // deltas.
         var isKept = true
         while position.segment >= plan.segments.lowerBound {
             if !isOld, position <= plan.horizon { (isOld, isKept) = (true, true) }
@@ -179,7 +180,7 @@ final class Compactor {
                 guard operation.previous < position else {
                     throw StorageError.damaged(
                         FileName.name(ofSegment: position.segment), at: position.offset,
-                        "the operation does not follow the one before it")
+                        "the operation does not follow its predecessor")
                 }
                 isKept = isKept && operation.kind == .extend
                 position = operation.previous
@@ -191,22 +192,23 @@ final class Compactor {
     }
 }
 
-/// What is kept of keys with long chains, so that they are not followed for each operation anew.
+/// A cache of the kept operations of keys with long chains, which are then walked only once.
 private struct ChainCache {
-    /// The operations of a key that a run keeps, the newest first.
+    /// The operations of a key to keep, the newest first.
     struct Chain {
         var kept: [LogPosition] = []
-        /// How many operations had to be looked at.
+        /// The number of operations examined.
         var length = 0
     }
 
     private static let longLength = 16
     private static let maximumCount = 1 << 20
 
-    /// By the newest operation of the key.
+    /// The operations to keep, by the newest operation of the key.
     private(set) var kept: [LogPosition: [LogPosition]] = [:]
     private var count = 0
 
+    /// Caches a long chain; short ones are walked again.
     mutating func note(_ chain: Chain, of head: LogPosition) {
         guard chain.length > Self.longLength else { return }
         if count > Self.maximumCount { self = ChainCache() }
@@ -216,7 +218,7 @@ private struct ChainCache {
 }
 
 extension [LogPosition] {
-    /// Whether the array, which descends, has `position`.
+    /// Whether the array, sorted in descending order, contains `position`.
     fileprivate func containsDescending(_ position: LogPosition) -> Bool {
         var low = 0
         var high = count

@@ -1,20 +1,20 @@
 import SheafBytes
 
-/// What the writers of a store share, under one lock: no call in here waits for anything.
+/// The shared state of the writers of a store, guarded by one lock and free of blocking calls.
 struct EngineState: ~Copyable {
-    /// Where the next record goes.
+    /// The position of the next record.
     struct Tail {
         /// The segment in use; the next one to begin is one higher.
         var segment: UInt32
-        /// Where the next record starts; zero when no segment is begun since the store was opened.
+        /// The offset of the next record; zero until the opened store begins a segment.
         var offset = 0
-        /// Where the segment has to end.
+        /// The maximum length of the segment.
         var capacity = 0
 
         var isBegun: Bool { offset > 0 }
     }
 
-    /// A batch that goes to the disk, and the state that it makes durable.
+    /// A batch to write, and the state that becomes durable with it.
     struct Flush {
         let batch: PendingBatch
         let tree: BTreeSnapshot
@@ -29,46 +29,49 @@ struct EngineState: ~Copyable {
     let store: StoreID
     var keyspace: Keyspace
     var tail: Tail
-    /// The last commit that has a place in the log.
+    /// The last commit appended to the log.
     var lastCommit: CommitID
-    /// When that was; a clock that goes back does not take it along.
+    /// The time of the last commit; it never decreases, even if the clock is set back.
     var lastCommitAt: UInt64
-    /// Where the last record ends.
+    /// The end of the last record.
     var end: LogPosition
-    /// Up to which commit the links of the tree are right.
+    /// The commit up to which the index entries of the tree are complete.
     var linked: LinkMark
-    /// The bytes that the log grew by, those behind the last checkpoint at opening included, and
-    /// those of links that are not made with the log: all that a checkpoint would spare.
+    /// The number of bytes that a checkpoint would save the next opening from processing.
+    ///
+    /// Counts the log since the last checkpoint and the index entries not derived from the log.
     var grownLength: Int
-    /// Those who wait for a commit, in the order of their commits.
+    /// The callers that wait for a commit, in the order of their commits.
     var waiters: [CommitWaiter] = []
     var pending = PendingBatch()
     var spare: PendingBatch? = PendingBatch()
-    /// How far the log is known to be on the disk.
+    /// The position up to which the log is known to be synced.
     var synced: LogPosition
-    /// What readers see.
+    /// The snapshot that readers see.
     var published: LogSnapshot
-    /// What the counts of live bytes do not know yet; none once it has been looked up.
+    /// The garbage of the replayed log that is not yet counted; nil once it has been.
     var opening: UnsettledOpening?
-    /// Why nothing may be written any more.
+    /// The error after which all writes are refused.
     var poison: StorageError?
-    /// Whether commits are refused because the store is being closed.
+    /// Whether commits are refused because the store is closing.
     var isClosing = false
     var isClosed = false
-    /// A running average of what one flush writes.
+    /// A moving average of the number of bytes per flush.
     var typicalFlushLength = 0
-    /// Sealed files whose unused ends can be cut off.
+    /// Sealed files with unused space at the end.
     var trimmable: [SealedFile] = []
 
-    /// Whether segments are written ahead of use: a long batch pays little for a file that grows,
-    /// and zeros would double its bytes.
+    /// Whether segments are filled with zeros before use.
+    ///
+    /// For long batches the cost of growing the file is small, whereas zeros would double the bytes
+    /// written.
     var preparesSegments: Bool { typicalFlushLength < 128 << 10 }
 
-    /// Refuses when nothing may be written any more.
+    /// Throws if the store does not accept writes.
     func checkWritable() throws(StorageError) {
         if isClosing { throw .closed }
         if let poison { throw .poisoned(cause: poison.description) }
-        // Numbers that no store reaches by itself may still stand in a file.
+        // A damaged or crafted file may contain numbers that a store never reaches by itself.
         guard lastCommit < .max else {
             throw .limit(name: "commits", value: .max, limit: .max)
         }
@@ -79,15 +82,15 @@ struct EngineState: ~Copyable {
         }
     }
 
-    /// Gives every operation of `batch` its place, and the commit its number.
+    /// Assigns positions to the operations of `batch` and returns the number of its commit.
     mutating func append(
         _ batch: borrowing WriteBatch, at now: UInt64, options: borrowing LogStoreOptions
     ) -> CommitID {
         let commit = lastCommit + 1
         let time = max(now, lastCommitAt)
-        let links = batch.links.isEmpty ? nil : batch.links
-        if let links { keyspace.unlink(links) }
-        var nextLink = 0
+        let changes = batch.links.isEmpty ? nil : batch.links
+        if let changes { keyspace.unlink(changes) }
+        var nextEntry = 0
         var start = 0
         var part: UInt32 = 0
         while start < batch.bytes.count {
@@ -110,8 +113,8 @@ struct EngineState: ~Copyable {
             Record.layOut(draft, over: target)
             batch.copy(start..<run.end, into: target)
             index(target, operationCount: run.count)
-            if let links {
-                nextLink = link(links, from: nextLink, to: start..<run.end, in: target)
+            if let changes {
+                nextEntry = link(changes, from: nextEntry, to: start..<run.end, in: target)
             }
             tail.offset += length
             end = LogPosition(segment: tail.segment, offset: tail.offset)
@@ -119,9 +122,9 @@ struct EngineState: ~Copyable {
             start = run.end
             part += 1
         }
-        if let links {
-            keyspace.linkPlaces(links)
-            grownLength += links.lengthToPlaces
+        if let changes {
+            keyspace.linkPlaces(changes)
+            grownLength += changes.lengthToPlaces
         }
         if batch.keepsLinks, linked.commit == lastCommit {
             linked = LinkMark(commit: commit, end: end)
@@ -131,7 +134,7 @@ struct EngineState: ~Copyable {
         return commit
     }
 
-    /// Ends the segment in use, if one is begun.
+    /// Seals the segment in use, if there is one.
     mutating func sealTail() {
         guard tail.isBegun else { return }
         ensurePiece()
@@ -141,7 +144,7 @@ struct EngineState: ~Copyable {
         tail = Tail(segment: tail.segment)
     }
 
-    /// Takes what is pending away to be written; nothing when nothing is pending.
+    /// Removes the pending records for a flush; nil if there are none or a flush is running.
     mutating func cut() -> Flush? {
         guard !pending.isEmpty, let next = spare else { return nil }
         let batch = pending
@@ -154,7 +157,7 @@ struct EngineState: ~Copyable {
             grownLength: grownLength)
     }
 
-    /// Shows readers what a flush made durable; returns those who waited for it.
+    /// Publishes a completed flush to readers; returns the callers that waited for it.
     mutating func finish(
         _ flush: Flush, _ written: SegmentWriter.Written
     ) -> ArraySlice<CommitWaiter> {
@@ -173,7 +176,7 @@ struct EngineState: ~Copyable {
         return done
     }
 
-    /// Puts the place of each operation into the tree, and the place before it into the record.
+    /// Updates the tree for each operation and sets its previous position in the record.
     private mutating func index(_ record: UnsafeMutableRawBufferPointer, operationCount: Int) {
         var offset = Record.headerLength
         for _ in 0..<operationCount {
@@ -186,16 +189,16 @@ struct EngineState: ~Copyable {
             let key = bytes.slice(
                 offset + Operation.headerLength..<offset + Operation.headerLength + keyLength)
             let kind = bytes[offset]
-            let place = Place(
+            let pointer = Place(
                 position: LogPosition(segment: tail.segment, offset: tail.offset + offset),
                 length: length, isExtension: kind == Operation.Kind.extend.rawValue)
             let previous =
                 if kind == Operation.Kind.put.rawValue {
-                    keyspace.put(key, at: place)
-                } else if place.isExtension {
-                    keyspace.extend(key, at: place)
+                    keyspace.put(key, at: pointer)
+                } else if pointer.isExtension {
+                    keyspace.extend(key, at: pointer)
                 } else {
-                    keyspace.remove(key, at: place)
+                    keyspace.remove(key, at: pointer)
                 }
             record.store(previous.rawValue, at: offset + Operation.Layout.previous)
             record.store(UInt32(offset), at: offset + Operation.Layout.distance)
@@ -203,7 +206,7 @@ struct EngineState: ~Copyable {
         }
     }
 
-    /// Makes sure that a record and a footer fit behind the tail, in a new segment if need be.
+    /// Ensures that a record and a footer fit after the tail, beginning a new segment if necessary.
     private mutating func makeRoom(
         for length: Int, commit: CommitID, time: UInt64, options: borrowing LogStoreOptions
     ) {
@@ -226,7 +229,7 @@ struct EngineState: ~Copyable {
         tail.offset = SegmentHeader.length
     }
 
-    /// Makes sure that the last piece of the batch is one of the segment in use.
+    /// Ensures that the last extent of the batch belongs to the segment in use.
     private mutating func ensurePiece() {
         if let last = pending.pieces.last, last.segment == tail.segment { return }
         pending.pieces.append(
@@ -236,7 +239,7 @@ struct EngineState: ~Copyable {
 }
 
 extension WriteBatch {
-    /// The operations from `start` that go into one record, and how many they are.
+    /// Returns the end and the count of the operations from `start` on that form the next record.
     func run(from start: Int, target: Int) -> (end: Int, count: Int) {
         bytes.withUnsafeBytes { bytes in
             var end = start

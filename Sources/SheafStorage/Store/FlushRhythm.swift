@@ -1,29 +1,29 @@
 import SheafBytes
 import Synchronization
 
-/// How writers and flushes follow each other lately: who should wait awake, and for how long.
+/// Heuristics for group commit: whether to spin or to sleep, and for how long.
 ///
-/// To sleep and be woken takes about as long as a quarter of a fast disk's flush. Everything here
-/// is a guess that only costs or saves time.
+/// Sleeping and waking take about a quarter of the flush time of a fast disk. All values are
+/// estimates that affect only latency.
 final class FlushRhythm: Sendable {
-    /// After so many flushes of one commit each, a writer counts as alone.
+    /// The number of consecutive flushes of one commit after which a writer counts as alone.
     private static let loneCount = 8
-    /// A flush that takes longer than this is waited for asleep.
+    /// The flush duration up to which a lone writer spins instead of sleeping.
     private static let briefNanoseconds: UInt64 = 250_000
-    /// One that takes longer than this keeps no thread but the one that is there for it.
+    /// The flush duration up to which a lone writer flushes on its own thread.
     private static let shortNanoseconds: UInt64 = 1_000_000
-    /// No flush waits longer for writers to come back.
+    /// The maximum time that a flush waits for returning writers, in nanoseconds.
     private static let longestGathering: UInt64 = 100_000
-    /// When writers did not come back so many times, they are only waited for now and then.
+    /// The number of failed waits after which waiting is attempted only occasionally.
     private static let toleratedMisses = 4
     private static let flushesBetweenTrials = 16
 
     private let engine: StoreEngine
-    /// How many flushes in a row had one commit to write.
+    /// The number of consecutive flushes with a single commit.
     private let loneFlushes = Atomic(0)
-    /// A running average of what a flush takes.
+    /// A moving average of the duration of a flush.
     private let typicalNanoseconds = Atomic<UInt64>(0)
-    /// How often in a row writers were waited for in vain, and how many flushes went by.
+    /// The number of consecutive failed waits for writers, and the number of flushes.
     private let misses = Atomic(0)
     private let flushes = Atomic(0)
 
@@ -31,10 +31,10 @@ final class FlushRhythm: Sendable {
         self.engine = engine
     }
 
-    /// Whether a lone writer makes one commit after the other, on a disk that is fast.
+    /// Whether a single writer commits sequentially on a fast disk.
     var hasLoneWriter: Bool { isLone(within: Self.briefNanoseconds) }
 
-    /// The same, on one that is fast enough for the writer to flush by himself.
+    /// Whether a single writer commits sequentially and should flush on its own thread.
     var mayFlushAlone: Bool { isLone(within: Self.shortNanoseconds) }
 
     private func isLone(within nanoseconds: UInt64) -> Bool {
@@ -42,19 +42,19 @@ final class FlushRhythm: Sendable {
             && typicalNanoseconds.load(ordering: .relaxed) <= nanoseconds
     }
 
-    /// Notes that two writers met.
+    /// Records that two writers committed concurrently.
     func noteCompany() {
         loneFlushes.store(0, ordering: .relaxed)
     }
 
-    /// Stays awake while `commit` should become durable; false when it is not by then.
+    /// Spins while `commit` is expected to become durable; returns whether it did.
     func stayAwake(for commit: CommitID) -> Bool {
         wait(for: 2 * typicalNanoseconds.load(ordering: .relaxed), gently: false) {
             engine.durableCommit >= commit
         }
     }
 
-    /// Notes a flush that made `commits` durable.
+    /// Records a flush that made `commits` commits durable.
     func note(commits: CommitID, nanoseconds: UInt64) {
         let lone = commits == 1 ? loneFlushes.load(ordering: .relaxed) + 1 : 0
         loneFlushes.store(lone, ordering: .relaxed)
@@ -62,8 +62,10 @@ final class FlushRhythm: Sendable {
         typicalNanoseconds.store((typical * 7 + nanoseconds) / 8, ordering: .relaxed)
     }
 
-    /// Gives the writers who were just served a moment to come back, so that one flush serves them
-    /// all: the first of them would otherwise go alone, and the rest wait for two.
+    /// Waits briefly for the writers of the last flush to commit again.
+    ///
+    /// Without this, the first of them would be flushed alone, and the others would wait for two
+    /// flushes.
     func gather() {
         let expected = CommitID(engine.knownWriters.load(ordering: .relaxed))
         guard expected > 1 else { return }
@@ -79,7 +81,7 @@ final class FlushRhythm: Sendable {
         misses.store(isComplete ? 0 : missed + 1, ordering: .relaxed)
     }
 
-    /// Waits awake until `condition` holds; gently lets other threads have the core.
+    /// Spins until `condition` holds or the time is up; `gently` yields to other threads.
     private func wait(
         for nanoseconds: UInt64, gently: Bool, until condition: () -> Bool
     ) -> Bool {

@@ -1,20 +1,21 @@
 import Synchronization
 
-/// The thread that makes commits durable: it writes out together whatever came together.
+/// The thread that makes commits durable, writing all pending commits together.
 final class Flusher: Sendable {
     private struct Wish: Sendable {
         var isUrgent = false
         var isStopping = false
-        /// When relaxed commits have to be on the disk at the latest.
+        /// The time by which relaxed commits must be on disk.
         var deadline: UInt64?
     }
 
-    /// After a flush the thread looks for the next commit for so long before it sleeps: to wake a
-    /// thread takes as long, and a lone writer is back by then.
+    /// The time for which the thread looks for another commit before it sleeps.
+    ///
+    /// Waking a thread takes as long, and a lone writer commits again within it.
     private static let spinNanoseconds: UInt64 = 50_000
 
     private static let longestWaitMilliseconds = 365 * 86_400_000
-    /// No writer waits longer for compaction than this.
+    /// The maximum delay of writers in favor of compaction.
     private static let longestPauseNanoseconds: UInt64 = 10_000_000
 
     private let engine: StoreEngine
@@ -22,10 +23,10 @@ final class Flusher: Sendable {
     private let rhythm: FlushRhythm
     private let wish = Monitor(Wish())
     private let isAwake = Atomic(false)
-    /// Of the thread, while it runs; it may still call others when `stop` waits for it.
+    /// The identifier of the thread while it runs; its callbacks may still run while `stop` waits.
     private let identifier = Atomic<UInt>(0)
     private let thread = Mutex<Thread?>(nil)
-    /// The segment in use at the last look.
+    /// The segment in use at the last check.
     private let segment = Atomic<UInt32>(0)
 
     init(engine: StoreEngine, onNewSegment: @escaping @Sendable () -> Void) {
@@ -34,18 +35,19 @@ final class Flusher: Sendable {
         self.onNewSegment = onNewSegment
     }
 
+    /// Starts the thread.
     func start() throws(ThreadRefused) {
-        // The thread keeps the flusher alive, and `stop` ends the thread.
+        // The thread retains this object; `stop` ends the thread.
         let started = try Thread(name: "sheaf-log") { self.run() }
         thread.withLock { $0 = started }
     }
 
-    /// Whether the caller is called by this thread.
+    /// Whether the caller runs on this thread.
     var isCurrent: Bool {
         identifier.load(ordering: .relaxed) == Thread.currentIdentifier
     }
 
-    /// Ends the thread once what is pending is written; waits for that on any other thread.
+    /// Stops the thread once pending commits are written; other threads wait for its end.
     func stop() {
         wish.withLock { $0.isStopping = true }
         wish.broadcast()
@@ -55,28 +57,29 @@ final class Flusher: Sendable {
         }?.join()
     }
 
-    /// Asks for a flush of what is pending.
+    /// Requests a flush of the pending commits.
     func flushNow() {
-        // The engine's lock orders this: who finds the thread awake came before its last look.
+        // The engine's lock orders this: a commit that sees the thread awake precedes its last
+        // check.
         guard !isAwake.load(ordering: .sequentiallyConsistent) else { return }
         wish.withLock { $0.isUrgent = true }
         wish.signal()
     }
 
-    /// Whether a writer that commits now is likely to be served before it could fall asleep.
+    /// Whether a commit is likely to be flushed before its writer could fall asleep.
     var servesAtOnce: Bool {
         isAwake.load(ordering: .relaxed) && rhythm.hasLoneWriter
     }
 
-    /// Stays awake about as long as a flush takes; false when `commit` is still not durable then.
+    /// Spins for about the duration of a flush; returns whether `commit` became durable.
     func stayAwake(for commit: CommitID) -> Bool {
         rhythm.stayAwake(for: commit)
     }
 
-    /// Asks for a flush within some milliseconds.
+    /// Requests a flush within `milliseconds`.
     func flush(within milliseconds: Int) {
         let now = Clock.system.monotonicNanoseconds()
-        // Long waits are cut to a year, so that no number can be too large.
+        // Clamping to a year prevents an overflow.
         let wait = UInt64(min(max(milliseconds, 0), Self.longestWaitMilliseconds)) * 1_000_000
         let deadline = now + wait
         let isFirst = wish.withLock { wish in
@@ -89,32 +92,32 @@ final class Flusher: Sendable {
 
     private func run() {
         identifier.store(Thread.currentIdentifier, ordering: .relaxed)
-        // The system may give the number to another thread when this one has ended.
+        // The system may reuse the identifier after this thread has ended.
         defer { identifier.store(0, ordering: .relaxed) }
         while sleep() {
             isAwake.store(true, ordering: .sequentiallyConsistent)
             repeat {
-                // Not after all flushes: under load there is no last one.
+                // `onNewSegment` must be called between flushes, since under load they never stop.
                 while flush() { noteSegment() }
             } while spin()
             isAwake.store(false, ordering: .sequentiallyConsistent)
-            // A commit that came while the thread was still awake did not wake it.
+            // A commit appended while the thread was still awake did not wake it.
             if engine.hasPendingCommits { wish.withLock { $0.isUrgent = true } }
         }
-        // Those who committed are told, also when nobody is left who could close the store.
+        // Waiting callers are resumed even if the store was released without being closed.
         while flush() {}
     }
 
-    /// Whether a lone writer who has just committed had better flush by himself.
+    /// Whether a lone writer that has just committed should flush on its own thread.
     var mayFlushHere: Bool {
         rhythm.mayFlushAlone && !isAwake.load(ordering: .sequentiallyConsistent)
             && engine.writerDelay == 0
     }
 
-    /// Flushes on the thread of a writer; false where this thread has to do it.
+    /// Flushes on the writer's thread; returns false if the flush thread must do it.
     ///
-    /// Where there is no disk, nobody waits for one. A lone writer has nobody to share a flush with: to wake a
-    /// thread for it, and to be woken by that, would take half as long again.
+    /// Without a disk, another thread has no benefit. A lone writer has no other commits to
+    /// share a flush with, and switching threads twice would add half of the flush time.
     func flushHere() throws(StorageError) -> Bool {
         if engine.volume.isInstant, engine.writerDelay == 0 {
             if try engine.flush() { noteSegment() }
@@ -141,9 +144,10 @@ final class Flusher: Sendable {
         onNewSegment()
     }
 
-    /// Writes what is pending; false when there was nothing.
+    /// Flushes the pending commits; returns false if there were none.
     ///
-    /// Where writers make garbage faster than it can be removed, a flush takes up to twice as long.
+    /// If writers create garbage faster than compaction removes it, a flush takes up to twice as
+    /// long.
     private func flush() -> Bool {
         let start = Clock.system.monotonicNanoseconds()
         let before = engine.durableCommit
@@ -160,7 +164,7 @@ final class Flusher: Sendable {
         return true
     }
 
-    /// Waits for work; false when the thread is to end.
+    /// Waits for work; returns false if the thread must stop.
     private func sleep() -> Bool {
         while true {
             let deadline = wish.withLock { $0.deadline }
@@ -180,7 +184,7 @@ final class Flusher: Sendable {
         }
     }
 
-    /// Looks for commits for a while; true when there are some.
+    /// Polls for commits for a short time; returns whether there are any.
     private func spin() -> Bool {
         if case .relaxed = engine.options.durability { return false }
         let end = Clock.system.monotonicNanoseconds() + Self.spinNanoseconds

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The thread that prepares segments, writes checkpoints and compacts, at a bounded rate.
+/// The thread that prepares segments, writes checkpoints and compacts, at a limited rate.
 final class Housekeeper: Sendable {
     private struct Wish: Sendable {
         var isAwaited = true
@@ -15,12 +15,13 @@ final class Housekeeper: Sendable {
         self.engine = engine
     }
 
+    /// Starts the thread.
     func start() throws(ThreadRefused) {
-        let started = try Thread(name: "sheaf-keeper") { self.run() }
+        let started = try Thread(name: "sheaf-maintain") { self.run() }
         thread.withLock { $0 = started }
     }
 
-    /// Ends the thread, in the middle of a compaction if need be: nothing is lost.
+    /// Stops the thread, interrupting a compaction if one is running, which loses no data.
     func stop() {
         wish.withLock { $0.isStopping = true }
         wish.broadcast()
@@ -30,7 +31,7 @@ final class Housekeeper: Sendable {
         }?.join()
     }
 
-    /// Asks for a look at the house.
+    /// Wakes the thread to check for work.
     func wake() {
         wish.withLock { $0.isAwaited = true }
         wish.broadcast()
@@ -49,12 +50,12 @@ final class Housekeeper: Sendable {
         }
     }
 
-    /// Does what there is to do; the next segment comes first, for writers wait for it.
+    /// Performs all due work; preparing the next segment has priority, because writers wait for it.
     private func keepHouse() {
         var hasMore = true
         while hasMore, !wish.withLock({ $0.isStopping }) {
-            // What fails here fails no writer: a full disk, for one, is theirs to meet. The engine
-            // remembers why compaction stopped.
+            // Errors are ignored: a writer that hits the same condition, such as a full disk,
+            // reports it. The engine records why compaction stopped.
             try? engine.prepareNextSegment()
             try? engine.trimSealedSegments()
             try? engine.writeCheckpointIfWorthwhile { length in
@@ -66,10 +67,10 @@ final class Housekeeper: Sendable {
         }
     }
 
-    /// Waits as long as `length` bytes should take; less where garbage grows faster than it goes.
+    /// Waits in proportion to `length`; less if garbage exceeds its limit.
     private func pause(after length: Int) {
         let rate = Double(max(engine.options.compactionBytesPerSecond, 1))
-        // Where compaction starts the full pause, at the limit none.
+        // The share is 1 where compaction starts and 0 at the limit.
         let share = min(max((1 - engine.garbagePressure()) * 10, 0), 1)
         guard share > 0 else { return }
         let pause = UInt64(Double(length) * share * 1e9 / rate)

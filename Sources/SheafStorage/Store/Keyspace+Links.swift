@@ -1,25 +1,25 @@
 import SheafBytes
 import Synchronization
 
-/// Keys that lead to operations of others; nothing is counted with them.
+/// Maintenance of index entries, which are not included in any count.
 extension Keyspace {
-    /// So many links of a range are looked up at once.
+    /// The number of index entries removed per scan of a range.
     private static let unlinkCount = 1_024
 
-    /// Takes away what `links` says.
-    mutating func unlink(_ links: LinkChanges) {
-        for range in links.removedRanges { unlink(range) }
-        guard !links.removed.isEmpty else { return }
-        links.bytes.withUnsafeBytes { bytes in
-            for key in links.removed { tree.remove(bytes.slice(key)) }
+    /// Applies the removals in `changes`.
+    mutating func unlink(_ changes: LinkChanges) {
+        for range in changes.removedRanges { unlink(range) }
+        guard !changes.removed.isEmpty else { return }
+        changes.bytes.withUnsafeBytes { bytes in
+            for key in changes.removed { tree.remove(bytes.slice(key)) }
         }
     }
 
-    /// Lets keys lead to operations that are in the log.
-    mutating func linkPlaces(_ links: LinkChanges) {
-        guard !links.toPlaces.isEmpty else { return }
-        links.bytes.withUnsafeBytes { bytes in
-            for (key, place) in links.toPlaces { tree.put(bytes.slice(key), place.value) }
+    /// Adds index entries for operations that are already in the log.
+    mutating func linkPlaces(_ changes: LinkChanges) {
+        guard !changes.toPlaces.isEmpty else { return }
+        changes.bytes.withUnsafeBytes { bytes in
+            for (key, pointer) in changes.toPlaces { tree.put(bytes.slice(key), pointer.value) }
         }
     }
 
@@ -37,28 +37,28 @@ extension Keyspace {
 }
 
 extension EngineState {
-    /// Lets keys lead to the operations of a batch that lie in `record`; returns which link is next.
+    /// Adds the index entries for operations in `record`; returns the index of the next entry.
     mutating func link(
-        _ links: LinkChanges, from first: Int, to operations: Range<Int>,
+        _ changes: LinkChanges, from first: Int, to operations: Range<Int>,
         in record: UnsafeMutableRawBufferPointer
     ) -> Int {
         var next = first
         let record = UnsafeRawBufferPointer(record)
-        links.bytes.withUnsafeBytes { bytes in
-            while next < links.toOperations.count,
-                links.toOperations[next].operation < operations.upperBound
+        changes.bytes.withUnsafeBytes { bytes in
+            while next < changes.toOperations.count,
+                changes.toOperations[next].operation < operations.upperBound
             {
-                let link = links.toOperations[next]
-                let offset = Record.headerLength + link.operation - operations.lowerBound
+                let entry = changes.toOperations[next]
+                let offset = Record.headerLength + entry.operation - operations.lowerBound
                 keyspace.tree.put(
-                    bytes.slice(link.key), place(ofOperationAt: offset, in: record).value)
+                    bytes.slice(entry.key), place(ofOperationAt: offset, in: record).value)
                 next += 1
             }
         }
         return next
     }
 
-    /// The place of an operation of the record that begins at the tail.
+    /// Returns the pointer to an operation of the record that begins at the tail.
     private func place(ofOperationAt offset: Int, in record: UnsafeRawBufferPointer) -> Place {
         let keyLength: UInt16 = record.loadInteger(offset + Operation.Layout.keyLength)
         let payloadLength: UInt32 = record.loadInteger(offset + Operation.Layout.payloadLength)
@@ -70,14 +70,14 @@ extension EngineState {
 }
 
 extension StoreEngine {
-    /// Puts the links of `snapshot` right without a commit; false where there are newer commits, or
-    /// something waits for the disk.
+    /// Repairs the index entries of `snapshot` without a commit.
     ///
-    /// Who has taken `snapshot` before keeps the links that it had.
+    /// Returns false if there are newer commits or a pending flush. Existing snapshots keep their
+    /// index entries.
     package func mendLinks(of snapshot: LogSnapshot, _ changes: LinkChanges) -> Bool {
-        precondition(changes.toOperations.isEmpty, "There is no batch to lead to.")
+        precondition(changes.toOperations.isEmpty, "Index repair refers to logged operations.")
         return state.withLock { state in
-            // While a flush is under way it has the tree that will be published.
+            // A running flush has already captured the tree that it publishes.
             guard state.lastCommit == snapshot.commit, state.published.commit == snapshot.commit,
                 state.pending.isEmpty, state.spare != nil
             else { return false }

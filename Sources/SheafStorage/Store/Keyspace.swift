@@ -1,58 +1,57 @@
 import SheafBytes
 
-/// The tree of a store, and how many bytes of each segment it still needs.
+/// The tree of a store and its counts of live bytes per segment.
 ///
-/// A key that has a payload is in the tree as it is. A key that was removed is in it behind a zero
-/// byte, with the place of its removal, until compaction has folded the removal away: so a chain
-/// goes on when the key comes back, and a count of the live keys stays exact. Behind all keys come
-/// links, which lead to the newest operations of other keys and are not in the log.
+/// A key with a payload is stored as is. A removed key is stored with a zero byte as prefix and the
+/// position of its removal, until compaction drops the removal. This keeps the chain intact if the
+/// key is put again, and the count of live keys exact. Index entries sort after all keys. They
+/// point to the newest operations of other keys and are not in the log.
 ///
-/// An extension leaves what its key had alive. Only the log knows what that is, so where it becomes
-/// garbage, the place is noted from which it can be found.
+/// A delta keeps the earlier operations of its key live. Only the log records which operations
+/// these are, so the position of a superseded delta is kept for counting the garbage later.
 struct Keyspace: ~Copyable {
     var tree: BTree
-    /// The bytes of operations that a key still stands on.
+    /// The number of live operation bytes per file.
     var live: LiveBytes
     private(set) var removedCount = 0
-    /// The extensions that a put or a removal has superseded: what they stood on is garbage, and
-    /// still counts as live until somebody has looked it up in the log.
+    /// Deltas superseded by a put or a removal; their bases count as live until settled.
     var orphans: [LogPosition] = []
 
-    /// The keys that have a payload.
+    /// The range of the keys that have a payload.
     static let present = KeyRange(from: [1], to: [linkByte])
-    /// The keys that were removed, each behind a zero byte.
+    /// The range of the removed keys, each prefixed with a zero byte.
     static let removed = KeyRange(from: [0], to: [1])
-    /// The keys that the log has, be they removed.
+    /// The range of all keys from the log, including removed ones.
     static let logged = KeyRange(to: [linkByte])
-    /// The keys that lead to operations of others.
+    /// The range of the index entries.
     static let links = LinkChanges.all
-    /// The first byte of each link.
+    /// The first byte of every index entry.
     static let linkByte = LinkChanges.firstByte
 
-    /// Whether a key of the log can begin with this byte.
+    /// Whether a logged key may begin with this byte.
     @inline(__always)
     static func isLogged(firstByte: UInt8) -> Bool { firstByte != 0 && firstByte != linkByte }
 
-    /// Starts empty.
+    /// Creates an empty keyspace.
     init() {
         tree = BTree()
         live = LiveBytes()
     }
 
-    /// Takes over a tree and counts what it needs.
+    /// Wraps an existing tree and counts its removed keys.
     init(adopting tree: consuming BTree, live: LiveBytes) {
         removedCount = tree.count(in: Self.removed)
         self.tree = tree
         self.live = live
     }
 
-    /// How many keys have a payload.
+    /// The number of keys that have a payload.
     var count: Int { tree.count(in: Self.present) }
 
-    /// Notes that the newest operation of `key` is a payload at `place`; returns the one before.
-    mutating func put(_ key: UnsafeRawBufferPointer, at place: Place) -> LogPosition {
-        live.add(place)
-        if let old = tree.put(key, place.value).flatMap(Place.init) {
+    /// Records a put of `key` at `pointer`; returns the position of the previous operation.
+    mutating func put(_ key: UnsafeRawBufferPointer, at pointer: Place) -> LogPosition {
+        live.add(pointer)
+        if let old = tree.put(key, pointer.value).flatMap(Place.init) {
             supersede(old)
             return old.position
         }
@@ -60,7 +59,7 @@ struct Keyspace: ~Copyable {
         return removal.position
     }
 
-    /// Refuses to extend the keys at `ranges` of `bytes` if one of them has no payload.
+    /// Throws if one of the keys at `ranges` of `bytes` has no payload.
     func checkPresent(_ ranges: [Range<Int>], in bytes: [UInt8]) throws(StorageError) {
         for range in ranges {
             let isPresent = bytes.withUnsafeBytes { tree.find($0.slice(range)) != nil }
@@ -68,56 +67,58 @@ struct Keyspace: ~Copyable {
         }
     }
 
-    /// Notes that the newest operation of `key` is an extension at `place`; returns the one before.
-    mutating func extend(_ key: UnsafeRawBufferPointer, at place: Place) -> LogPosition {
-        live.add(place)
-        if let old = tree.put(key, place.value).flatMap(Place.init) { return old.position }
-        // Compaction has folded away what it stood on, for something newer comes; or it is damaged.
+    /// Records a delta of `key` at `pointer`; returns the position of the previous operation.
+    mutating func extend(_ key: UnsafeRawBufferPointer, at pointer: Place) -> LogPosition {
+        live.add(pointer)
+        if let old = tree.put(key, pointer.value).flatMap(Place.init) { return old.position }
+        // No previous operation: compaction dropped it, because a newer put follows, or it is
+        // damaged.
         guard removedCount > 0, let removal = forgetRemoval(of: key) else { return .none }
         return removal.position
     }
 
-    /// Notes that the newest operation of `key` is a removal at `place`; returns the one before.
-    mutating func remove(_ key: UnsafeRawBufferPointer, at place: Place) -> LogPosition {
-        live.add(place)
+    /// Records a removal of `key` at `pointer`; returns the position of the previous operation.
+    mutating func remove(_ key: UnsafeRawBufferPointer, at pointer: Place) -> LogPosition {
+        live.add(pointer)
         let present = tree.remove(key).flatMap(Place.init)
-        let earlier = Self.withRemovedKey(key) { tree.put($0, place.value) }.flatMap(Place.init)
+        let earlier = Self.withRemovedKey(key) { tree.put($0, pointer.value) }.flatMap(Place.init)
         if earlier == nil { removedCount += 1 }
         if let present { supersede(present) }
         if let earlier { live.subtract(earlier) }
         return present?.position ?? earlier?.position ?? .none
     }
 
-    /// Forgets removals that the log no longer holds; `removedKeys` are as the tree has them.
+    /// Drops removals that are not in the log any more; `removedKeys` are as stored in the tree.
     mutating func forget(_ removedKeys: ArraySlice<(key: [UInt8], position: LogPosition)>) {
         for (key, position) in removedKeys {
             key.withUnsafeBytes { key in
-                guard let place = tree.find(key).flatMap(Place.init),
-                    place.position == position
+                guard let pointer = tree.find(key).flatMap(Place.init),
+                    pointer.position == position
                 else { return }
                 _ = tree.remove(key)
                 removedCount -= 1
-                live.subtract(place)
+                live.subtract(pointer)
             }
         }
     }
 
-    /// Forgets the removals up to `position`, because compaction has taken them from the log.
+    /// Drops the removals up to `position`, which compaction has dropped from the log.
     ///
-    /// A checkpoint has them still if it was written before a commit showed a tree without them.
+    /// A checkpoint may still contain them if it was written before a tree without them was
+    /// published.
     mutating func forgetRemovals(through position: LogPosition) {
         guard removedCount > 0, position > .none else { return }
         var forgotten: [(key: [UInt8], position: LogPosition)] = []
         tree.forEach(in: Self.removed) { key, value in
-            if let place = Place(value), place.position <= position {
-                forgotten.append((Array(key), place.position))
+            if let pointer = Place(value), pointer.position <= position {
+                forgotten.append((Array(key), pointer.position))
             }
             return true
         }
         forget(forgotten[...])
     }
 
-    /// Runs `body` with the key under which the removal of `key` is kept.
+    /// Calls `body` with the tree key of a removal of `key`.
     static func withRemovedKey<Result>(
         _ key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result {
@@ -135,11 +136,11 @@ struct Keyspace: ~Copyable {
     }
 
     private mutating func forgetRemoval(of key: UnsafeRawBufferPointer) -> Place? {
-        guard let place = Self.withRemovedKey(key, { tree.remove($0) }).flatMap(Place.init) else {
+        guard let pointer = Self.withRemovedKey(key, { tree.remove($0) }).flatMap(Place.init) else {
             return nil
         }
         removedCount -= 1
-        live.subtract(place)
-        return place
+        live.subtract(pointer)
+        return pointer
     }
 }

@@ -1,11 +1,11 @@
-/// Up to which commit the links of a tree are right.
+/// The commit up to which the index entries of a tree are complete.
 ///
-/// Links are not in the log, so what was read from there has none: they are put right afterwards.
+/// Index entries are not logged, so replayed commits have none until the index repair.
 package struct LinkMark: Equatable, Sendable {
     package let commit: CommitID
-    /// Where that commit ends in the log.
+    /// The end of the commit in the log.
     package let end: LogPosition
 
-    /// Nothing is known of the links.
+    /// No index entries are known to be complete.
     package static let none = LinkMark(commit: 0, end: .none)
 }

@@ -1,55 +1,55 @@
-/// How many bytes of each file of the log a key still stands on.
+/// The number of live operation bytes in each file of the log.
 struct LiveBytes: Equatable, Sendable {
-    /// The count of one file.
+    /// The live bytes of one file.
     struct Entry: Equatable, Sendable {
         /// The first segment whose positions the file holds.
         let firstSegment: UInt32
         var length: Int
     }
 
-    /// In the order of their segments.
+    /// The entries, sorted by segment.
     private(set) var entries: [Entry]
     private(set) var total: Int
 
-    /// Starts with nothing in files that begin with these segments, in ascending order.
+    /// Creates zero counts for files that begin with these segments, in ascending order.
     init(firstSegments: [UInt32] = []) {
         entries = firstSegments.map { Entry(firstSegment: $0, length: 0) }
         total = 0
     }
 
-    /// Starts with known counts, in ascending order.
+    /// Creates counts from entries in ascending order.
     init(entries: [Entry]) {
         self.entries = entries
         total = entries.reduce(0) { $0 + $1.length }
     }
 
-    /// Counts all places that a tree knows, and what is found of what they stand on.
+    /// Counts all operations in a tree and the operations that their deltas are based on.
     init(of tree: BTreeSnapshot, in segments: SegmentTable) {
         var live = LiveBytes(firstSegments: segments.files.map(\.header.segments.lowerBound))
         tree.forEach(in: Keyspace.logged) { _, value in
-            guard let place = Place(value) else { return true }
-            live.add(place)
-            if place.isExtension {
-                _ = segments.forEachFoundation(of: place.position) { live.add($0) }
+            guard let pointer = Place(value) else { return true }
+            live.add(pointer)
+            if pointer.isExtension {
+                _ = segments.forEachFoundation(of: pointer.position) { live.add($0) }
             }
             return true
         }
         self = live
     }
 
-    /// The same counts for other files: what was folded together is added up.
+    /// Returns the counts for a new set of files, adding up those of folded files.
     func aligned(to firstSegments: [UInt32]) -> LiveBytes {
         var aligned = LiveBytes(firstSegments: firstSegments)
         for entry in entries { aligned.change(entry.firstSegment, by: entry.length) }
         return aligned
     }
 
-    /// Begins to count a new file behind all others.
+    /// Adds a new file after all others.
     mutating func begin(_ segment: UInt32) {
         entries.append(Entry(firstSegment: segment, length: 0))
     }
 
-    /// Notes that a file now holds all of `segments`.
+    /// Merges the counts of `segments`, which one file has replaced.
     mutating func merge(_ segments: ClosedRange<UInt32>) {
         guard let first = entries.firstIndex(where: { segments.contains($0.firstSegment) }) else {
             return
@@ -67,24 +67,24 @@ struct LiveBytes: Equatable, Sendable {
         for entry in other.entries { change(entry.firstSegment, by: entry.length) }
     }
 
-    /// Takes the counts of `other` away, file by file.
+    /// Subtracts the counts of `other`, file by file.
     mutating func subtract(_ other: LiveBytes) {
         for entry in other.entries { change(entry.firstSegment, by: -entry.length) }
     }
 
-    /// Notes that a key stands on an operation.
+    /// Counts an operation as live.
     @inline(__always)
-    mutating func add(_ place: Place) {
-        change(place.position.segment, by: place.length)
+    mutating func add(_ pointer: Place) {
+        change(pointer.position.segment, by: pointer.length)
     }
 
-    /// Notes that no key stands on an operation any more.
+    /// Counts an operation as garbage.
     @inline(__always)
-    mutating func subtract(_ place: Place) {
-        change(place.position.segment, by: -place.length)
+    mutating func subtract(_ pointer: Place) {
+        change(pointer.position.segment, by: -pointer.length)
     }
 
-    /// The bytes of the file that begins with `segment`.
+    /// Returns the live bytes of the file that begins with `segment`.
     func length(ofFileAt segment: UInt32) -> Int {
         guard let index = index(of: segment), entries[index].firstSegment == segment else {
             return 0
@@ -98,7 +98,7 @@ struct LiveBytes: Equatable, Sendable {
         total += length
     }
 
-    /// The file that holds the positions of `segment`.
+    /// Returns the index of the file that holds the positions of `segment`.
     @inline(__always)
     private func index(of segment: UInt32) -> Int? {
         if let last = entries.last, segment >= last.firstSegment { return entries.count - 1 }

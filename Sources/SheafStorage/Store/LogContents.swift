@@ -1,13 +1,14 @@
 import SheafBytes
 
-/// The files of a store's directory, opened and put in order, before anything in them is believed
-/// beyond headers and footers.
+/// The log files of a store directory, mapped and sorted; only headers and footers are verified.
 struct LogContents {
-    /// One file of the log.
+    /// A log file.
     struct File {
         let name: String
         let header: SegmentHeader
-        /// What seals the file; the last file may have none, and is believed only after a scan.
+        /// The footer; nil if the last file is unsealed.
+        ///
+        /// The footer of the last file is verified by a scan.
         let footer: SegmentFooter?
         let mapping: FileMapping
 
@@ -15,20 +16,20 @@ struct LogContents {
         var bytes: UnsafeRawBufferPointer { mapping.bytes }
     }
 
-    /// In the order of their segments, without a gap.
+    /// The files sorted by segment, without gaps.
     private(set) var files: [File] = []
-    /// Files behind the last begun segment that were made ahead of use, or begun in vain.
+    /// Files after the last begun segment that were prepared, or whose begin was never synced.
     private(set) var unbegun: [String] = []
     /// Files that a base file has replaced.
     private(set) var superseded: [String] = []
     private(set) var temporaries: [String] = []
-    /// The newest first.
+    /// The checkpoints, the newest first.
     private(set) var checkpoints: [(commit: CommitID, name: String)] = []
-    /// What closing left to say how far the log goes; the newest first.
+    /// The marks of clean closes, which record the end of the log; the newest first.
     private(set) var closedMarks: [(commit: CommitID, name: String)] = []
     private(set) var foreign: [String] = []
 
-    /// Opens the log of `volume`.
+    /// Opens the log files of `volume`.
     init(_ volume: any Volume) throws(StorageError) {
         var covers: [(segments: ClosedRange<UInt32>, name: String, isBase: Bool)] = []
         let names = try translatingErrors { () throws(VolumeError) in try volume.names() }
@@ -49,7 +50,7 @@ struct LogContents {
         }
         checkpoints.sort { $0.commit > $1.commit }
         closedMarks.sort { $0.commit > $1.commit }
-        // Of two files with the same first segment the larger one has replaced the other.
+        // Of two files with the same first segment, the one with more segments replaces the other.
         covers.sort { left, right in
             if left.segments.lowerBound != right.segments.lowerBound {
                 return left.segments.lowerBound < right.segments.lowerBound
@@ -74,31 +75,31 @@ struct LogContents {
         try open(kept, in: volume)
     }
 
-    /// The identity of the store; none while nothing was ever committed.
+    /// The identity of the store; nil if there was no commit yet.
     var store: StoreID? { files.first?.header.store }
 
-    /// Checkpoints before this position would bring back what compaction has forgotten.
+    /// The position before which checkpoints are unusable, because removals since were dropped.
     var removalsFoldedThrough: LogPosition {
         files.compactMap(\.footer).map(\.removalsFoldedThrough).max() ?? .none
     }
 
-    /// Refuses a log that ends before a commit which is known to have been durable.
+    /// Throws if the log ends before a commit that is known to have been durable.
     ///
-    /// Checkpoints and the marks of closing are made of durable commits alone, and their names say
-    /// so even where they cannot be read any more.
+    /// Checkpoints and closed marks exist only for durable commits, and their names contain the
+    /// commit even if their contents are unreadable.
     func checkEnd(_ end: LogEnd) throws(StorageError) {
         let witnesses = checkpoints.prefix(1) + closedMarks.prefix(1)
         guard let (commit, name) = witnesses.max(by: { $0.commit < $1.commit }),
             commit > end.commit
         else { return }
-        let reason = "the log ends with commit \(end.commit), and \(name) knows of commit \(commit)"
+        let reason = "the log ends with commit \(end.commit), but \(name) names commit \(commit)"
         guard let file = files.last else {
             throw .damaged(FileName.name(ofSegment: 1), at: 0, reason)
         }
         if let torn = end.torn {
             throw .damaged(file.name, at: torn.offset, "\(torn.reason): \(reason)")
         }
-        // A file that seemed never begun is where the rest was, if it is the next one.
+        // The missing commits were in the next segment, even if that file appears unused.
         let next = FileName.name(ofSegment: file.segments.upperBound &+ 1)
         if unbegun.contains(next) { throw .damaged(next, at: 0, reason) }
         let offset = file.footer?.contentLength ?? end.position.offset
@@ -111,7 +112,7 @@ struct LogContents {
     ) throws(StorageError) {
         var candidates = covers[...]
         var mappings: [String: FileMapping] = [:]
-        // Behind the last begun segment there may be files that hold nothing yet.
+        // Files after the last begun segment may be prepared but unused.
         while let last = candidates.last, !last.isBase {
             let mapping = try Self.map(last.name, in: volume)
             guard
@@ -198,12 +199,14 @@ struct LogContents {
             )
         }
         guard size <= Limits.maximumFileLength else {
-            throw .damaged(name, at: Limits.maximumFileLength, "the file is longer than offsets go")
+            throw .damaged(
+                name, at: Limits.maximumFileLength,
+                "the file is longer than a 32-bit offset allows")
         }
         return mapping
     }
 
-    /// The store that the first file belongs to, if its header can be read.
+    /// Returns the store of the first file if its header is valid.
     private func storeOfFirst(
         _ covers: [(segments: ClosedRange<UInt32>, name: String, isBase: Bool)],
         in volume: any Volume
@@ -213,7 +216,7 @@ struct LogContents {
         return try? SegmentHeader(decoding: mapping.bytes).store
     }
 
-    /// Whether a log file was begun: a header that was never synced may be missing or torn.
+    /// Whether a log file was begun; an unsynced header may be missing or torn.
     private static func isBegun(
         _ mapping: FileMapping, number: UInt32, name: String, store: StoreID?
     ) throws(StorageError) -> Bool {
@@ -222,8 +225,8 @@ struct LogContents {
             return true
         } catch {
             if error.isUnsupported { throw StorageError(error, file: name) }
-            // Only the first file of a store has no other to tell the store by, whose checksums are
-            // the better proof.
+            // Only the first file of a store has no other file that provides the store identifier.
+            // With it, checksums can be verified, which is the stronger evidence.
             let isProven = RecordScanner.provesSynced(
                 mapping.bytes, segment: number, store: store, beyond: 0)
             guard !isProven else { throw StorageError(error, file: name) }

@@ -1,35 +1,36 @@
 extension LogSnapshot {
-    /// What the state of `key` stands on, the newest first: extensions, and then a put; nothing for
-    /// a key that has no payload.
+    /// Returns the operations that make up `key`, newest first: deltas, then a put.
+    ///
+    /// Returns an empty array if the key has no payload.
     package func operations(
         of key: UnsafeRawBufferPointer
     ) throws(StorageError) -> [LoggedOperation] {
-        guard Self.isKey(key), let place = place(of: key) else { return [] }
-        return try operations(of: key, at: place)
+        guard Self.isKey(key), let pointer = place(of: key) else { return [] }
+        return try operations(of: key, at: pointer)
     }
 
-    /// What the state of `key` stands on, whose newest operation the tree says is at `place`.
+    /// Returns the operations that make up `key`, whose newest operation is at `pointer`.
     package func operations(
-        of key: UnsafeRawBufferPointer, at place: Place
+        of key: UnsafeRawBufferPointer, at pointer: Place
     ) throws(StorageError) -> [LoggedOperation] {
         var operations: [LoggedOperation] = []
-        try forEachOperation(of: key, at: place) { operations.append($0) }
+        try forEachOperation(of: key, at: pointer) { operations.append($0) }
         return operations
     }
 
-    /// Calls `body` with what the state of `key` stands on, the newest first, up to its put.
+    /// Calls `body` with the operations that make up `key`, newest first, down to its put.
     package func forEachOperation(
-        of key: UnsafeRawBufferPointer, at place: Place, _ body: (LoggedOperation) -> Void
+        of key: UnsafeRawBufferPointer, at pointer: Place, _ body: (LoggedOperation) -> Void
     ) throws(StorageError) {
-        guard let newest = try segments.loggedOperation(at: place.position) else {
+        guard let newest = try segments.loggedOperation(at: pointer.position) else {
             throw disagreement(
-                at: place.position, "the tree names an operation that was folded away")
+                at: pointer.position, "the tree names an operation that was folded away")
         }
-        try check(newest.operation, of: key, at: place)
+        try check(newest.operation, of: key, at: pointer)
         try forEachOperation(from: newest, body)
     }
 
-    /// Calls `body` with an operation and what it stands on, up to its put.
+    /// Calls `body` with an operation and the operations it is based on, down to the put.
     private func forEachOperation(
         from newest: LoggedOperation, _ body: (LoggedOperation) -> Void
     ) throws(StorageError) {
@@ -47,60 +48,62 @@ extension LogSnapshot {
             if found.operation.kind == .put { return }
             last = found.position
         }
-        throw disagreement(at: last, "the operation extends what is not there")
+        throw disagreement(at: last, "the delta has no operation it is based on")
     }
 
-    /// The operation at a place to which a link leads, and what it stands on, the newest first.
+    /// Returns the operation that an index entry points to and its bases, newest first.
     ///
-    /// The operations say what their key is.
-    package func operations(at place: Place) throws(StorageError) -> [LoggedOperation] {
-        let newest = try operation(at: place)
-        guard place.isExtension else { return [newest] }
+    /// The key is read from the operations.
+    package func operations(at pointer: Place) throws(StorageError) -> [LoggedOperation] {
+        let newest = try operation(at: pointer)
+        guard pointer.isExtension else { return [newest] }
         var operations: [LoggedOperation] = []
         try forEachOperation(from: newest) { operations.append($0) }
         return operations
     }
 
-    /// The newest operation of whatever key the tree says is at a place.
+    /// Returns the operation at `pointer`, a pointer from the tree; its key is not checked.
     @inline(__always)
-    package func newestOperation(at place: Place) throws(StorageError) -> Operation {
-        guard let operation = try segments.operation(at: place.position) else {
+    package func newestOperation(at pointer: Place) throws(StorageError) -> Operation {
+        guard let operation = try segments.operation(at: pointer.position) else {
             throw disagreement(
-                at: place.position, "the tree names an operation that was folded away")
+                at: pointer.position, "the tree names an operation that was folded away")
         }
-        try check(operation, at: place)
+        try check(operation, at: pointer)
         return operation
     }
 
-    /// The operation at a place to which a link leads.
-    package func operation(at place: Place) throws(StorageError) -> LoggedOperation {
-        guard let newest = try segments.loggedOperation(at: place.position) else {
+    /// Returns the operation that an index entry points to.
+    package func operation(at pointer: Place) throws(StorageError) -> LoggedOperation {
+        guard let newest = try segments.loggedOperation(at: pointer.position) else {
             throw disagreement(
-                at: place.position, "the tree names an operation that was folded away")
+                at: pointer.position, "the tree names an operation that was folded away")
         }
-        try check(newest.operation, at: place)
+        try check(newest.operation, at: pointer)
         return newest
     }
 
-    /// Returns the first operation of the commit that wrote an operation; nil if compaction has folded the commit, or
-    /// the operation is in a later record of a long commit.
+    /// Returns the first operation of the commit that wrote an operation.
+    ///
+    /// Returns nil if compaction has folded the commit, or the operation is in a later record of a
+    /// long commit.
     package func firstOperation(
         ofCommitOf logged: LoggedOperation
     ) throws(StorageError) -> Operation? {
         try segments.firstOperation(ofCommitOf: logged)
     }
 
-    /// Everything that the log still knows of `key`, be it live or removed.
+    /// Returns the operations of `key` that the log still contains, even if the key was removed.
     package func history(of key: UnsafeRawBufferPointer) -> KeyHistory {
         let newest = Self.isKey(key) ? place(of: key) ?? removal(of: key) : nil
         return KeyHistory(of: key, from: newest?.position ?? .none, before: end, in: self)
     }
 
-    /// What `key` stood on after `commit`, the newest first: nothing where it had no payload, and
-    /// none where the past is not known so far back.
+    /// Returns the operations that made up `key` after `commit`, newest first.
     ///
-    /// From commit `foldedThrough` on everything is known. Before it, a key may seem to have had no
-    /// payload whose removal was forgotten.
+    /// The result is empty if the key had no payload, and nil if the log does not reach back so
+    /// far. The result is exact for commits from `foldedThrough` on. Before it, a key whose removal
+    /// was dropped may appear to have had no payload.
     package func operations(
         of key: UnsafeRawBufferPointer, asOf commit: CommitID
     ) throws(StorageError) -> [LoggedOperation]? {
@@ -113,10 +116,10 @@ extension LogSnapshot {
             try checkLength(operations.count)
             if found.operation.kind == .put { return operations }
         }
-        // From `foldedThrough` on, only a removal can be missing: then the key was not there.
+        // From `foldedThrough` on only a removal can be missing, so the key did not exist.
         if history.isFoldedAway, commit < foldedThrough { return nil }
         guard let last = operations.last else { return [] }
-        throw disagreement(at: last.position, "the operation extends what is not there")
+        throw disagreement(at: last.position, "the delta has no operation it is based on")
     }
 
     private func checkLength(_ count: Int) throws(StorageError) {
@@ -130,25 +133,25 @@ extension LogSnapshot {
         Keyspace.isLogged(firstByte: key.first ?? 0) && key.count <= Limits.maximumKeyLength
     }
 
-    /// The last commit of which compaction may have dropped something.
+    /// The last commit that compaction may have folded.
     package var foldedThrough: CommitID {
         segments.files.map(\.header.foldedThrough).max() ?? 0
     }
 
-    /// Where the last removal was that compaction has forgotten.
+    /// The position of the last removal that compaction dropped.
     package var removalsFoldedThrough: LogPosition {
         segments.files.compactMap(\.footer).map(\.removalsFoldedThrough).max() ?? .none
     }
 }
 
-/// The operations of a key, the newest first, as far as the log remembers.
+/// An iterator over the operations of a key, newest first, as far as the log contains them.
 package struct KeyHistory {
     private let key: [UInt8]
     private let snapshot: LogSnapshot
     private var position: LogPosition
-    /// The place of the operation that was found last, which what is older lies before.
+    /// The position of the last operation returned; older operations precede it.
     private var limit: LogPosition
-    /// Whether there was more once, which compaction has dropped.
+    /// Whether compaction has folded older operations away.
     package private(set) var isFoldedAway = false
 
     init(
@@ -161,11 +164,11 @@ package struct KeyHistory {
         position = newest
     }
 
-    /// The next older operation; nothing where the key begins, or what is older was folded away.
+    /// Returns the next older operation; nil if there is none or it was folded away.
     package mutating func next() throws(StorageError) -> LoggedOperation? {
         guard position != .none else { return nil }
         guard position < limit else {
-            throw snapshot.disagreement(at: limit, "the chain of a key does not lead back")
+            throw snapshot.disagreement(at: limit, "the chain of a key does not go back")
         }
         guard let found = try snapshot.segments.loggedOperation(at: position) else {
             position = .none
@@ -173,7 +176,7 @@ package struct KeyHistory {
             return nil
         }
         guard found.operation.key.elementsEqual(key) else {
-            throw snapshot.disagreement(at: position, "the chain of a key leads to another key")
+            throw snapshot.disagreement(at: position, "the chain of a key reaches another key")
         }
         limit = position
         position = found.operation.previous

@@ -1,17 +1,18 @@
 package import SheafBytes
 import Synchronization
 
-/// In which order a scan comes to places.
+/// The order in which a scan visits record pointers.
 package enum PlaceOrder: Sendable {
     case ascending
     case descending
-    /// Whatever is fastest: for many of them, the order in which they lie in the log.
+    /// The fastest order: log order for large ranges.
     case any
 }
 
 extension LogSnapshot {
-    /// Calls `body` with the places of the keys in a range, some at a time and soon more, until it
-    /// returns false.
+    /// Calls `body` with batches of pointers to the keys in a range until it returns false.
+    ///
+    /// Batches start small and grow.
     package func forEachPlaces<Failure: Error>(
         in range: KeyRange, _ order: PlaceOrder,
         _ body: (UnsafeBufferPointer<Place>) throws(Failure) -> Bool
@@ -28,8 +29,9 @@ extension LogSnapshot {
         _ = try body(batch.places)
     }
 
-    /// Puts the places of a range into a batch, and shows the batch to `body` as often as it is full;
-    /// false when no more are wanted.
+    /// Fills a batch from a range and passes it to `body` each time it is full.
+    ///
+    /// Returns false if `body` has stopped the scan.
     @inline(__always)
     private func fill<Failure: Error>(
         _ batch: PlaceBatch, from range: KeyRange, _ order: PlaceOrder,
@@ -53,7 +55,7 @@ extension LogSnapshot {
         return goesOn
     }
 
-    /// The places of a range in the order of the log, for this scan and those that follow.
+    /// Returns the pointers of a range in log order, and caches them for later scans.
     private func keepLogOrder(of range: KeyRange, _ expected: Int) -> PlaceBatch {
         let batch = PlaceBatch(expected, isOrdered: false)
         _ = fill(batch, from: range, .any) { _ in false }
@@ -63,32 +65,35 @@ extension LogSnapshot {
     }
 }
 
-/// The places of large ranges in the order of the log, as long as the state that they are of is the
-/// newest: to sort them again would take a quarter of each scan.
+/// A cache of the record pointers of large ranges in log order, for one snapshot.
+///
+/// Sorting them again would take a quarter of each scan.
 final class LogOrders: Sendable {
     private struct Order: Sendable {
         let range: KeyRange
-        // Nobody changes it any more.
+        // Immutable after the sort.
         nonisolated(unsafe) let batch: PlaceBatch
     }
 
     private let orders = Mutex<[Order]>([])
 
-    /// A store that is scanned in many ways forgets how it was scanned first.
+    /// The maximum number of cached ranges; the oldest is evicted.
     private static let most = 8
     private static let mostPlaces = PlaceBatch.sortedTogether
 
+    /// Returns the cached pointers of a range, or nil if it is not cached.
     func batch(of range: KeyRange) -> PlaceBatch? {
         orders.withLock { orders in orders.first { $0.range == range } }?.batch
     }
 
+    /// Caches the sorted pointers of a range, evicting the oldest entries beyond the limits.
     func keep(_ batch: PlaceBatch, of range: KeyRange) {
         let order = Order(range: range, batch: batch)
         orders.withLock { orders in
             orders.append(order)
-            var places = orders.reduce(0) { $0 + $1.batch.places.count }
-            while orders.count > Self.most || orders.count > 1 && places > Self.mostPlaces {
-                places -= orders.removeFirst().batch.places.count
+            var pointers = orders.reduce(0) { $0 + $1.batch.places.count }
+            while orders.count > Self.most || orders.count > 1 && pointers > Self.mostPlaces {
+                pointers -= orders.removeFirst().batch.places.count
             }
         }
     }

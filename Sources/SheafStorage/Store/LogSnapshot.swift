@@ -1,28 +1,28 @@
 package import SheafBytes
 
-/// A store as it was after one durable commit; valid as long as somebody holds it.
+/// The state of a store after one durable commit, immutable and valid while it is referenced.
 ///
-/// Reading makes no system call and takes no lock.
+/// Reading makes no system call and acquires no lock.
 package final class LogSnapshot: Sendable {
-    /// The tree of keys; values are places in the log.
+    /// The tree of keys, whose values are record pointers.
     package let tree: BTreeSnapshot
-    /// The files that the places point into.
+    /// The files that the record pointers refer to.
     package let segments: SegmentTable
-    /// The last commit that the snapshot shows.
+    /// The last commit visible in the snapshot.
     package let commit: CommitID
-    /// When that was, in milliseconds since 1970.
+    /// The time of the last commit in milliseconds since 1970.
     package let commitAt: UInt64
-    /// Where that commit ends in the log.
+    /// The end of the last commit in the log.
     package let end: LogPosition
 
-    /// Up to which commit the links are right.
+    /// The commit up to which the index entries are complete.
     package let linked: LinkMark
 
-    /// How scans went through this state.
+    /// Cached log orders of scanned ranges.
     let logOrders = LogOrders()
     /// The checksum of the last record before `end`.
     let chain: UInt64
-    /// The bytes that the log had grown by.
+    /// The grown length of the log, as in `EngineState`.
     let grownLength: Int
 
     init(
@@ -39,101 +39,102 @@ package final class LogSnapshot: Sendable {
         self.end = end
     }
 
-    /// The same state, read from other files.
+    /// Returns the same state, read from other files.
     func with(_ segments: SegmentTable) -> LogSnapshot {
         LogSnapshot(
             tree: tree, segments: segments, commit: commit, commitAt: commitAt, end: end,
             linked: linked, chain: chain, grownLength: grownLength)
     }
 
-    /// The same state with all its links in `tree`.
+    /// Returns the same state with complete index entries in `tree`.
     func with(linked tree: BTreeSnapshot, grownLength: Int) -> LogSnapshot {
         LogSnapshot(
             tree: tree, segments: segments, commit: commit, commitAt: commitAt, end: end,
             linked: LinkMark(commit: commit, end: end), chain: chain, grownLength: grownLength)
     }
 
-    /// The keys that have a payload.
+    /// The range of the keys that have a payload.
     package var keys: KeyRange { Keyspace.present }
 
-    /// How many keys have a payload.
+    /// The number of keys that have a payload.
     package var count: Int { tree.count(in: Keyspace.present) }
 
-    /// Where the newest operation of `key` is, if the key has a payload.
+    /// Returns the pointer to the newest operation of `key`; nil if the key has no payload.
     package func place(of key: UnsafeRawBufferPointer) -> Place? {
         tree.find(key).flatMap(Place.init)
     }
 
-    /// The payload of `key`; the bytes are valid as long as the snapshot is.
+    /// Returns the payload of `key`; the bytes are valid while the snapshot is.
     ///
-    /// A key that was extended has several, and is refused: `operations(of:)` reads it.
+    /// Throws if the key has deltas, and thus several payloads: use `operations(of:)`.
     package func payload(
         of key: UnsafeRawBufferPointer
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
         guard let first = key.first, Keyspace.isLogged(firstByte: first),
-            key.count <= Limits.maximumKeyLength, let place = place(of: key)
+            key.count <= Limits.maximumKeyLength, let pointer = place(of: key)
         else { return nil }
-        guard !place.isExtension else { throw .extended(at: place.position) }
-        return try operation(of: key, at: place).payload
+        guard !pointer.isExtension else { throw .extended(at: pointer.position) }
+        return try operation(of: key, at: pointer).payload
     }
 
-    /// The newest operation of `key`, which the tree says is at `place`.
+    /// Returns the newest operation of `key`, which is at `pointer` in the tree.
     package func operation(
-        of key: UnsafeRawBufferPointer, at place: Place
+        of key: UnsafeRawBufferPointer, at pointer: Place
     ) throws(StorageError) -> Operation {
-        guard let operation = try segments.operation(at: place.position) else {
+        guard let operation = try segments.operation(at: pointer.position) else {
             throw disagreement(
-                at: place.position, "the tree names an operation that was folded away")
+                at: pointer.position, "the tree names an operation that was folded away")
         }
-        try check(operation, of: key, at: place)
+        try check(operation, of: key, at: pointer)
         return operation
     }
 
-    /// Refuses what was found at `place` if it is not what the tree says.
+    /// Throws if the operation found at `pointer` does not match the tree.
     @inline(__always)
     func check(
-        _ operation: Operation, of key: UnsafeRawBufferPointer, at place: Place
+        _ operation: Operation, of key: UnsafeRawBufferPointer, at pointer: Place
     ) throws(StorageError) {
-        guard Self.isAt(operation, place), operation.key.elementsEqual(key) else {
-            throw disagreement(at: place.position, "the tree names an operation of another key")
+        guard Self.isAt(operation, pointer), operation.key.elementsEqual(key) else {
+            throw disagreement(at: pointer.position, "the tree names an operation of another key")
         }
     }
 
-    /// Refuses what was found at `place`, whose key nobody knows, if it is not what the tree says.
+    /// Throws if the operation found at `pointer`, whose key is unknown, does not match the tree.
     @inline(__always)
-    func check(_ operation: Operation, at place: Place) throws(StorageError) {
-        guard Self.isAt(operation, place), operation.kind != .remove else {
-            throw disagreement(at: place.position, "the tree names another operation")
+    func check(_ operation: Operation, at pointer: Place) throws(StorageError) {
+        guard Self.isAt(operation, pointer), operation.kind != .remove else {
+            throw disagreement(at: pointer.position, "the tree names another operation")
         }
     }
 
     @inline(__always)
-    private static func isAt(_ operation: Operation, _ place: Place) -> Bool {
-        operation.length == place.length && (operation.kind == .extend) == place.isExtension
+    private static func isAt(_ operation: Operation, _ pointer: Place) -> Bool {
+        operation.length == pointer.length && (operation.kind == .extend) == pointer.isExtension
     }
 
-    /// That what lies at a position is not what it has to be.
+    /// Creates an error for bytes at a position that contradict the tree.
     package func disagreement(at position: LogPosition, _ reason: String) -> StorageError {
         segments.disagreement(at: position, reason)
     }
 }
 
 extension LogSnapshot {
-    /// Where the removal of `key` is, if the key was removed and the log still says so.
+    /// Returns the pointer to the removal of `key`; nil unless the log still contains one.
     package func removal(of key: UnsafeRawBufferPointer) -> Place? {
         Keyspace.withRemovedKey(key) { tree.find($0) }.flatMap(Place.init)
     }
 
-    /// Calls `body` with each key of a range that was removed, and where its removal is, if the log
-    /// still says so.
+    /// Calls `body` with each removed key of a range and the pointer to its removal.
+    ///
+    /// Removals that compaction has dropped are skipped.
     package func forEachRemoval(
-        in range: KeyRange, _ body: (_ key: UnsafeRawBufferPointer, _ place: Place) -> Void
+        in range: KeyRange, _ body: (_ key: UnsafeRawBufferPointer, _ pointer: Place) -> Void
     ) {
         let removed = KeyRange(
             from: [0] + range.lower, to: range.upper.map { [0] + $0 } ?? Keyspace.removed.upper)
         tree.forEach(in: removed) { key, value in
-            guard let place = Place(value) else { return true }
-            body(UnsafeRawBufferPointer(rebasing: key.dropFirst()), place)
+            guard let pointer = Place(value) else { return true }
+            body(UnsafeRawBufferPointer(rebasing: key.dropFirst()), pointer)
             return true
         }
     }

@@ -1,14 +1,14 @@
 import SheafBytes
 import Synchronization
 
-/// What a writer gets for a commit.
+/// The result of a commit.
 package struct CommitReceipt: Equatable, Sendable {
     package let id: CommitID
-    /// Whether the commit survives a power cut already; with relaxed durability it will soon.
+    /// Whether the commit is already durable; with relaxed durability it is flushed later.
     package let isDurable: Bool
 }
 
-/// A store with its threads: one makes commits durable, another keeps house.
+/// A store with a group-commit thread and a maintenance thread.
 package final class LogStore: Sendable {
     package let engine: StoreEngine
     private enum Phase: Sendable {
@@ -19,7 +19,7 @@ package final class LogStore: Sendable {
     private let housekeeper: Housekeeper
     private let phase = Monitor(Phase.open)
 
-    /// Opens the store at `path`, or makes one where there is none.
+    /// Opens the store at `path`, creating it if necessary.
     package static func open(
         at path: String, options: LogStoreOptions = LogStoreOptions()
     ) throws(StorageError) -> LogStore {
@@ -46,15 +46,15 @@ package final class LogStore: Sendable {
     }
 
     deinit {
-        // Who forgets to close loses nothing: what was committed is still made durable.
+        // Without `close`, nothing is lost: stopping the thread flushes all commits.
         housekeeper.stop()
         flusher.stop()
     }
 
-    /// The newest durable state.
+    /// The newest durable snapshot.
     package func snapshot() -> LogSnapshot { engine.snapshot() }
 
-    /// Commits a batch; returns when the store's durability is reached.
+    /// Commits a batch and waits until it has the durability of the store's options.
     package nonisolated(nonsending) func commit(
         _ batch: WriteBatch
     ) async throws(StorageError) -> CommitReceipt {
@@ -68,12 +68,12 @@ package final class LogStore: Sendable {
         return CommitReceipt(id: id, isDurable: false)
     }
 
-    /// Gives a batch its place in the log, and waits for nothing; `reachDurability` does.
+    /// Appends a batch to the log without waiting; `reachDurability(of:)` waits.
     package func append(_ batch: WriteBatch) throws(StorageError) -> CommitID {
         try engine.append(batch)
     }
 
-    /// Returns when a commit that has its place has reached the store's durability.
+    /// Waits until an appended commit has the durability of the store's options.
     package nonisolated(nonsending) func reachDurability(
         of commit: CommitID
     ) async throws(StorageError) {
@@ -91,9 +91,9 @@ package final class LogStore: Sendable {
         try await becomeDurable(commit)
     }
 
-    /// Calls `body` when a commit that has its place has reached the store's durability, or never will.
+    /// Calls `body` when an appended commit reaches the store's durability, or fails to.
     ///
-    /// It must return at once: other commits may wait for it.
+    /// `body` must not block, because other commits may wait for it.
     package func whenDurable(
         _ commit: CommitID,
         _ body: @escaping @Sendable (Result<CommitID, StorageError>) -> Void
@@ -106,12 +106,11 @@ package final class LogStore: Sendable {
             return
         }
         engine.whenDurable(commit, body)
-        // Nobody is woken for what is there.
+        // Commits that are already durable need no flush.
         if engine.durableCommit < commit { flusher.flushNow() }
     }
 
-    /// Has a commit that has its place made durable: at once and on this thread, if that is faster than to wake
-    /// another one.
+    /// Makes an appended commit durable, on this thread if that is faster than waking another.
     package func makeDurable(_ commit: CommitID) {
         if case .full = engine.options.durability, engine.durableCommit < commit,
             (try? flusher.flushHere()) == true, engine.durableCommit >= commit
@@ -121,7 +120,7 @@ package final class LogStore: Sendable {
         whenDurable(commit) { _ in }
     }
 
-    /// Makes durable what was appended so far, and waits for that on this thread.
+    /// Makes all appended commits durable, blocking this thread.
     package func flush() throws(StorageError) {
         let outcome = Monitor<Result<CommitID, StorageError>?>(nil)
         engine.whenDurable(engine.lastCommit) { result in
@@ -133,14 +132,14 @@ package final class LogStore: Sendable {
         _ = try result?.get()
     }
 
-    /// Returns when everything that was committed so far survives a power cut.
+    /// Waits until all previous commits are durable.
     package nonisolated(nonsending) func synchronize() async throws(StorageError) {
         _ = try await commitDurably(WriteBatch())
     }
 
-    /// Commits a batch and calls `onDurable` from the store's own thread when it is durable.
+    /// Commits a batch and calls `onDurable` on the group-commit thread when it is durable.
     ///
-    /// The callback must return at once: all commits wait for it.
+    /// The callback must not block, because all commits wait for it.
     @discardableResult
     package func commit(
         _ batch: borrowing WriteBatch,
@@ -151,10 +150,10 @@ package final class LogStore: Sendable {
         return id
     }
 
-    /// Makes everything durable, writes a checkpoint if it is worth it, and lets go of the store.
+    /// Flushes all commits, writes a checkpoint if worthwhile, and releases the store.
     ///
-    /// Commits are refused at once. Of several that close, one does the work and all return when it
-    /// is done. Throws where it would wait for itself: in a callback of the store.
+    /// New commits are refused immediately. Of several concurrent calls, one does the work, and all
+    /// return when it is done. Throws if called from a callback of the store, which would deadlock.
     package func close() throws(StorageError) {
         guard !flusher.isCurrent else { throw .closedByItself }
         let isFirst = phase.withLock { phase in

@@ -1,22 +1,22 @@
-/// When a commit counts as done.
+/// The point at which a commit call returns.
 package enum Durability: Equatable, Sendable {
-    /// When it survives a power cut.
+    /// A commit call returns when the commit survives a power failure.
     case full
-    /// When it has its place in the log; within this time it survives a power cut as well.
+    /// A commit call returns when the commit is appended; it becomes durable within this time.
     ///
-    /// Readers see a commit only once it is durable, so they lag by as much.
+    /// Readers see only durable commits, so they lag by the same time.
     case relaxed(milliseconds: Int)
 }
 
-/// How much of the past a store keeps; what lies further back may be folded by compaction.
+/// The part of the history that compaction must preserve.
 ///
-/// A commit is kept as it was written while it is within all of the bounds.
+/// A commit is preserved as written while it is within all of the bounds.
 package struct HistoryHorizon: Equatable, Sendable {
-    /// The newest commits.
+    /// The number of newest commits.
     package var commits: UInt64
-    /// The newest bytes of the log.
+    /// The number of newest bytes of the log.
     package var bytes: Int
-    /// The newest milliseconds; none means that age does not matter.
+    /// The maximum age in milliseconds; nil for no limit.
     package var milliseconds: UInt64?
 
     package init(commits: UInt64 = 10_000, bytes: Int = 2 << 20, milliseconds: UInt64? = nil) {
@@ -26,34 +26,34 @@ package struct HistoryHorizon: Equatable, Sendable {
     }
 }
 
-/// How a store is opened.
+/// The options for opening a store.
 package struct LogStoreOptions: Sendable {
     package var durability = Durability.full
     package var history = HistoryHorizon()
-    /// The length at which a segment is full; none lets it grow with the store.
+    /// The length at which a segment is full; nil scales it with the store.
     package var segmentLength: Int?
-    /// The length at which a commit is cut into records.
+    /// The length at which a commit is split into records.
     package var recordLength = Record.targetLength
-    /// The length of log behind a checkpoint that makes a new one due; none lets it grow with
-    /// the store.
+    /// The length of log after which a new checkpoint is due; nil scales it with the store.
     package var checkpointLength: Int?
-    /// The share of live bytes that compaction aims at in the directory; half of it is promised.
+    /// The share of live bytes in the directory that compaction aims at; half of it is guaranteed.
     package var liveShare = 0.55
-    /// The garbage that is not worth removing, whatever its share: it would cost more than it gives.
+    /// The amount of garbage that is always tolerated, because removing it would cost too much.
     package var freeGarbage = 2 << 20
-    /// The live bytes that one folded file may take; none lets it grow with the store.
+    /// The maximum number of live bytes in a base file; nil scales it with the store.
     package var foldedLength: Int?
-    /// What compaction may read and write in a second while it is not behind.
+    /// The maximum rate at which compaction reads and writes, unless garbage exceeds its limit.
     package var compactionBytesPerSecond = 64 << 20
-    /// Whether segments are prepared, checkpoints written and segments compacted without asking.
+    /// Whether the maintenance thread runs.
     package var isHousekeepingAutomatic = true
-    /// How long the documents may be that one transaction has changed, all together: they are in memory
-    /// until they are durable.
+    /// The maximum total length of the documents that one transaction changes.
+    ///
+    /// They are kept in memory until they are durable.
     package var transactionLength = 1 << 30
     package var clock = Clock.system
-    /// What tells the directory from others; none asks the volume.
+    /// A value that identifies the directory; nil uses the identity from the volume.
     package var identity: UInt64?
-    /// Where store identifiers and names of temporary files come from.
+    /// The source of store identifiers and names of temporary files.
     package var random: @Sendable () -> UInt64 = { OperatingSystem.randomInteger() }
 
     package init() {}
@@ -61,10 +61,10 @@ package struct LogStoreOptions: Sendable {
     static let smallestSegmentLength = 1 << 20
     static let largestSegmentLength = 16 << 20
 
-    /// How long the next segment may become in a store with so many live bytes.
+    /// Returns the maximum length of the next segment for a number of live bytes.
     ///
-    /// The segment in use and the one prepared behind it are overhead: a sixteenth of the store
-    /// each is little enough.
+    /// The segment in use and the prepared one are overhead; one sixteenth of the store each is
+    /// acceptable.
     func segmentLength(liveBytes: Int) -> Int {
         if let segmentLength { return segmentLength }
         return min(max(liveBytes / 16, Self.smallestSegmentLength), Self.largestSegmentLength)

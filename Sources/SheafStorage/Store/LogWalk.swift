@@ -1,11 +1,11 @@
 import SheafBytes
 
-/// Where a walk through the log starts: behind a record that is known to be right.
+/// The start of a log walk, after a record known to be valid.
 struct LogStart {
     let position: LogPosition
-    /// The checksum of the record before; without meaning at the first byte of a segment.
+    /// The checksum of the preceding record; not used at the start of a segment.
     let chain: UInt64
-    /// The last commit before.
+    /// The last commit before the position.
     let commit: CommitID
     let commitAt: UInt64
 
@@ -13,7 +13,7 @@ struct LogStart {
     static let origin = LogStart(position: .none, chain: 0, commit: 0, commitAt: 0)
 }
 
-/// Where the log ends, and what is known of its last file.
+/// The end of the log and the state of its last file.
 struct LogEnd {
     var commit: CommitID
     var commitAt: UInt64
@@ -21,36 +21,36 @@ struct LogEnd {
     var position: LogPosition
     /// The checksum of the last record before `position`; zero at the start of a segment.
     var chain: UInt64
-    /// How far the last record says that the log was synced.
+    /// The position up to which the log was synced according to its last record.
     var synced = LogPosition.none
-    /// What seals the last file; none when it has still to be sealed.
+    /// The footer of the last file; nil if it is not sealed.
     var footer: SegmentFooter?
-    /// What stands behind the end, where a crash left something.
+    /// The reason why the bytes after the end are invalid, if a crash left any.
     var torn: FormatError?
-    /// How many bytes of records the walk has seen.
+    /// The number of bytes of records read.
     var length = 0
 }
 
-/// What a walk through the log hands out, in order.
+/// A consumer of the commits and operations of a log walk, in order.
 protocol LogVisitor {
-    /// A complete commit; its records are one `whole`, or a `first` to a `last`.
+    /// Visits a complete commit; its records are one `whole`, or a `first` to a `last`.
     mutating func visit(_ commit: CommitID, at time: UInt64, records: [Record])
         throws(StorageError)
-    /// An operation that compaction kept.
+    /// Visits an operation of a base file.
     mutating func visit(_ entry: FoldedRecord.Entry, _ operation: Operation, in file: String)
         throws(StorageError)
 }
 
-/// Reads the log in order, checks every record on the way, and finds its end.
+/// A verifying traversal of the log that finds its end.
 struct LogWalk {
     private let files: [LogContents.File]
     private let start: LogStart
     private var sequence: CommitSequence
-    /// The records of a commit whose last one has not come yet.
+    /// The records of the current commit, until its last record is read.
     private var records: [Record] = []
     private var end: LogEnd
 
-    /// Walks `files` from `start`.
+    /// Creates a walk over `files` from `start`.
     init(_ files: [LogContents.File], from start: LogStart = .origin) {
         self.files = files
         self.start = start
@@ -60,7 +60,7 @@ struct LogWalk {
             chain: start.chain)
     }
 
-    /// Visits everything behind the start; throws for damage, and returns the end of the log.
+    /// Visits everything after the start; returns the end of the log or throws for damage.
     mutating func run(_ visitor: inout some LogVisitor) throws(StorageError) -> LogEnd {
         for (index, file) in files.enumerated()
         where file.segments.upperBound >= start.position.segment {
@@ -78,7 +78,7 @@ struct LogWalk {
         guard start.position.segment <= last, start.position <= end.position else {
             throw .damaged(
                 FileName.name(ofSegment: start.position.segment), at: start.position.offset,
-                "the log ends before what a checkpoint covers")
+                "the log ends before the position of a checkpoint")
         }
         return end
     }
@@ -91,7 +91,7 @@ struct LogWalk {
         if number == start.position.segment, start.position.offset > SegmentHeader.length {
             guard start.position.offset <= file.bytes.count else {
                 throw FormatError(
-                    at: file.bytes.count, "the log ends before what a checkpoint covers")
+                    at: file.bytes.count, "the log ends before the position of a checkpoint")
             }
             scanner = RecordScanner(
                 file: file.bytes, segment: number, store: file.header.store,
@@ -134,7 +134,7 @@ struct LogWalk {
         }
     }
 
-    /// Judges how a log file ends: a seal, a tail that a crash left, or damage.
+    /// Classifies the end of a log file: a footer, a torn tail, or damage.
     private mutating func finish(
         _ file: LogContents.File, _ scanner: RecordScanner, _ reason: RecordScanner.End,
         isLast: Bool
@@ -160,7 +160,7 @@ struct LogWalk {
             let isProven = RecordScanner.provesSynced(
                 file.bytes, segment: file.segments.lowerBound, store: file.header.store,
                 beyond: scanner.offset)
-            // A record whose checksum is right did not tear: a newer program wrote it.
+            // A record with a valid checksum is not torn: a newer program version wrote it.
             guard isLast, !isProven, !error.isUnsupported else { throw error }
             end.torn = error
         }
@@ -226,7 +226,7 @@ struct LogWalk {
 }
 
 extension FormatError {
-    /// What a visitor found wrong with bytes of the file that is being walked.
+    /// Creates an error from one that a visitor reported for the current file.
     fileprivate init(_ error: StorageError, at offset: Int) {
         switch error {
         case .corrupt(let damage):

@@ -1,12 +1,11 @@
 package import SheafBytes
 
-/// Finds the operations at some places at a time, in one loop: to call for each of them would take
-/// longer than to read it.
+/// A reader of many operations in one loop, which is faster than one call per operation.
 package final class OperationBatch {
-    /// The bytes of those that were found, in the order of their places.
+    /// The key and payload of the operations found, in the order of their record pointers.
     private let found: UnsafeMutablePointer<StoredBytes>
     package let capacity: Int
-    /// What was read ahead, so that the compiler does not leave the reading out.
+    /// The sum of the prefetched bytes, which keeps the compiler from removing the loads.
     @exclusivity(unchecked) private var trace: UInt64 = 0
 
     package init(capacity: Int) {
@@ -18,59 +17,59 @@ package final class OperationBatch {
         found.deallocate()
     }
 
-    /// The first so many of those that were found.
+    /// Returns the first `count` of the operations found.
     @inline(__always)
     package func stored(_ count: Int) -> UnsafeBufferPointer<StoredBytes> {
         UnsafeBufferPointer(start: found, count: count)
     }
 
-    /// Finds what lies at places, one behind the other, up to an extension or what is damaged; returns
-    /// how many were found.
-    package func find(_ places: UnsafeBufferPointer<Place>, in log: LogSnapshot) -> Int {
-        precondition(places.count <= capacity, "A batch has room for \(capacity) operations.")
+    /// Finds the operations at `pointers` in order; returns the number found.
+    ///
+    /// Stops at the first delta or damaged operation.
+    package func find(_ pointers: UnsafeBufferPointer<Place>, in log: LogSnapshot) -> Int {
+        precondition(pointers.count <= capacity, "A batch has room for \(capacity) operations.")
         return withExtendedLifetime(log.segments) {
-            fetch(places, log.segments)
-            return find(places, in: log, log.segments)
+            fetch(pointers, log.segments)
+            return find(pointers, in: log, log.segments)
         }
     }
 
     @inline(__always)
     private func find(
-        _ places: UnsafeBufferPointer<Place>, in log: LogSnapshot, _ segments: SegmentTable
+        _ pointers: UnsafeBufferPointer<Place>, in log: LogSnapshot, _ segments: SegmentTable
     ) -> Int {
         var segment: Unmanaged<Segment>?
         var (number, count) = (UInt32.max, 0)
-        while count < places.count {
-            let place = places[count]
-            if place.position.segment != number {
-                number = place.position.segment
+        while count < pointers.count {
+            let pointer = pointers[count]
+            if pointer.position.segment != number {
+                number = pointer.position.segment
                 segment = segments.reference(number)
             }
-            let rest = UnsafeBufferPointer(rebasing: places[count...])
+            let rest = UnsafeBufferPointer(rebasing: pointers[count...])
             let more =
                 segment?._withUnsafeGuaranteedRef { $0.find(rest, into: found + count) } ?? 0
             count += more
             guard more == 0 else { continue }
-            // In a base file, not verified yet, an extension, or damaged.
-            guard !place.isExtension, let operation = try? log.newestOperation(at: place) else {
+            // In a base file, not yet verified, a delta, or damaged.
+            guard !pointer.isExtension, let operation = try? log.newestOperation(at: pointer) else {
                 break
             }
             (found + count).initialize(
                 to: StoredBytes(
                     key: operation.key, payload: operation.payload,
-                    place: place.position.rawValue))
+                    place: pointer.position.rawValue))
             count += 1
         }
         return count
     }
 
-    /// Reads from all places before any of them is looked at: memory is asked for all at once, and
-    /// does not answer for one after the other.
+    /// Loads bytes at all positions before any is parsed, so that cache misses overlap.
     @inline(__always)
-    private func fetch(_ places: UnsafeBufferPointer<Place>, _ segments: SegmentTable) {
+    private func fetch(_ pointers: UnsafeBufferPointer<Place>, _ segments: SegmentTable) {
         var (start, sum) = (0, UInt64(0))
-        while start < places.count {
-            let rest = UnsafeBufferPointer(rebasing: places[start...])
+        while start < pointers.count {
+            let rest = UnsafeBufferPointer(rebasing: pointers[start...])
             let more = segments.reference(rest[0].position.segment)?
                 ._withUnsafeGuaranteedRef { $0.fetch(rest, &sum) }
             start += max(more ?? 1, 1)

@@ -1,31 +1,33 @@
-/// Records that have their place in the log and are not on the disk yet.
+/// Appended records that are not yet on disk.
 ///
-/// A batch belongs to one thread at a time: under the engine's lock to the writers, who add to it,
-/// and from then on to the thread that writes it out. So it needs no lock of its own.
+/// A batch is used by one thread at a time: writers append to it under the engine's lock, then the
+/// flushing thread writes it. It therefore needs no lock.
 final class PendingBatch: Sendable {
-    /// The records of one segment file in this batch.
+    /// A contiguous part of the batch that belongs to one segment file.
     struct Piece {
         let segment: UInt32
-        /// Where the piece starts in its file.
+        /// The offset in the file.
         let fileOffset: Int
-        /// Where it starts in the buffer, its footer included.
+        /// The offset in the buffer; the length includes the footer.
         let bufferOffset: Int
         var length = 0
-        /// What the segment's header says, when the piece begins one.
+        /// The header fields of the segment, if this is its first extent.
         var beginning: Beginning?
-        /// What the segment's footer says, when the piece ends one.
+        /// The footer fields of the segment, if this is its last extent.
         var sealing: Sealing?
     }
 
+    /// The properties of a segment that begins in this batch.
     struct Beginning {
         let firstCommit: CommitID
         let createdAt: UInt64
-        /// How long the file may become.
+        /// The maximum length of the file.
         let capacity: Int
-        /// How much of it should be written ahead of use.
+        /// The length to fill with zeros before use.
         let preparedLength: Int
     }
 
+    /// The properties of a segment that ends in this batch.
     struct Sealing {
         let lastCommit: CommitID
         let lastCommitAt: UInt64
@@ -47,9 +49,9 @@ final class PendingBatch: Sendable {
 
     var isEmpty: Bool { length == 0 }
 
-    /// Adds room to the last piece.
+    /// Reserves `count` bytes at the end of the last extent.
     func extend(by count: Int) -> UnsafeMutableRawBufferPointer {
-        precondition(!pieces.isEmpty, "Bytes belong to a piece.")
+        precondition(!pieces.isEmpty, "Bytes belong to an extent.")
         if length + count > capacity { grow(to: length + count) }
         defer {
             length += count
@@ -58,12 +60,12 @@ final class PendingBatch: Sendable {
         return UnsafeMutableRawBufferPointer(start: buffer + length, count: count)
     }
 
-    /// The bytes of a piece.
-    func bytes(of piece: Piece) -> UnsafeMutableRawBufferPointer {
-        UnsafeMutableRawBufferPointer(start: buffer + piece.bufferOffset, count: piece.length)
+    /// Returns the bytes of an extent.
+    func bytes(of extent: Piece) -> UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(start: buffer + extent.bufferOffset, count: extent.length)
     }
 
-    /// Forgets everything and keeps the memory, unless it is a lot.
+    /// Removes all records, and keeps the memory unless it is large.
     func reset() {
         length = 0
         pieces.removeAll(keepingCapacity: true)
@@ -83,7 +85,7 @@ final class PendingBatch: Sendable {
     }
 }
 
-/// Somebody who waits for a commit to become durable.
+/// A callback for a commit that becomes durable.
 struct CommitWaiter: Sendable {
     let commit: CommitID
     let resume: @Sendable (Result<CommitID, StorageError>) -> Void

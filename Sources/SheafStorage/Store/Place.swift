@@ -1,17 +1,17 @@
-/// Where the newest operation of a key is, as a tree holds it: 12 bytes.
+/// The position of a key's newest operation, encoded as a tree value of 12 bytes.
 ///
 ///     0          8        11     12
-///     | position | length | bit 31: the operation extends others |
+///     | position | length | bit 31: the operation is a delta |
 package struct Place: Equatable, Sendable {
     package let position: LogPosition
-    /// As a tree holds it: scans keep many places.
+    /// The length and the delta bit, combined to keep batches of pointers compact.
     private let lengthAndKind: UInt32
 
     /// The length of the operation in the log.
     @inline(__always)
     package var length: Int { Int(lengthAndKind & (Self.extensionBit - 1)) }
 
-    /// Whether the operation extends the one before it, so that the key stands on both.
+    /// Whether the operation is a delta, which is based on the previous operation.
     @inline(__always)
     package var isExtension: Bool { lengthAndKind & Self.extensionBit != 0 }
 
@@ -24,7 +24,7 @@ package struct Place: Equatable, Sendable {
     static let encodedLength = 12
     private static let extensionBit: UInt32 = 1 << 31
 
-    /// Reads what a tree holds; nothing when it is not twelve bytes long.
+    /// Decodes a tree value; nil unless it has twelve bytes.
     @inline(__always)
     package init?(_ value: BTreeValue) {
         guard value.count == Self.encodedLength else { return nil }
@@ -32,7 +32,7 @@ package struct Place: Equatable, Sendable {
         lengthAndKind = UInt32(truncatingIfNeeded: value.high)
     }
 
-    /// The place as a tree holds it.
+    /// The encoded tree value.
     @inline(__always)
     var value: BTreeValue {
         BTreeValue(

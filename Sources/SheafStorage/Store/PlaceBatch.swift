@@ -1,5 +1,7 @@
-/// Places that are read together: a few, and more and more as long as nobody stops; or very many,
-/// in the order of the log.
+/// A buffer of record pointers to read together.
+///
+/// Batches in key order start small and double with each refill. Large batches without a required
+/// order are sorted by log position.
 final class PlaceBatch {
     @exclusivity(unchecked) private var storage: UnsafeMutablePointer<Place>
     @exclusivity(unchecked) private var count = 0
@@ -9,10 +11,10 @@ final class PlaceBatch {
 
     private static let readTogether = 64
     static let sortedTogether = 1 << 20
-    /// Fewer are not worth being sorted.
+    /// The minimum number of pointers for which sorting is worthwhile.
     static let leastSorted = 4_096
 
-    /// For so many places, of which none are sorted where their order matters.
+    /// Creates a batch for `expected` pointers, which is sorted only if `isOrdered` is false.
     init(_ expected: Int, isOrdered: Bool) {
         sorts = !isOrdered && expected >= Self.leastSorted
         capacity = min(max(expected, 1), sorts ? Self.sortedTogether : Self.readTogether)
@@ -28,14 +30,14 @@ final class PlaceBatch {
 
     var isFull: Bool { count == target }
 
-    /// Adds places, from one on, as long as there is room; returns the first that was not added.
+    /// Appends pointers, starting at index `first`, while there is room; returns the next index.
     @inline(__always)
     func append(_ values: BTreeLeafValues, from first: Int) -> Int {
         let end = min(values.count, first &+ target &- count)
         var number = first
         while number < end {
-            if let place = Place(values[number]) {
-                (storage + count).initialize(to: place)
+            if let pointer = Place(values[number]) {
+                (storage + count).initialize(to: pointer)
                 count &+= 1
             }
             number &+= 1
@@ -43,19 +45,21 @@ final class PlaceBatch {
         return end
     }
 
+    /// Sorts the pointers by log position if the batch was created for sorting.
     func sortIfWanted() {
         if sorts, count > 1 { sort() }
     }
 
+    /// Empties the batch and doubles its size up to the capacity.
     func removeAll() {
         count = 0
         target = min(target * 2, capacity)
     }
 
-    /// Brings the places into the order of the log, digit by digit.
+    /// Sorts the pointers by log position with a radix sort.
     private func sort() {
         var line = LogLine()
-        for place in places { line.note(place.position) }
+        for pointer in places { line.note(pointer.position) }
         line.cut()
         guard line.digitCount > 0 else { return }
         var spare = UnsafeMutablePointer<Place>.allocate(capacity: capacity)
@@ -66,14 +70,14 @@ final class PlaceBatch {
         }
         for digit in 0..<line.digitCount {
             ends.initialize(repeating: 0, count: 1 << line.digitBits)
-            for place in places { ends[line.digit(digit, of: place)] &+= 1 }
+            for pointer in places { ends[line.digit(digit, of: pointer)] &+= 1 }
             var sum: UInt32 = 0
             for index in 0..<(1 << line.digitBits) {
                 (ends[index], sum) = (sum, sum &+ ends[index])
             }
-            for place in places {
-                let digit = line.digit(digit, of: place)
-                (spare + Int(ends[digit])).initialize(to: place)
+            for pointer in places {
+                let digit = line.digit(digit, of: pointer)
+                (spare + Int(ends[digit])).initialize(to: pointer)
                 ends[digit] &+= 1
             }
             (storage, spare) = (spare, storage)
@@ -81,20 +85,21 @@ final class PlaceBatch {
     }
 }
 
-/// The log between some positions as one line, cut into digits.
+/// A mapping of log positions to radix digits.
 private struct LogLine {
     private(set) var digitBits: UInt64 = 0
     private(set) var digitCount = 0
     private var segments = (first: UInt64.max, last: UInt64.min)
     private var offsets: UInt64 = 0
-    /// How many bits the offsets in a segment have.
+    /// The number of bits of an offset in a segment.
     private var offsetBits: UInt64 = 0
 
-    /// The bits that stay out: to sort within a cache line is not worth a look.
+    /// The number of low bits ignored: order within a cache line has no benefit.
     private static let ignoredBits: UInt64 = 6
-    /// With more, places would be written to more pages at a time than caches can follow.
+    /// The maximum number of bits per digit, which bounds the pages written in parallel.
     private static let mostDigitBits: UInt64 = 11
 
+    /// Extends the range of positions by `position`.
     @inline(__always)
     mutating func note(_ position: LogPosition) {
         segments.first = min(segments.first, UInt64(position.segment))
@@ -102,7 +107,7 @@ private struct LogLine {
         offsets |= UInt64(position.offset)
     }
 
-    /// Cuts the line, when all positions were noted.
+    /// Computes the digits after all positions have been recorded.
     mutating func cut() {
         offsetBits = UInt64(64 - offsets.leadingZeroBitCount)
         let bits =
@@ -113,10 +118,11 @@ private struct LogLine {
         digitBits = count == 0 ? 0 : (left + count - 1) / count
     }
 
+    /// Returns the radix digit `number` of a log position.
     @inline(__always)
-    func digit(_ number: Int, of place: Place) -> Int {
-        let segment = UInt64(place.position.segment) &- segments.first
-        let onLine = segment &<< offsetBits | UInt64(place.position.offset)
+    func digit(_ number: Int, of pointer: Place) -> Int {
+        let segment = UInt64(pointer.position.segment) &- segments.first
+        let onLine = segment &<< offsetBits | UInt64(pointer.position.offset)
         let shift = Self.ignoredBits &+ UInt64(number) &* digitBits
         return Int(truncatingIfNeeded: (onLine &>> shift) & ((1 &<< digitBits) &- 1))
     }

@@ -1,25 +1,25 @@
 import SheafBytes
 
-/// What was found and mended when a store was opened.
+/// The outcome of opening a store.
 package struct RecoveryReport: Sendable {
-    /// Whether the trees came from a checkpoint.
+    /// The name of the checkpoint from which the trees were loaded.
     package var usedCheckpoint: String?
-    /// Checkpoints that could not be used, and why.
+    /// The checkpoints that could not be used, with the reasons.
     package var unusableCheckpoints: [String] = []
-    /// The bytes of records that were read.
+    /// The number of bytes of records that were replayed.
     package var replayedLength = 0
-    /// What a crash left behind the last commit, if anything.
+    /// The invalid bytes that a crash left after the last commit, if any.
     package var torn: StorageError.Damage?
 }
 
-/// The state that a store goes on from.
+/// The state of a store after recovery.
 final class Recovered {
     private var state: EngineState?
     let link: UInt64
     let checkpoints: CheckpointState
     let report: RecoveryReport
     let store: StoreID
-    /// What readers see first.
+    /// The initial snapshot of readers.
     let snapshot: LogSnapshot
     /// The checksum of the last record.
     var chain: UInt64 { snapshot.chain }
@@ -36,23 +36,23 @@ final class Recovered {
         self.report = report
     }
 
-    /// The state, which can be taken once.
+    /// Returns the state; may be called once.
     func takeState() -> EngineState {
         guard let state = state.take() else {
-            preconditionFailure("A recovered state is taken once.")
+            preconditionFailure("The state is moved out once.")
         }
         return state
     }
 }
 
-/// Brings a store back from its files: the log decides, checkpoints only save time.
+/// The recovery of a store from its files: the log is authoritative, checkpoints only save time.
 struct Recovery {
     private let volume: any Volume
     private let options: LogStoreOptions
     private let contents: LogContents
     private var report = RecoveryReport()
 
-    /// Opens for writing: mends the end of the log, so that nothing is appended to a torn tail.
+    /// Recovers for writing, which truncates a torn tail and seals the last segment.
     static func run(
         volume: any Volume, options: LogStoreOptions
     ) throws(StorageError) -> Recovered {
@@ -62,7 +62,7 @@ struct Recovery {
         return try recovery.mend(loaded)
     }
 
-    /// Opens for reading: nothing is written, what a crash left is passed over.
+    /// Recovers for reading: writes nothing and ignores a torn tail.
     static func read(
         volume: any Volume
     ) throws(StorageError) -> (snapshot: LogSnapshot, report: RecoveryReport) {
@@ -70,7 +70,7 @@ struct Recovery {
         return (found.snapshot, found.report)
     }
 
-    /// Opens for reading, and hands out the keys as well.
+    /// Recovers for reading and also returns the keys.
     static func readKeys(
         volume: any Volume
     ) throws(StorageError) -> (snapshot: LogSnapshot, report: RecoveryReport, keys: Loaded) {
@@ -110,18 +110,18 @@ struct Recovery {
             self.checkpoint = checkpoint
         }
 
-        /// The state of the tree.
+        /// Returns a snapshot of the tree.
         func snapshot() -> BTreeSnapshot {
             guard let snapshot = keyspace?.tree.snapshot() else {
-                preconditionFailure("The keys were taken before.")
+                preconditionFailure("The keys were already moved out.")
             }
             return snapshot
         }
 
-        /// The keys, which can be taken once.
+        /// Returns the keys; may be called once.
         func takeKeyspace() -> Keyspace {
             guard let keyspace = keyspace.take() else {
-                preconditionFailure("The keys are taken once.")
+                preconditionFailure("The keys are moved out once.")
             }
             return keyspace
         }
@@ -182,8 +182,8 @@ struct Recovery {
         let checkpoint = loaded.checkpoint
         let sealed = try sealLastSegment(end)
         try translatingErrors { () throws(VolumeError) in
-            // What we read may have been in the page cache alone: names as well as bytes. Only
-            // when the name of a base file is on the disk may the files go that it replaces.
+            // The bytes and names read may have been only in the page cache. The files that a base
+            // file replaces may be removed only after its name is on disk.
             try volume.synchronizeNames()
             let leftovers = contents.unbegun + contents.superseded + contents.temporaries
             for name in leftovers { try volume.remove(name) }
@@ -239,10 +239,10 @@ struct Recovery {
         return table
     }
 
-    /// Writes the end of the log once more and seals it.
+    /// Rewrites the unsynced end of the log and seals the segment.
     ///
-    /// After a failed sync the page cache shows bytes that are not on the disk and that a further
-    /// sync would not write: only writing them again does.
+    /// After a failed sync the page cache may contain bytes that are not on disk and that another
+    /// sync would not write. Only writing them again does.
     private func sealLastSegment(
         _ end: LogEnd
     ) throws(StorageError) -> (footer: SegmentFooter, mapping: FileMapping)? {
@@ -252,7 +252,7 @@ struct Recovery {
         }
         let length = end.position.offset
         let footer = try makeFooter(for: last, end)
-        // Whatever the log knew to be synced needs no second writing.
+        // Bytes already known to be synced are not rewritten.
         let synced = end.footer?.synced ?? end.synced
         let known = synced.segment == last.segments.lowerBound ? min(synced.offset, length) : 0
         let mapping = try translatingErrors { () throws(VolumeError) in
@@ -260,7 +260,8 @@ struct Recovery {
             defer { file.close() }
             if known < length {
                 try file.writeFully(last.bytes.slice(known..<length), at: known)
-                // The footer goes after a sync of its own, so that it proves what it seals.
+                // A separate sync precedes the footer, so that the footer proves the bytes before
+                // it.
                 try file.synchronize()
             }
             let encoded = footer.encoded(store: last.header.store)
@@ -270,7 +271,7 @@ struct Recovery {
             let size = length + SegmentFooter.length
             if try file.size() != size { try file.truncate(to: size) }
             try file.synchronize()
-            // The file may have been shorter before it had its footer.
+            // The mapping may have been too short to include the footer.
             return try file.map(length: size, .shared)
         }
         return (footer: footer, mapping: mapping)

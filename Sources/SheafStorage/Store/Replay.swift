@@ -1,19 +1,19 @@
 import SheafBytes
 
-/// Applies the log to the keys of a checkpoint, operation by operation.
+/// A log visitor that applies operations to the keys of a checkpoint.
 final class Replayer: LogVisitor {
     private var keyspace: Keyspace?
 
-    /// Goes on from the keys of a checkpoint, in files that begin with these segments.
+    /// Creates a replayer for the keys of a checkpoint and files that begin with these segments.
     init(keyspace: consuming Keyspace, firstSegments: [UInt32]) {
         keyspace.live = keyspace.live.aligned(to: firstSegments)
         self.keyspace = consume keyspace
     }
 
-    /// The keys, which can be taken once.
+    /// Returns the keys; may be called once.
     func takeKeyspace() -> Keyspace {
         guard let keyspace = keyspace.take() else {
-            preconditionFailure("The keys are taken once.")
+            preconditionFailure("The keys are moved out once.")
         }
         return keyspace
     }
@@ -33,21 +33,21 @@ final class Replayer: LogVisitor {
     }
 
     private func apply(_ operation: Operation, at position: LogPosition) {
-        let place = Place(
+        let pointer = Place(
             position: position, length: operation.length, isExtension: operation.kind == .extend)
         switch operation.kind {
-        case .put: _ = keyspace?.put(operation.key, at: place)
-        case .extend: _ = keyspace?.extend(operation.key, at: place)
-        case .remove: _ = keyspace?.remove(operation.key, at: place)
+        case .put: _ = keyspace?.put(operation.key, at: pointer)
+        case .extend: _ = keyspace?.extend(operation.key, at: pointer)
+        case .remove: _ = keyspace?.remove(operation.key, at: pointer)
         }
     }
 }
 
-/// Gathers all operations of a log, and makes the tree in one go: sorted and bulk-loaded.
+/// A log visitor that collects all operations, then sorts and bulk-loads them into a tree.
 struct BulkLoader: LogVisitor {
-    /// What the sort needs of an operation; the bytes stay in the mapped file.
+    /// The fields of an operation needed for sorting; the bytes stay in the mapped file.
     private struct Entry {
-        /// The first eight bytes of the key behind what all keys begin with.
+        /// The first eight bytes of the key after the common prefix of all keys.
         var head: UInt64
         let key: UnsafeRawPointer
         let keyLength: UInt16
@@ -69,7 +69,7 @@ struct BulkLoader: LogVisitor {
     private var entries: [Entry] = []
     private let firstSegments: [UInt32]
 
-    /// Loads a log in files that begin with these segments.
+    /// Creates a loader for files that begin with these segments.
     init(firstSegments: [UInt32]) {
         self.firstSegments = firstSegments
     }
@@ -88,7 +88,7 @@ struct BulkLoader: LogVisitor {
         add(operation, at: entry.position)
     }
 
-    /// The keys of the store after everything that was visited.
+    /// Returns the keys of the store after all visited commits.
     mutating func finish() -> Keyspace {
         let prefix = commonPrefixLength()
         for index in entries.indices {
@@ -140,8 +140,7 @@ struct BulkLoader: LogVisitor {
         return head
     }
 
-    /// Drops every operation that a later one on the same key follows; those that the later one
-    /// stands on are counted.
+    /// Drops all operations except the newest of each key; counts the bases of kept deltas as live.
     private mutating func keepNewest(countingOthersIn live: inout LiveBytes) {
         var kept = 0
         for index in entries.indices {
@@ -158,11 +157,11 @@ struct BulkLoader: LogVisitor {
         entries.removeSubrange(kept...)
     }
 
-    /// Counts what the extension at `index` stands on, which comes right before it.
+    /// Counts the operations on which the delta at `index` is based; they directly precede it.
     private func countFoundation(of index: Int, in live: inout LiveBytes) {
         let key = entries[index].keyBytes
         var foundation = index - 1
-        // Where there is no put, it was folded away.
+        // If there is no put, compaction has folded it away.
         while foundation >= 0, entries[foundation].kind != .remove,
             entries[foundation].keyBytes.compare(key) == 0
         {
@@ -177,12 +176,12 @@ struct BulkLoader: LogVisitor {
         var live = others
         for wantsRemovals in [true, false] {
             for entry in entries where (entry.kind == .remove) == wantsRemovals {
-                let place = entry.place
-                live.add(place)
+                let pointer = entry.place
+                live.add(pointer)
                 if wantsRemovals {
-                    Keyspace.withRemovedKey(entry.keyBytes) { builder.append($0, place.value) }
+                    Keyspace.withRemovedKey(entry.keyBytes) { builder.append($0, pointer.value) }
                 } else {
-                    builder.append(entry.keyBytes, place.value)
+                    builder.append(entry.keyBytes, pointer.value)
                 }
             }
         }
@@ -190,7 +189,7 @@ struct BulkLoader: LogVisitor {
     }
 }
 
-/// Visits the operations of a commit with their positions.
+/// Calls `body` with the operations of a commit and their positions.
 func forEachOperation(
     of records: [Record], _ body: (LogPosition, Operation) -> Void
 ) throws(StorageError) {

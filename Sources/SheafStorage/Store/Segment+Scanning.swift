@@ -1,22 +1,23 @@
 import SheafBytes
 
 extension Segment {
-    /// Longer operations are asked for at their ends alone, where most of what is looked at lies.
+    /// The operation length up to which all cache lines are prefetched; beyond it only both ends.
     private static let fetchedLength = 512
     private static let lineLength = 64
 
-    /// Reads from each cache line at the first of some places, as long as they are in this log segment;
-    /// returns how many were.
-    func fetch(_ places: UnsafeBufferPointer<Place>, _ trace: inout UInt64) -> Int {
-        guard isLog else { return places.count }
+    /// Loads a byte of each cache line of the leading operations that are in this log segment.
+    ///
+    /// Returns their number. `trace` receives the sum of the loaded bytes.
+    func fetch(_ pointers: UnsafeBufferPointer<Place>, _ trace: inout UInt64) -> Int {
+        guard isLog else { return pointers.count }
         let bytes = content
         let number = header.segments.lowerBound
         var sum: UInt64 = 0
         defer { trace &+= sum }
-        for index in places.indices {
-            let place = places[index]
-            let (offset, length) = (place.position.offset, place.length)
-            guard place.position.segment == number else { return index }
+        for index in pointers.indices {
+            let pointer = pointers[index]
+            let (offset, length) = (pointer.position.offset, pointer.length)
+            guard pointer.position.segment == number else { return index }
             guard offset <= bytes.count, length > 0, length <= bytes.count - offset else {
                 continue
             }
@@ -33,24 +34,23 @@ extension Segment {
             }
             sum &+= UInt64(bytes[last])
         }
-        return places.count
+        return pointers.count
     }
 
-    /// Finds the puts at the first of some places, as long as they are in this log segment, and in
-    /// records that were verified; returns how many there were.
+    /// Finds the leading puts in verified records of this log segment; returns their number.
     func find(
-        _ places: UnsafeBufferPointer<Place>, into found: UnsafeMutablePointer<StoredBytes>
+        _ pointers: UnsafeBufferPointer<Place>, into found: UnsafeMutablePointer<StoredBytes>
     ) -> Int {
         guard isLog else { return 0 }
         let bytes = content
         let number = header.segments.lowerBound
         var (record, recordLength) = (-1, 0)
-        for index in places.indices {
-            let place = places[index]
-            let offset = place.position.offset
-            guard place.position.segment == number, !place.isExtension,
-                place.length > Operation.headerLength,
-                offset <= bytes.count, place.length <= bytes.count &- offset
+        for index in pointers.indices {
+            let pointer = pointers[index]
+            let offset = pointer.position.offset
+            guard pointer.position.segment == number, !pointer.isExtension,
+                pointer.length > Operation.headerLength,
+                offset <= bytes.count, pointer.length <= bytes.count &- offset
             else { return index }
             let distance = Int(bytes.loadInteger(offset &+ Operation.Layout.distance) as UInt32)
             guard distance >= Record.headerLength, distance <= offset &- SegmentHeader.length else {
@@ -67,8 +67,8 @@ extension Segment {
             let start = offset &+ Operation.headerLength
             guard bytes.loadInteger(offset) == Self.putHead, keyLength > 0,
                 keyLength <= Limits.maximumKeyLength,
-                Operation.headerLength &+ keyLength &+ payloadLength == place.length,
-                distance &+ place.length <= recordLength,
+                Operation.headerLength &+ keyLength &+ payloadLength == pointer.length,
+                distance &+ pointer.length <= recordLength,
                 Keyspace.isLogged(firstByte: bytes[start]), let base = bytes.baseAddress
             else { return index }
             (found + index).initialize(
@@ -76,11 +76,11 @@ extension Segment {
                     key: UnsafeRawBufferPointer(start: base + start, count: keyLength),
                     payload: UnsafeRawBufferPointer(
                         start: base + start + keyLength, count: payloadLength),
-                    place: place.position.rawValue))
+                    place: pointer.position.rawValue))
         }
-        return places.count
+        return pointers.count
     }
 
-    /// The first two bytes of a put.
+    /// The first two bytes of an encoded put.
     private static let putHead = UInt16(Operation.Kind.put.rawValue)
 }

@@ -1,22 +1,22 @@
 import SheafBytes
 import Synchronization
 
-/// A segment file in memory: what readers need to find an operation by its position.
+/// A mapped segment file in which operations are found by position.
 package final class Segment: Sendable {
     package let name: String
     package let header: SegmentHeader
     private let mapping: FileMapping
     private let sealed: Mutex<SegmentFooter?>
     private let readableLength: Atomic<Int>
-    /// One bit for each 64 bytes: whether the record that starts there was verified.
+    /// A bitmap with one bit per 64 bytes: whether the record that starts there is verified.
     ///
-    /// No two records start in the same 64 bytes, because a header alone is that long.
+    /// Two records never start in the same 64 bytes, because a header is 64 bytes long.
     nonisolated(unsafe) private let verified: UnsafeMutablePointer<Atomic<UInt64>>
     private let verifiedWords: Int
     /// The directory of a base file; its bytes belong to the mapping.
     nonisolated(unsafe) private let directory: FoldedDirectory?
 
-    /// Opens a sealed file that is mapped whole.
+    /// Opens a sealed file that is completely mapped.
     convenience init(
         name: String, header: SegmentHeader, footer: SegmentFooter, mapping: FileMapping
     ) throws(FormatError) {
@@ -36,7 +36,7 @@ package final class Segment: Sendable {
             readable: footer.contentLength, footer: footer)
     }
 
-    /// Opens a log file that is still growing into its mapping.
+    /// Opens a log file that is still growing in its mapping.
     convenience init(
         name: String, header: SegmentHeader, growingInto mapping: FileMapping, readable: Int
     ) {
@@ -67,24 +67,24 @@ package final class Segment: Sendable {
         verified.deallocate()
     }
 
-    /// The footer, once the segment is sealed.
+    /// The footer, or nil if the segment is not sealed.
     package var footer: SegmentFooter? { sealed.withLock { $0 } }
 
-    /// The bytes that may be read: header and records.
+    /// The readable bytes: header and records.
     package var content: UnsafeRawBufferPointer {
         mapping.bytes.slice(0..<readableLength.load(ordering: .acquiring))
     }
 
-    /// The bytes of a sealed segment with its footer, which a scanner needs to see the end.
+    /// The bytes of a sealed segment including its footer, which a scanner needs.
     package var sealedBytes: UnsafeRawBufferPointer {
         guard let footer else { return content }
         return mapping.bytes.slice(0..<footer.contentLength + SegmentFooter.length)
     }
 
-    /// Whether positions are offsets in the file, and not looked up in a directory.
+    /// Whether positions are file offsets rather than directory entries.
     var isLog: Bool { directory == nil }
 
-    /// Whether the first record goes on with a commit of the segment before.
+    /// Whether the first record continues a commit of the previous segment.
     var continuesCommit: Bool {
         let bytes = content
         guard header.kind == .log, bytes.count >= SegmentHeader.length + Record.headerLength else {
@@ -94,19 +94,19 @@ package final class Segment: Sendable {
         return kind == .middle || kind == .last
     }
 
-    /// Lets readers see records up to `length`.
+    /// Makes the records up to `length` visible to readers.
     func grow(to length: Int) {
         readableLength.store(length, ordering: .releasing)
     }
 
-    /// Notes that a footer seals the segment.
+    /// Sets the footer that seals the segment.
     func seal(with footer: SegmentFooter) {
         sealed.withLock { $0 = footer }
     }
 
-    /// The operation that was first written at `position`.
+    /// Returns the operation originally written at `position`.
     ///
-    /// Nothing when compaction has folded it away; an error when the bytes there are damaged.
+    /// Returns nil if compaction has folded it away; throws if the bytes are damaged.
     package func operation(at position: LogPosition) throws(FormatError) -> Operation? {
         guard let directory else { return try loggedOperation(at: position.offset) }
         guard let offset = directory.record(for: position) else { return nil }
@@ -116,7 +116,7 @@ package final class Segment: Sendable {
         return try folded.operation(entry)
     }
 
-    /// The operation that was first written at `position`, and the commit that wrote it.
+    /// Returns the operation originally written at `position`, with its commit.
     func operationAndCommit(at position: LogPosition) throws(FormatError) -> LoggedOperation? {
         guard let directory else {
             let operation = try loggedOperation(at: position.offset)
@@ -132,8 +132,10 @@ package final class Segment: Sendable {
             position: position, commit: entry.commit, operation: try folded.operation(entry))
     }
 
-    /// Returns the first operation of the commit that wrote an operation; nil if compaction has folded the commit, or
-    /// the operation is in a later record of the commit.
+    /// Returns the first operation of the commit that wrote an operation.
+    ///
+    /// Returns nil if compaction has folded the commit, or the operation is in a later record of
+    /// the commit.
     func firstOperation(ofCommitOf logged: LoggedOperation) throws(FormatError) -> Operation? {
         guard directory == nil else { return nil }
         let record = logged.position.offset - logged.operation.distance
@@ -146,7 +148,7 @@ package final class Segment: Sendable {
     private func loggedOperation(at offset: Int) throws(FormatError) -> Operation {
         let bytes = content
         guard offset <= bytes.count - Operation.headerLength else {
-            throw FormatError(at: offset, "the position lies behind the end of the segment")
+            throw FormatError(at: offset, "the position is past the end of the segment")
         }
         let distance = Int(bytes.loadInteger(offset + Operation.Layout.distance) as UInt32)
         guard distance >= Record.headerLength, distance <= offset - SegmentHeader.length else {
@@ -155,19 +157,20 @@ package final class Segment: Sendable {
         let start = offset - distance
         if !isVerified(start, in: bytes) { _ = try verifiedRecord(at: start) }
         let operation = try Operation(decoding: bytes, at: offset)
-        // A damaged distance may lead to a right record, which is not the one that was meant.
+        // A damaged distance may point to a valid record that does not contain the operation.
         let length = Int(bytes.loadInteger(start + Record.Layout.length) as UInt32)
         guard distance + operation.length <= length else {
             throw FormatError(
-                at: offset + Operation.Layout.distance, "the operation misplaces its record")
+                at: offset + Operation.Layout.distance,
+                "the distance to the start of the record is wrong")
         }
         return operation
     }
 
-    /// Whether a record that was verified starts at an offset, behind which is room for its header.
+    /// Whether a verified record starts at `offset`, after which a record header must fit.
     ///
-    /// What is not verified may say that its record starts where one has its middle: the bit of those
-    /// 64 bytes does not tell the two apart, and the position in the header does.
+    /// Unverified bytes may refer to the middle of a verified record. Both can share a bit of the
+    /// bitmap, so the position in the header is compared, too.
     @inline(__always)
     func isVerified(_ offset: Int, in bytes: UnsafeRawBufferPointer) -> Bool {
         let word = (verified + offset / 4_096).pointee.load(ordering: .relaxed)
@@ -176,7 +179,7 @@ package final class Segment: Sendable {
         return position == UInt64(header.segments.lowerBound) << 32 | UInt64(offset)
     }
 
-    /// The bytes of the record at `offset`, which is verified when it is touched first.
+    /// Returns the bytes of the record at `offset`, verifying it on first access.
     private func verifiedRecord(at offset: Int) throws(FormatError) -> UnsafeRawBufferPointer {
         let bytes = content
         if offset <= bytes.count - Record.headerLength, isVerified(offset, in: bytes) {
@@ -199,14 +202,14 @@ package final class Segment: Sendable {
         } catch {
             throw error.shifted(by: offset)
         }
-        // A right record of another life of this store is found by the one that follows it.
+        // A valid record left from an earlier use of the file fails this check of its successor.
         let end = offset + record.bytes.count
         if end + Record.headerLength <= bytes.count,
             bytes.loadInteger(end + Record.Layout.previousChecksum) != record.checksum
         {
             throw FormatError(
                 at: end + Record.Layout.previousChecksum,
-                "the record does not follow the one before it")
+                "the record does not follow its predecessor")
         }
         let bit = UInt64(1) << UInt64(offset / 64 % 64)
         (verified + offset / 4_096).pointee.bitwiseOr(bit, ordering: .relaxed)

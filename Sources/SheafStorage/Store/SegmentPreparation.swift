@@ -1,25 +1,26 @@
-/// The file of the next segment, made ahead of use.
+/// The next segment's file, created and filled with zeros before it is needed.
 ///
-/// A flush into blocks that were written before costs half of one that makes the file grow, so
-/// the file is filled with zeros while the segment before it is in use.
+/// Flushing into allocated blocks costs half of a flush that grows the file.
 final class SegmentPreparation: Sendable {
     private enum Phase: Sendable {
         case idle
         case running(UInt32)
-        /// The writer wants the file as it is.
+        /// The writer waits for the file, however far it is filled.
         case hurried(UInt32)
         case ready(UInt32, any VolumeFile)
     }
 
     private static let sliceLength = 32 << 10
-    /// The first segment of an opening, for which the first commit waits, gets this many zeros in
-    /// one slice: a few milliseconds once, and less for each of the thousands of commits after it.
+    /// The length of zeros written to the first segment after opening, in a single slice.
+    ///
+    /// The first commit waits a few milliseconds for it, and thousands of later commits become
+    /// faster.
     private static let firstLength = 1 << 20
 
     private let volume: any Volume
     private struct State: Sendable {
         var phase = Phase.idle
-        /// The last segment that the writer took: it and all before it need no preparing.
+        /// The last segment requested by the writer; it and all earlier ones need no preparation.
         var lastTaken: UInt32 = 0
     }
 
@@ -29,9 +30,10 @@ final class SegmentPreparation: Sendable {
         self.volume = volume
     }
 
-    /// Makes the file of segment `number`, with `length` zeros in it, for whoever takes it.
+    /// Creates the file of segment `number` and fills it with `length` zeros.
     ///
-    /// Does nothing when the file is there already, or when the writer was faster.
+    /// Does nothing if the file is already prepared, or the writer has already requested the
+    /// segment.
     func prepare(_ number: UInt32, length: Int) throws(VolumeError) {
         let (isDue, outdated) = state.withLock { state -> (Bool, (any VolumeFile)?) in
             guard number > state.lastTaken else { return (false, nil) }
@@ -57,13 +59,13 @@ final class SegmentPreparation: Sendable {
         file = try make(number, length: length, slice: Self.sliceLength)
     }
 
-    /// The file of segment `number`: the one that was prepared, or is being prepared, or a new one.
+    /// Returns the file of segment `number`, waiting for a preparation in progress.
     ///
-    /// Of `length` bytes that should be written ahead, a new one has some only where it is the
-    /// first: writers wait for all others.
+    /// Without a prepared file it creates one. Only the first segment is then filled with up to
+    /// `length` zeros, since writers wait for all others.
     func take(_ number: UInt32, length: Int) throws(VolumeError) -> any VolumeFile {
         let isFirst = state.withLock { state in
-            // From now on nobody else makes this file.
+            // From here on, no other thread creates this file.
             defer { state.lastTaken = number }
             if case .running(let running) = state.phase { state.phase = .hurried(running) }
             return state.lastTaken == 0
@@ -88,7 +90,7 @@ final class SegmentPreparation: Sendable {
             })
     }
 
-    /// Removes a file that was prepared and is not needed.
+    /// Removes a prepared file that is not needed.
     func discard() throws(VolumeError) {
         let unused = state.withLock { state -> (any VolumeFile)? in
             guard case .ready(_, let file) = state.phase else { return nil }
@@ -131,7 +133,7 @@ final class SegmentPreparation: Sendable {
             let slice = UnsafeRawBufferPointer(
                 rebasing: UnsafeRawBufferPointer(zeros)[..<min(zeros.count, length - offset)])
             try file.writeFully(slice, at: offset)
-            // Slice by slice, so that a commit never waits behind a whole segment of zeros.
+            // Synced in slices, so that a commit never waits for the complete segment.
             try file.synchronize()
             offset += slice.count
         }

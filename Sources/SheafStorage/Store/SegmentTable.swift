@@ -1,12 +1,13 @@
-/// The segment files of a store at one moment, found by segment number.
+/// The segment files of a store at one point in time, by segment number.
 package final class SegmentTable: Sendable {
-    /// Each file once, in the order of their segments.
+    /// The files, sorted by segment.
     package let files: [Segment]
 
-    /// The same, for those who keep the table meanwhile: to count references to each file that a scan
-    /// comes to would take as long as to read it.
+    /// Unretained references to `files`, for scans that keep the table alive.
+    ///
+    /// Counting references for each file would take as long as reading an operation.
     private let references: [Unmanaged<Segment>]
-    /// The segments of each file.
+    /// The segment range of each file.
     private let numbers: [ClosedRange<UInt32>]
 
     init(_ files: [Segment] = []) {
@@ -15,20 +16,20 @@ package final class SegmentTable: Sendable {
         numbers = files.map(\.header.segments)
     }
 
-    /// The file that holds the positions of segment `number`, as long as the table is kept.
+    /// Returns the file that holds the positions of segment `number`, without retaining it.
     @inline(__always)
     func reference(_ number: UInt32) -> Unmanaged<Segment>? {
         guard let first = numbers.first?.lowerBound, number >= first else { return nil }
-        // Where nothing was folded together, files are counted as segments are.
+        // Without base files, the index follows from the segment number.
         let guess = Int(number &- first)
         if guess < numbers.count, numbers[guess].contains(number) { return references[guess] }
         return segment(number).map { Unmanaged.passUnretained($0) }
     }
 
-    /// The last segment's number; zero in a store without segments.
+    /// The number of the last segment; zero in an empty store.
     package var lastNumber: UInt32 { files.last?.header.segments.upperBound ?? 0 }
 
-    /// The file that holds the positions of segment `number`.
+    /// Returns the file that holds the positions of segment `number`.
     @inline(__always)
     func segment(_ number: UInt32) -> Segment? {
         var low = 0
@@ -45,21 +46,21 @@ package final class SegmentTable: Sendable {
         return files[low]
     }
 
-    /// Whether all files of another table are in this one, so that what lies in them stays readable.
+    /// Whether this table contains all files of another, so that their bytes remain readable.
     package func holds(_ other: SegmentTable) -> Bool {
         guard other !== self else { return true }
         guard other.files.count <= files.count else { return false }
         return zip(files, other.files).allSatisfy { $0 === $1 }
     }
 
-    /// The table with one more segment at its end.
+    /// Returns the table with one more segment at its end.
     func appending(_ segment: Segment) -> SegmentTable {
         precondition(
-            segment.header.segments.lowerBound > lastNumber, "Segments follow each other.")
+            segment.header.segments.lowerBound > lastNumber, "Segments are in ascending order.")
         return SegmentTable(files + [segment])
     }
 
-    /// The table in which a base file stands for the segments that it holds.
+    /// Returns the table with a base file in place of the segments it replaces.
     func replacing(with base: Segment) -> SegmentTable {
         var kept: [Segment] = []
         for file in files {
@@ -72,13 +73,13 @@ package final class SegmentTable: Sendable {
         return SegmentTable(kept)
     }
 
-    /// That what lies at a position is not what it has to be.
+    /// Creates an error for bytes at a position that contradict the tree.
     package func disagreement(at position: LogPosition, _ reason: String) -> StorageError {
         let name = segment(position.segment)?.name ?? FileName.name(ofSegment: position.segment)
         return .damaged(name, at: position.offset, reason)
     }
 
-    /// The operation that was first written at `position`; nothing when it was folded away.
+    /// Returns the operation originally written at `position`; nil if it was folded away.
     package func operation(at position: LogPosition) throws(StorageError) -> Operation? {
         let segment = try file(of: position)
         do throws(FormatError) {
@@ -88,7 +89,7 @@ package final class SegmentTable: Sendable {
         }
     }
 
-    /// The same with the commit that wrote it.
+    /// Returns the operation originally written at `position`, with its commit; nil if folded away.
     package func loggedOperation(
         at position: LogPosition
     ) throws(StorageError) -> LoggedOperation? {
@@ -100,7 +101,7 @@ package final class SegmentTable: Sendable {
         }
     }
 
-    /// Returns the first operation of the commit that wrote an operation; nil if it is no longer known.
+    /// Returns the first operation of the commit that wrote an operation; nil if it is unavailable.
     func firstOperation(
         ofCommitOf logged: LoggedOperation
     ) throws(StorageError) -> Operation? {
@@ -112,8 +113,9 @@ package final class SegmentTable: Sendable {
         }
     }
 
-    /// Calls `body` with what the extension at `position` stands on, the newest first; false where
-    /// that is not found up to its put, since it was folded away or is damaged.
+    /// Calls `body` with the operations on which the delta at `position` is based, newest first.
+    ///
+    /// Returns false if the put is not reached because it was folded away or is damaged.
     func forEachFoundation(of position: LogPosition, _ body: (Place) -> Void) -> Bool {
         var limit = position
         guard var found = (try? operation(at: position)) ?? nil else { return false }
@@ -135,7 +137,7 @@ package final class SegmentTable: Sendable {
         guard let segment = segment(position.segment) else {
             throw .damaged(
                 FileName.name(ofSegment: position.segment), at: position.offset,
-                "the tree points into a segment that is not there")
+                "the tree points to a segment that does not exist")
         }
         return segment
     }

@@ -1,16 +1,16 @@
 import SheafBytes
 
-/// A log file that got its footer; what was prepared behind the footer can be cut off.
+/// A sealed log file whose unused space after the footer can be truncated.
 struct SealedFile: Sendable {
     let file: any VolumeFile
     let length: Int
 }
 
-/// Puts batches on the disk: completes their records, writes them, and syncs each file.
+/// A writer that completes the records of a batch, writes them, and syncs each file.
 ///
-/// Only one thread at a time writes.
+/// Only one thread at a time uses it.
 struct SegmentWriter {
-    /// What became durable with a batch.
+    /// The segments and the checksum that result from writing a batch.
     struct Written {
         var begun: [Segment] = []
         var sealed: [SealedFile] = []
@@ -18,11 +18,11 @@ struct SegmentWriter {
         var chain: UInt64
     }
 
-    /// The segment that is being written.
+    /// The segment being written.
     private final class Open {
         let file: any VolumeFile
         let segment: Segment
-        /// The checksum of the record that was written last.
+        /// The checksum of the last record written.
         var chain: UInt64
         var hash: XXH3.Stream
         var recordCount: UInt64 = 0
@@ -39,12 +39,12 @@ struct SegmentWriter {
     private let store: StoreID
     private let preparation: SegmentPreparation
     private var open: Open?
-    /// What the header of the next segment names.
+    /// The chain hash for the next segment's header.
     private var link: UInt64
-    /// The checksum of the record that was written last.
+    /// The checksum of the last record written.
     private var chain: UInt64
 
-    /// Starts behind a sealed segment whose footer has the link `link`.
+    /// Creates a writer that continues after a sealed segment with the chain hash `link`.
     init(
         volume: any Volume, store: StoreID, preparation: SegmentPreparation, link: UInt64,
         chain: UInt64
@@ -56,25 +56,25 @@ struct SegmentWriter {
         self.chain = chain
     }
 
-    /// Writes a batch and returns when it survives a power cut.
+    /// Writes a batch and makes it durable.
     mutating func write(
         _ batch: PendingBatch, synced: LogPosition
     ) throws(StorageError) -> Written {
         var written = Written(chain: chain)
         var synced = synced
-        for piece in batch.pieces {
-            let bytes = batch.bytes(of: piece)
-            if let beginning = piece.beginning {
-                let segment = try begin(piece.segment, beginning, over: bytes)
+        for extent in batch.pieces {
+            let bytes = batch.bytes(of: extent)
+            if let beginning = extent.beginning {
+                let segment = try begin(extent.segment, beginning, over: bytes)
                 written.begun.append(segment)
             }
             guard let current = open else {
-                preconditionFailure("A piece that begins no segment goes on with one.")
+                preconditionFailure("An extent without a header continues the open segment.")
             }
-            let content = completeRecords(of: piece, in: bytes, current, synced: synced)
-            let end = piece.fileOffset + content
+            let content = completeRecords(of: extent, in: bytes, current, synced: synced)
+            let end = extent.fileOffset + content
             var footer: SegmentFooter?
-            if let sealing = piece.sealing {
+            if let sealing = extent.sealing {
                 let made = SegmentFooter(
                     contentLength: end, recordCount: current.recordCount,
                     lastCommit: sealing.lastCommit, lastCommitAt: sealing.lastCommitAt,
@@ -84,12 +84,12 @@ struct SegmentWriter {
                 footer = made
             }
             do throws(VolumeError) {
-                try current.file.writeFully(UnsafeRawBufferPointer(bytes), at: piece.fileOffset)
+                try current.file.writeFully(UnsafeRawBufferPointer(bytes), at: extent.fileOffset)
                 try current.file.synchronize()
             } catch {
                 throw StorageError(error)
             }
-            synced = LogPosition(segment: piece.segment, offset: end)
+            synced = LogPosition(segment: extent.segment, offset: end)
             current.segment.grow(to: end)
             chain = current.chain
             written.chain = chain
@@ -103,7 +103,7 @@ struct SegmentWriter {
         return written
     }
 
-    /// Opens the file of a segment that begins, and lays its header over the piece.
+    /// Opens the file of a new segment and writes its header into the extent.
     private mutating func begin(
         _ number: UInt32, _ beginning: PendingBatch.Beginning,
         over bytes: UnsafeMutableRawBufferPointer
@@ -125,13 +125,13 @@ struct SegmentWriter {
         }
     }
 
-    /// Seals the records of a piece; returns the length of all but the footer.
+    /// Seals the records of an extent; returns the length without the footer.
     private func completeRecords(
-        of piece: PendingBatch.Piece, in bytes: UnsafeMutableRawBufferPointer,
+        of extent: PendingBatch.Piece, in bytes: UnsafeMutableRawBufferPointer,
         _ current: Open, synced: LogPosition
     ) -> Int {
-        let end = bytes.count - (piece.sealing == nil ? 0 : SegmentFooter.length)
-        var offset = piece.beginning == nil ? 0 : SegmentHeader.length
+        let end = bytes.count - (extent.sealing == nil ? 0 : SegmentFooter.length)
+        var offset = extent.beginning == nil ? 0 : SegmentHeader.length
         while offset < end {
             let length = Int(
                 UnsafeRawBufferPointer(bytes).loadInteger(offset + Record.Layout.length) as UInt32)

@@ -1,8 +1,7 @@
 import SheafBytes
 import Synchronization
 
-/// A file without a name, for what is not to be kept in memory: it is gone with the last reference to it, and
-/// with the process.
+/// An anonymous file for data too large for memory; it is deleted when the last reference is gone.
 package final class StagingFile: Sendable {
     private struct Block {
         let offset: Int
@@ -13,7 +12,7 @@ package final class StagingFile: Sendable {
     private let file: any VolumeFile
     private let blocks = Mutex<[Block]>([])
 
-    /// Makes one beside the log of a store.
+    /// Creates a staging file in the directory of a store.
     package init(in store: StoreEngine) throws(StorageError) {
         let volume = store.volume
         let name = FileName.temporaryName(store.options.random())
@@ -33,7 +32,7 @@ package final class StagingFile: Sendable {
 
     package var blockCount: Int { blocks.withLock { $0.count } }
 
-    /// Writes a block behind the others.
+    /// Appends a block.
     package func append(_ bytes: [UInt8]) throws(StorageError) {
         let offset = blocks.withLock { $0.last.map { $0.offset + $0.length } ?? 0 }
         let checksum = try bytes.span.withUnsafeBytes { (bytes) throws(StorageError) in
@@ -47,7 +46,7 @@ package final class StagingFile: Sendable {
         }
     }
 
-    /// One of them as it was written.
+    /// Returns a block after verifying its checksum.
     package func block(_ index: Int) throws(StorageError) -> [UInt8] {
         let block = blocks.withLock { $0[index] }
         var bytes = [UInt8](repeating: 0, count: block.length)
@@ -63,7 +62,7 @@ package final class StagingFile: Sendable {
         guard bytes.span.withUnsafeBytes({ XXH3.hash64($0) }) == block.checksum else {
             throw .damaged(
                 file.name, at: block.offset,
-                "what was written there a moment ago is another thing now")
+                "the block's checksum does not match")
         }
         return bytes
     }

@@ -1,39 +1,39 @@
 import SheafBytes
 
-/// What can go wrong with a store on a disk.
+/// An error of a store on disk.
 package enum StorageError: Error, Equatable, Sendable {
-    /// The system refused a call on a file.
+    /// A system call on a file failed.
     case io(VolumeError)
-    /// The disk has no room.
+    /// The disk is full.
     case full(VolumeError)
-    /// Bytes that had reached the disk are not what was written.
+    /// Bytes that were durable differ from what was written.
     case corrupt(Damage)
-    /// The file may be right, but was written by a newer program.
+    /// The file may be valid, but a newer program wrote it.
     case unsupported(Damage)
-    /// Another process, or another opening in this one, has the store.
+    /// The store is already open in this or another process.
     case locked(path: String, holder: Int32?)
-    /// There is no store at this path, and none was to be made.
+    /// There is no store at this path, and creating one was not requested.
     case notAStore(path: String)
-    /// There is something at this path, where a new store was to be made.
+    /// A new store was requested at a path that already contains files.
     case notEmpty(path: String)
     /// The store was opened for reading only.
     case readOnly
-    /// An earlier write or sync failed, so that nobody knows what the disk kept.
+    /// An earlier write or sync failed, which leaves the contents of the disk uncertain.
     case poisoned(cause: String)
-    /// Something is larger than the store allows.
+    /// A value exceeds a limit of the store.
     case limit(name: String, value: Int, limit: Int)
     /// The key cannot be stored.
     case invalidKey(String)
-    /// The key has no payload, and was to be extended.
+    /// A delta was written for a key without a payload.
     case nothingToExtend(key: [UInt8])
-    /// The key was extended: what it stands on is read with `operations(of:)`.
+    /// The key has deltas, which must be read with `operations(of:)`.
     case extended(at: LogPosition)
-    /// The store was closed.
+    /// The store is closed.
     case closed
-    /// The store was asked to close by a callback that it waits for.
+    /// A callback that `close` would wait for tried to close the store.
     case closedByItself
 
-    /// Where bytes are damaged, and what gives them away.
+    /// The location of damaged bytes and the reason why they are invalid.
     package struct Damage: Equatable, Sendable {
         package let file: String
         package let offset: Int
@@ -46,24 +46,24 @@ package enum StorageError: Error, Equatable, Sendable {
         }
     }
 
-    /// The error for a refused call: a full disk has a case of its own.
+    /// Creates an error for a failed system call; a full disk has its own case.
     init(_ error: VolumeError) {
         self = error.code.meansFull ? .full(error) : .io(error)
     }
 
-    /// The error for wrong bytes in `file`.
+    /// Creates an error for invalid bytes in `file`.
     init(_ error: FormatError, file: String) {
         let damage = Damage(file: file, offset: error.offset, reason: error.reason)
         self = error.isUnsupported ? .unsupported(damage) : .corrupt(damage)
     }
 
-    /// Whether the system refuses this process, and says nothing about the store.
+    /// Whether the error concerns the process rather than the store.
     var isAboutProcess: Bool {
         guard case .io(let error) = self else { return false }
         return error.code.isAboutProcess
     }
 
-    /// The error for damage that no decoder reports by itself.
+    /// Creates an error for damage that no decoder reports.
     static func damaged(_ file: String, at offset: Int, _ reason: String) -> StorageError {
         .corrupt(Damage(file: file, offset: offset, reason: reason))
     }
@@ -76,7 +76,7 @@ extension StorageError.Damage: CustomStringConvertible {
 }
 
 extension StorageError {
-    /// Whether there was no room on the disk.
+    /// Whether the disk was full.
     package var isFull: Bool {
         if case .full = self { true } else { false }
     }
@@ -94,9 +94,9 @@ extension StorageError: CustomStringConvertible {
         case .unsupported(let damage):
             return "the store needs a newer program: \(damage)"
         case .locked(let path, let holder):
-            let who = holder.map { "process \($0)" } ?? "another process"
+            let owner = holder.map { "process \($0)" } ?? "another process"
             return
-                "\(path.shortened(to: ErrorText.limit)) is in use by \(who); close it there first"
+                "\(path.shortened(to: ErrorText.limit)) is in use by \(owner); close it there first"
         case .notAStore(let path):
             return "there is no store at \(path.shortened(to: ErrorText.limit))"
         case .notEmpty(let path):
@@ -112,19 +112,20 @@ extension StorageError: CustomStringConvertible {
             return "the key is not valid: \(reason)"
         case .nothingToExtend(let key):
             let text = String(decoding: key, as: UTF8.self).shortened.debugDescription
-            return "the key \(text) has no payload that could be extended; put one first"
+            return "the key \(text) has no payload for a delta; put one first"
         case .extended(let position):
-            return "the operation at \(position) extends others, and is read together with them"
+            return "the operation at \(position) is a delta; read it together with the "
+                + "operations it is based on"
         case .closed:
             return "the store was closed"
         case .closedByItself:
-            return "a callback of the store cannot close it, for closing waits until callbacks "
-                + "have returned; close it from another thread"
+            return "a callback of the store cannot close it, because closing waits for callbacks "
+                + "to return; close it from another thread"
         }
     }
 }
 
-/// Runs calls on a volume and lets their refusals out as storage errors.
+/// Calls `body` and converts volume errors to storage errors.
 @inline(__always)
 func translatingErrors<Value>(
     _ body: () throws(VolumeError) -> Value

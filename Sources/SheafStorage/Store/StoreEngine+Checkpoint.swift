@@ -2,30 +2,31 @@ import SheafBytes
 import Synchronization
 
 extension StoreEngine {
-    /// Checkpoints smaller than this would be written all the time.
+    /// The minimum length of log between checkpoints, in bytes.
     private static let smallestCheckpointLength = 16 << 20
-    /// Checkpoints are written in pieces of about this length, each synced by itself, so that a
-    /// commit never waits behind all of one.
+    /// The length of the slices in which a checkpoint is written and synced.
+    ///
+    /// Slices keep a commit from waiting for the complete checkpoint.
     private static let sliceLength = 1 << 20
-    /// The newest one, and one to fall back to.
+    /// The number of checkpoints kept: the newest and a fallback.
     private static let keptCheckpoints = 2
 
-    /// How much log behind the newest checkpoint makes another one due.
+    /// Returns the length of log after which another checkpoint is due.
     private func dueLength(atClose: Bool) -> Int {
         if let length = options.checkpointLength { return length }
         let live = state.withLock { $0.keyspace.live.total }
         let due = max(Self.smallestCheckpointLength, live / 4)
-        // A store that is closed has time; still, a small change is cheaper to replay.
+        // On close a shorter log justifies a checkpoint, but a small change is cheaper to replay.
         return atClose ? due / 32 : due
     }
 
-    /// Whether the log behind the newest checkpoint has become long.
+    /// Whether the log since the newest checkpoint is long enough for another one.
     package func isCheckpointDue(atClose: Bool = false) -> Bool {
         let covered = checkpoints.withLock { $0.coveredLength }
         return snapshot().grownLength - (covered ?? 0) >= dueLength(atClose: atClose)
     }
 
-    /// Writes a checkpoint if it would spare the next opening enough.
+    /// Writes a checkpoint if one is due.
     package func writeCheckpointIfWorthwhile(
         atClose: Bool = false, pace: (Int) -> Void = { _ in }
     ) throws(StorageError) {
@@ -33,13 +34,13 @@ extension StoreEngine {
         try writeCheckpoint(pace: pace)
     }
 
-    /// Writes the newest durable state as a checkpoint; `pace` is told each length written.
+    /// Writes the newest durable state as a checkpoint; `pace` receives the length of each write.
     package func writeCheckpoint(pace: (Int) -> Void = { _ in }) throws(StorageError) {
         let snapshot = snapshot()
         guard snapshot.commit > 0 else { return }
         let temporary = FileName.temporaryName(options.random())
         let name = FileName.name(ofCheckpoint: snapshot.commit)
-        // The older generation makes room first: one is left until the new one is there.
+        // The oldest checkpoint is removed first; one remains until the new one is complete.
         try removeCheckpoints(keeping: Self.keptCheckpoints - 1, besides: name)
         var length = 0
         try translatingErrors { () throws(VolumeError) in
@@ -63,7 +64,7 @@ extension StoreEngine {
         }
     }
 
-    /// Removes the oldest checkpoints; one called `name` is about to be replaced and stays.
+    /// Removes the oldest checkpoints except one called `name`, which is about to be replaced.
     private func removeCheckpoints(
         keeping count: Int, besides name: String
     ) throws(StorageError) {
@@ -127,7 +128,7 @@ extension StoreEngine {
     }
 }
 
-/// Gathers the pages of a checkpoint into larger writes.
+/// A buffer that combines the pages of a checkpoint into larger writes.
 private struct CheckpointSink: ~Copyable {
     let file: any VolumeFile
     var hash = XXH3.Stream()
@@ -140,16 +141,17 @@ private struct CheckpointSink: ~Copyable {
     }
 
     var buffered: Int { buffer.count }
-    /// What was written, the header's place included.
+    /// The length written so far, including the header.
     var length: Int { offset }
 
+    /// Appends a page to the buffer and the hash.
     mutating func add(_ page: UnsafeRawBufferPointer) throws(VolumeError) {
         hash.update(page)
         buffer.append(contentsOf: page)
         pageCount += 1
     }
 
-    /// Writes and syncs what was gathered; returns its length.
+    /// Writes and syncs the buffered pages; returns their length.
     mutating func flush() throws(VolumeError) -> Int {
         try buffer.span.withUnsafeBytes { bytes throws(VolumeError) in
             try file.writeFully(bytes, at: offset)

@@ -1,26 +1,26 @@
 import SheafBytes
 import Synchronization
 
-/// Where the compaction of a store stands.
+/// The state of a store's compaction.
 struct CompactionState {
-    /// The run under way.
+    /// The compaction in progress.
     var run: Compactor?
-    /// Plans to be carried out before new ones are made.
+    /// Plans to execute before new ones are considered.
     var queue: [CompactionPlan] = []
-    /// How far the log had grown when a base file was made, by its first segment.
+    /// The grown length of the log when each base file was written, by its first segment.
     var foldedAt: [UInt32: Int] = [:]
-    /// Why nothing is compacted any more until the store is opened again.
+    /// The error that stopped compaction until the store is reopened.
     var failure: StorageError?
 }
 
 extension StoreEngine {
     private static let sliceLength = 256 << 10
-    /// Removals are forgotten so many at a time, so that no writer waits for long.
+    /// The number of removals dropped per lock acquisition, which bounds the wait of writers.
     private static let forgetCount = 256
 
-    /// Goes on with compaction, reading about `budget` bytes; false when there is nothing to do.
+    /// Continues compaction, reading about `budget` bytes; returns false if nothing is due.
     ///
-    /// `pace` is told each length that was read or written.
+    /// `pace` receives the length of each read and write.
     @discardableResult
     package func compactionStep(
         budget: Int = 256 << 10, pace: (Int) -> Void = { _ in }
@@ -46,7 +46,7 @@ extension StoreEngine {
                 pace(read)
                 return true
             } catch {
-                // Damage and full disks do not go away by trying again at once.
+                // Retrying immediately would not fix damage or a full disk.
                 compaction.run?.abandon()
                 compaction.run = nil
                 compaction.failure = error
@@ -55,13 +55,13 @@ extension StoreEngine {
         }
     }
 
-    /// Plans to fold everything before the horizon, whatever it gains.
+    /// Queues plans that fold everything before the horizon, regardless of the gain.
     package func compactEverything() {
         let plans = planner()?.everything() ?? []
         compaction.withLock { $0.queue = plans }
     }
 
-    /// What would be folded next; with `everything`, all that could be.
+    /// Returns the next plan, or all possible ones if `everything` is true.
     package func compactionPlans(everything: Bool) -> [CompactionPlan] {
         guard let planner = planner() else { return [] }
         if everything { return planner.everything() }
@@ -72,7 +72,7 @@ extension StoreEngine {
     private func nextPlan(_ compaction: inout CompactionState) -> CompactionPlan? {
         while !compaction.queue.isEmpty {
             let plan = compaction.queue.removeFirst()
-            // Files may have been folded since the plan was made.
+            // Files may have been folded since the plan was created.
             if isCurrent(plan) { return plan }
         }
         guard let planner = planner(foldedAt: compaction.foldedAt) else { return nil }
@@ -80,7 +80,7 @@ extension StoreEngine {
         return planner.smallRun()
     }
 
-    /// Whether the files of a plan are still the ones that readers use.
+    /// Whether readers still use the files of a plan.
     private func isCurrent(_ plan: CompactionPlan) -> Bool {
         let segments = snapshot().segments
         return plan.files.allSatisfy { file in
@@ -88,32 +88,33 @@ extension StoreEngine {
         }
     }
 
-    /// Whether the directory takes more than the live bytes allow.
+    /// Whether the directory exceeds the size allowed for the live bytes.
     package func isGarbageExcessive() -> Bool {
-        // Compaction starts a little early, so that it need not hurry.
+        // Starts slightly below the limit to avoid delaying writers.
         garbagePressure() > 0.9
     }
 
-    /// What the directory takes, as a multiple of what the live bytes allow.
+    /// Returns the size of the directory relative to the size allowed for the live bytes.
     package func garbagePressure() -> Double {
         let usage = usage()
         let allowed = Double(usage.liveBytes) / options.liveShare + Double(options.freeGarbage)
         return Double(usage.directoryBytes) / allowed
     }
 
-    /// Looks how much garbage there is, for those who have no time to look themselves.
+    /// Updates the cached garbage pressure, which can be read without a lock.
     func notePressure() {
         knownPressure.store(Int(min(garbagePressure(), 1_000) * 1_000), ordering: .relaxed)
     }
 
-    /// The share of a flush's time that writers should wait more, so that compaction keeps up:
-    /// nothing up to a twentieth above the limit, and all of it from three twentieths on.
+    /// The delay of writers as a share of the flush time, so that compaction keeps up.
+    ///
+    /// It rises from zero at 5 % above the limit to one at 15 %.
     var writerDelay: Double {
         let excess = Double(knownPressure.load(ordering: .relaxed)) / 1_000 - 1.05
         return min(max(excess * 10, 0), 1)
     }
 
-    /// What the store takes on the disk, and what of that is still needed.
+    /// Returns the size of the store on disk and the number of live bytes.
     package func usage() -> (directoryBytes: Int, liveBytes: Int) {
         let (snapshot, live, next) = state.withLock { state in
             (
@@ -123,7 +124,7 @@ extension StoreEngine {
         }
         var bytes = checkpoints.withLock { $0.length }
         for file in snapshot.segments.files {
-            // The segment in use and the one prepared behind it are as long as they will be.
+            // The segment in use and the prepared one are counted with their full length.
             bytes += file.footer.map { $0.contentLength + SegmentFooter.length } ?? 2 * next
         }
         return (bytes, live)
@@ -144,7 +145,7 @@ extension StoreEngine {
             now: options.clock.wallMilliseconds())
     }
 
-    /// Lets readers use the new file, and removes the ones that it replaces.
+    /// Publishes the base file to readers and removes the files that it replaces.
     private func finish(
         _ run: Compactor, _ compaction: inout CompactionState
     ) throws(StorageError) {

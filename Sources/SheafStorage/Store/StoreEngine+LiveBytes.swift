@@ -1,15 +1,15 @@
 import Synchronization
 
-/// What is not yet known of the counts with which a store was opened.
+/// The garbage that opening a store has not yet counted.
 ///
-/// The counts come from a checkpoint, and the log behind it has superseded extensions. What those
-/// stood on is still counted, and may have been folded away since the checkpoint was written.
+/// The live-byte counts of a checkpoint are updated while replaying the log. If the log supersedes
+/// deltas, their bases still count as live, and may have been folded away since the checkpoint.
 struct UnsettledOpening: Sendable {
     private let snapshot: LogSnapshot
     private let live: LiveBytes
     private let orphans: [LogPosition]
 
-    /// Takes over what there is to look up; none where there is nothing.
+    /// Moves the superseded deltas out of `keyspace`; nil if there are none.
     init?(takingOrphansOf keyspace: inout Keyspace, in snapshot: LogSnapshot) {
         guard !keyspace.orphans.isEmpty else { return nil }
         self.snapshot = snapshot
@@ -18,7 +18,7 @@ struct UnsettledOpening: Sendable {
         keyspace.orphans = []
     }
 
-    /// The live bytes that are none.
+    /// Returns the bytes that are counted as live but are garbage.
     func garbage() -> LiveBytes {
         var garbage = LiveBytes(firstSegments: live.entries.map(\.firstSegment))
         let segments = snapshot.segments
@@ -26,7 +26,7 @@ struct UnsettledOpening: Sendable {
             segments.forEachFoundation(of: orphan) { garbage.add($0) }
         }
         guard !isComplete else { return garbage }
-        // Nobody knows any more how long that was; only a count of everything helps.
+        // The length of folded operations is unknown, so everything is counted again.
         garbage = live
         garbage.subtract(LiveBytes(of: snapshot.tree, in: segments))
         return garbage
@@ -34,7 +34,7 @@ struct UnsettledOpening: Sendable {
 }
 
 extension EngineState {
-    /// Takes the superseded extensions away that are in the log that readers see.
+    /// Removes and returns the superseded deltas in the published part of the log.
     fileprivate mutating func takeOrphans() -> [LogPosition] {
         guard !keyspace.orphans.isEmpty else { return [] }
         let end = published.end
@@ -45,10 +45,10 @@ extension EngineState {
 }
 
 extension StoreEngine {
-    /// Looks up what superseded extensions stood on, and counts it as live no longer; returns the
-    /// state in which it was looked up.
+    /// Subtracts the bases of superseded deltas from the live bytes; returns the snapshot used.
     ///
-    /// A compaction works on that state: what it drops has then been counted as garbage before.
+    /// Compaction uses the same snapshot, so that everything it drops was already counted as
+    /// garbage.
     @discardableResult
     func settleLiveBytes() -> LogSnapshot {
         let (snapshot, orphans, opening) = state.withLock { state in
@@ -69,8 +69,9 @@ extension StoreEngine {
         return snapshot
     }
 
-    /// In what the counts of live bytes differ from a new count; nothing while a commit waits for
-    /// the disk.
+    /// Returns the differences between the live-byte counts and a recount.
+    ///
+    /// Returns an empty array while commits are pending.
     package func checkLiveBytes() -> [String] {
         settleLiveBytes()
         let (tree, live, segments) = state.withLock { state in
@@ -86,12 +87,12 @@ extension StoreEngine {
             let length = live.length(ofFileAt: entry.firstSegment)
             guard length != entry.length else { continue }
             differences.append(
-                "\(length) live bytes are counted in the file of segment \(entry.firstSegment), "
-                    + "and there are \(entry.length)")
+                "\(length) live bytes counted in the file of segment \(entry.firstSegment), "
+                    + "but \(entry.length) found")
         }
         if live.total != expected.total {
             differences.append(
-                "\(live.total) live bytes are counted in all, and there are \(expected.total)")
+                "\(live.total) live bytes counted in total, but \(expected.total) found")
         }
         return differences
     }

@@ -1,25 +1,25 @@
-/// A file that tells the files of a store from a copy of them.
+/// A file that distinguishes a store's files from a copy of them.
 ///
-/// It is made before the first commit of an opening, and never written again. A copy of it, and the same
-/// file after something was copied over it, have another identity than the log says.
+/// It is written once, before the first commit after opening. If the file is copied or overwritten
+/// by a copy, its identity differs from the one in the log.
 package struct SiteMark: Sendable {
     package let name: String
     package let identity: UInt64
 }
 
 extension StoreEngine {
-    /// The random bytes of a mark; a file without any would look the same wherever it is.
+    /// The length of a mark; an empty file could have the same identity in a copy.
     private static let markLength = 16
-    /// How many names are drawn before an existing file is an error.
+    /// The number of random names to try before an existing file is an error.
     private static let mostNamesDrawn = 16
 
-    /// Returns what tells the directory from all others; 0 where the system does not know.
+    /// The identity of the directory; zero if the system does not provide one.
     package var directoryIdentity: UInt64 { options.identity ?? volume.identity }
 
-    /// Whether the directory has marks: not where its identity is given, or unknown.
+    /// Whether the directory uses marks: false if its identity is unknown or set by the options.
     package var hasSiteMarks: Bool { options.identity == nil && volume.identity != 0 }
 
-    /// Returns the marks in the directory, in no order.
+    /// Returns the marks in the directory, unordered.
     package func siteMarks() throws(StorageError) -> [SiteMark] {
         try translatingErrors { () throws(VolumeError) in
             var marks: [SiteMark] = []
@@ -31,7 +31,7 @@ extension StoreEngine {
         }
     }
 
-    /// Makes a mark, and makes it durable.
+    /// Creates a mark durably.
     package func makeSiteMark() throws(StorageError) -> SiteMark {
         try translatingErrors { () throws(VolumeError) in
             let (name, file) = try createSiteMark()
@@ -50,9 +50,9 @@ extension StoreEngine {
         }
     }
 
-    /// Creates the file of a mark under a name that no other mark has.
+    /// Creates the file of a mark under an unused name.
     ///
-    /// A generator that begins with the same seed at each opening draws names that exist.
+    /// A generator seeded identically at each opening draws names that already exist.
     private func createSiteMark() throws(VolumeError) -> (name: String, file: any VolumeFile) {
         for _ in 1..<Self.mostNamesDrawn {
             let name = FileName.name(ofSiteMark: options.random())
@@ -66,12 +66,12 @@ extension StoreEngine {
         return (name, try volume.open(name, .create))
     }
 
-    /// Removes marks once a commit is durable: until then the log may name one of them.
+    /// Removes marks after `commit` is durable; until then the log may refer to one of them.
     package func remove(_ marks: [SiteMark], whenDurable commit: CommitID) {
         guard !marks.isEmpty else { return }
         whenDurable(commit) { [volume] result in
             guard case .success = result else { return }
-            // One that stays is removed after the first commit of the next opening.
+            // A remaining mark is removed after the first commit of the next opening.
             for mark in marks { try? volume.remove(mark.name) }
         }
     }

@@ -1,55 +1,57 @@
 import SheafBytes
 import Synchronization
 
-/// A store without threads of its own: what is done, and never when.
+/// A store without threads of its own: callers decide when each operation runs.
 ///
-/// Writers call `append` from anywhere. One thread calls `flush`, which makes durable what was
-/// appended and shows it to readers. Another calls the housekeeping. Simulations call all of them
-/// in an order of their own.
+/// Any thread may call `append`. One thread calls `flush`, which makes appended commits durable and
+/// publishes them to readers. Another thread performs maintenance. Simulations call all of them in
+/// any order.
 package final class StoreEngine: Sendable {
     package let volume: any Volume
     package let options: LogStoreOptions
     package let store: StoreID
     let state: Mutex<EngineState>
-    /// What readers see, apart from the state: a writer with a large batch holds that for long.
+    /// The published snapshot.
+    ///
+    /// It has a separate lock, because appending a large batch holds the state's lock for long.
     private let published: Mutex<LogSnapshot>
-    /// Held by whoever flushes, from taking what is pending to showing it to readers.
+    /// Held during a flush, from cutting the pending batch until its publication.
     private let writer: Mutex<SegmentWriter>
     let preparation: SegmentPreparation
-    /// Whether anything was appended since the last flush began: a hint that costs no lock.
+    /// Whether commits were appended since the last flush began; readable without a lock.
     private let pendingHint = Atomic(false)
-    /// The last commit that readers see: a hint that costs no lock.
+    /// The last published commit; readable without a lock.
     private let durableHint = Atomic<CommitID>(0)
-    /// How many writers waited when a flush ended.
+    /// The number of waiting writers when the last flush ended.
     let knownWriters = Atomic(0)
-    /// The last commit that has its place, likewise.
+    /// The last appended commit; readable without a lock.
     private let appendedHint = Atomic<CommitID>(0)
     private let appendedTime = Atomic<UInt64>(0)
-    /// How much garbage there was when somebody looked last, in thousandths of what is allowed.
+    /// The garbage pressure at the last check, in thousandths of the limit.
     let knownPressure = Atomic(0)
     let checkpoints: Mutex<CheckpointState>
     let compaction: Mutex<CompactionState>
     private let lock: any VolumeLock
-    /// What was found when the store was opened.
+    /// The outcome of opening the store.
     package let recovery: RecoveryReport
-    /// Called on the flushing thread when readers see more than before.
+    /// The callbacks that the flushing thread calls after publishing a snapshot.
     private let publishHook = Mutex(PublishHook())
-    /// Whether somebody gives keys and payloads their meaning, which only one can.
+    /// Whether a layer that interprets keys and payloads is attached; there can be only one.
     private let isInterpreted = Atomic(false)
 
-    /// What is in no type of its own is wrapped once more with each look at it, and each call would go
-    /// through all the wrappers.
+    /// A bare closure in a `Mutex` gains a thunk on each access, so it is wrapped in a struct.
     private struct PublishHook: Sendable {
         var observers: (@Sendable () -> Void)?
         var peers: (@Sendable () -> Void)?
 
+        /// Calls both callbacks.
         func call() {
             observers?()
             peers?()
         }
     }
 
-    /// Opens the store in `volume`, or makes one where there is none.
+    /// Opens the store in `volume`, creating it if necessary.
     package init(
         opening volume: any Volume, options: LogStoreOptions = LogStoreOptions()
     ) throws(StorageError) {
@@ -79,7 +81,7 @@ package final class StoreEngine: Sendable {
         }
     }
 
-    /// Takes the lock of a store's directory.
+    /// Acquires the lock of a store directory.
     static func acquire(
         _ kind: LockKind, of volume: any Volume
     ) throws(StorageError) -> any VolumeLock {
@@ -90,40 +92,41 @@ package final class StoreEngine: Sendable {
         }
     }
 
-    /// The newest durable state.
+    /// Returns the newest durable snapshot.
     package func snapshot() -> LogSnapshot {
         published.withLock { $0 }
     }
 
-    /// Calls `body` each time that readers see more than before; it must return at once.
+    /// Sets a callback for each published snapshot, for observers; it must not block.
     package func onPublishing(_ body: (@Sendable () -> Void)?) {
         publishHook.withLock { $0.observers = body }
     }
 
-    /// The same for those who tell peers.
+    /// Sets a callback for each published snapshot, for replication; it must not block.
     package func onPublishingToPeers(_ body: (@Sendable () -> Void)?) {
         publishHook.withLock { $0.peers = body }
     }
 
-    /// Lends the store to who gives keys and payloads their meaning; false while another has it.
+    /// Attaches the layer that interprets keys and payloads; returns false if one is attached.
     package func beginInterpretation() -> Bool {
         isInterpreted.compareExchange(
             expected: false, desired: true, ordering: .sequentiallyConsistent
         ).exchanged
     }
 
+    /// Detaches the layer that interprets keys and payloads.
     package func endInterpretation() {
         isInterpreted.store(false, ordering: .sequentiallyConsistent)
     }
 
-    /// Lets readers see what the state has published; only to be called under the state's lock.
+    /// Publishes a snapshot to readers; must be called with the state's lock held.
     func publish(_ snapshot: LogSnapshot) {
         published.withLock { $0 = snapshot }
     }
 
-    /// Gives a commit its number and its place; `onDurable` is called when it is on the disk.
+    /// Appends a batch as a commit; `onDurable` is called when it is on disk.
     ///
-    /// A batch without operations makes no commit: the newest one there is answers for it.
+    /// A batch without operations creates no commit; its result is that of the last commit.
     package func append(
         _ batch: borrowing WriteBatch,
         onDurable: (@Sendable (Result<CommitID, StorageError>) -> Void)? = nil
@@ -142,17 +145,17 @@ package final class StoreEngine: Sendable {
             if let onDurable, !isDurable {
                 state.waiters.append(CommitWaiter(commit: commit, resume: onDurable))
             }
-            // Under the lock: who comes with nothing of its own, and waits for what is pending,
-            // must not miss it.
+            // Set under the lock, so that a caller with an empty batch that waits for pending
+            // commits sees it.
             if !isDurable { pendingHint.store(true, ordering: .sequentiallyConsistent) }
             return (commit, isDurable)
         }
-        // Not under the lock: nobody knows what a callback does.
+        // Outside of the lock, because callbacks run arbitrary code.
         if isDurable { onDurable?(.success(commit)) }
         return commit
     }
 
-    /// Calls `onDurable` when a commit that has its place is on the disk, or will never be.
+    /// Calls `onDurable` when an appended commit is on disk, or failed to get there.
     package func whenDurable(
         _ commit: CommitID,
         _ onDurable: @escaping @Sendable (Result<CommitID, StorageError>) -> Void
@@ -167,47 +170,47 @@ package final class StoreEngine: Sendable {
         if let result { onDurable(result) }
     }
 
-    /// The last commit that is durable, or the one before it for a moment longer.
+    /// The last durable commit, which may lag behind briefly.
     package var durableCommit: CommitID {
         durableHint.load(ordering: .acquiring)
     }
 
-    /// The last commit that has its place.
+    /// The last appended commit.
     package var lastCommit: CommitID { state.withLock { $0.lastCommit } }
 
-    /// The time of the last record that has its place, in milliseconds.
+    /// The time of the last appended commit in milliseconds since 1970.
     package var appendedAt: UInt64 { appendedTime.load(ordering: .acquiring) }
 
-    /// How many commits are not durable yet, as far as that can be said without a lock.
+    /// An estimate of the number of commits that are not durable, obtained without a lock.
     package var pendingCommits: CommitID {
         let durable = durableCommit
         return max(appendedHint.load(ordering: .acquiring), durable) - durable
     }
 
-    /// Whether anything waits for a flush.
+    /// Whether commits wait for a flush.
     package var hasPendingCommits: Bool {
         pendingHint.load(ordering: .sequentiallyConsistent)
     }
 
-    /// The number of the segment in use, or of the last one there was.
+    /// The number of the segment in use, or of the last one.
     package var tailSegment: UInt32 {
         state.withLock { $0.tail.segment }
     }
 
-    /// How many bytes wait for a flush.
+    /// The number of bytes that wait for a flush.
     package var pendingLength: Int {
         state.withLock { $0.pending.length }
     }
 
-    /// Makes durable what was appended so far; false when there was nothing.
+    /// Makes all appended commits durable; returns false if there were none.
     ///
-    /// After an error the store takes no more writes: nobody knows what the disk kept.
+    /// After an error the store refuses writes, because the contents of the disk are uncertain.
     @discardableResult
     package func flush() throws(StorageError) -> Bool {
         try finish(writer.withLock { flush(&$0) })
     }
 
-    /// The same, unless somebody else is doing it: then nothing is said.
+    /// Flushes like `flush()`; returns nil without flushing if another thread is flushing.
     func flushIfIdle() throws(StorageError) -> Bool? {
         guard let flushed = writer.withLockIfAvailable({ flush(&$0) }) else { return nil }
         return try finish(flushed)
@@ -215,7 +218,7 @@ package final class StoreEngine: Sendable {
 
     private func finish(_ flushed: Flushed?) throws(StorageError) -> Bool {
         guard let flushed else { return false }
-        // Not under the lock: nobody knows what a callback does.
+        // Outside of the lock, because callbacks run arbitrary code.
         if let error = flushed.error {
             for waiter in flushed.waiters {
                 waiter.resume(
@@ -230,10 +233,10 @@ package final class StoreEngine: Sendable {
         return true
     }
 
-    /// What became of a flush.
+    /// The outcome of a flush.
     private struct Flushed {
         let waiters: ArraySlice<CommitWaiter>
-        /// The last commit that was written, or should have been.
+        /// The last commit of the flush, even if it failed.
         let commit: CommitID
         var error: StorageError?
     }
@@ -255,7 +258,7 @@ package final class StoreEngine: Sendable {
         }
     }
 
-    /// Refuses all writes from now on; returns those who wait.
+    /// Refuses all further writes; returns the waiting callers.
     private func poison(_ error: StorageError) -> ArraySlice<CommitWaiter> {
         state.withLock { state in
             state.poison = error
@@ -265,19 +268,19 @@ package final class StoreEngine: Sendable {
         }
     }
 
-    /// Why the store takes no more writes, if it does not.
+    /// The error after which the store refuses writes, if any.
     package var failure: StorageError? {
         state.withLock { $0.poison }
     }
 
-    /// Refuses commits from now on; those that have their place can still be made durable.
+    /// Refuses new commits; appended ones can still become durable.
     package func refuseCommits() {
         state.withLock { $0.isClosing = true }
     }
 
-    /// Makes everything durable, seals the segment in use, and gives the lock back.
+    /// Makes all commits durable, seals the segment in use, and releases the lock.
     ///
-    /// The lock is given back also where an error is thrown. Closing twice does nothing.
+    /// The lock is released even if an error is thrown. Further calls do nothing.
     package func close() throws(StorageError) {
         let wasOpen = state.withLock { state in
             state.isClosing = true
@@ -288,21 +291,22 @@ package final class StoreEngine: Sendable {
         defer { lock.release() }
         guard failure == nil else { return }
         while try flush() {}
-        // The footer goes in a flush of its own, and so can say that all before it is synced.
+        // The footer is flushed separately, so that it can state that all bytes before it are
+        // synced.
         state.withLock { $0.sealTail() }
         try flush()
-        // Everything is durable and sealed. What is left saves room and time, or helps to tell
-        // damage from a crash: a disk that is full refuses it, and nothing is lost by that.
+        // Everything is durable and sealed. The remaining steps save space and time, or help to
+        // distinguish damage from a crash. A full disk may refuse them without loss.
         try? trimSealedSegments()
         try? preparation.discard()
         try? leaveClosedMark()
         try? writeCheckpointIfWorthwhile(atClose: true)
     }
 
-    /// Leaves a file whose name says how far the log goes, and removes older ones.
+    /// Writes a closed mark, whose name contains the last commit, and removes older marks.
     ///
-    /// Nothing behind the last footer proves it: without the mark, damage to the end of the log
-    /// would look like a crash.
+    /// No later record proves the last footer. Without the mark, damage at the end of the log would
+    /// look like a crash.
     private func leaveClosedMark() throws(VolumeError) {
         let commit = snapshot().commit
         guard commit > 0 else { return }
@@ -318,7 +322,7 @@ package final class StoreEngine: Sendable {
         for mark in marks where mark != name { try volume.remove(mark) }
     }
 
-    /// Cuts off what was prepared behind the footers of sealed segments.
+    /// Truncates the unused space after the footers of sealed segments.
     package func trimSealedSegments() throws(StorageError) {
         let files = state.withLock { state in
             defer { state.trimmable = [] }
@@ -332,7 +336,7 @@ package final class StoreEngine: Sendable {
         }
     }
 
-    /// Makes the file of the next segment ahead of use, if that has not been done.
+    /// Prepares the file of the next segment, if that has not been done.
     package func prepareNextSegment() throws(StorageError) {
         let (number, length) = state.withLock { state in
             (
@@ -341,7 +345,7 @@ package final class StoreEngine: Sendable {
                     ? options.segmentLength(liveBytes: state.keyspace.live.total) : 0
             )
         }
-        // The first segment of an opening is made when it is needed: many who open only read.
+        // The first segment is created on demand, because many openings only read.
         guard number > 0 else { return }
         try translatingErrors { () throws(VolumeError) in
             try preparation.prepare(number, length: length)

@@ -1,12 +1,12 @@
-/// Bytes of a file in memory, until the last reference to the mapping goes.
+/// A mapped range of a file, valid while the object is retained.
 package final class FileMapping: Sendable {
-    /// The first byte; writable only where the mapping copies on write.
+    /// The first byte; writable only for copy-on-write mappings.
     nonisolated(unsafe) package let base: UnsafeMutableRawPointer
-    /// How many bytes were asked for.
+    /// The number of mapped bytes.
     package let count: Int
     private let unmap: @Sendable () -> Void
 
-    /// Wraps `count` bytes at `base` that stay valid until `unmap` is called.
+    /// Wraps `count` bytes at `base`, valid until `unmap` is called.
     package init(
         base: UnsafeMutableRawPointer, count: Int, unmap: @escaping @Sendable () -> Void
     ) {
@@ -19,7 +19,7 @@ package final class FileMapping: Sendable {
         unmap()
     }
 
-    /// All mapped bytes, for as long as somebody holds the mapping: the buffer does not.
+    /// The mapped bytes; the buffer does not retain the mapping.
     package var bytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: base, count: count)
     }

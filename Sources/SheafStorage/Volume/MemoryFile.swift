@@ -1,21 +1,21 @@
 import Synchronization
 
-/// A file of a directory in memory.
+/// A file of an in-memory volume.
 final class MemoryFile: VolumeFile {
-    /// What is in a file, for all who have it open or mapped.
+    /// The contents of a file, shared by all open files and mappings.
     final class Content: Sendable {
+        /// The bytes of a file and their size.
         fileprivate struct State: Sendable {
             var size = 0
             var region = Region(capacity: 0)
-            /// Regions that the file has outgrown, as long as somebody has them mapped: what is
-            /// written goes there, too.
+            /// Former regions that are still mapped; writes go to them as well.
             var outgrown: [WeakRegion] = []
         }
 
         fileprivate let state = Mutex(State())
     }
 
-    /// Memory that stays where it is.
+    /// Memory at a fixed address.
     fileprivate final class Region: Sendable {
         nonisolated(unsafe) let base: UnsafeMutableRawPointer
         let capacity: Int
@@ -31,6 +31,7 @@ final class MemoryFile: VolumeFile {
         }
     }
 
+    /// A weak reference to a region.
     fileprivate struct WeakRegion: Sendable {
         weak let region: Region?
     }
@@ -58,7 +59,7 @@ final class MemoryFile: VolumeFile {
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(VolumeError) -> Int {
         guard let start = bytes.baseAddress, !bytes.isEmpty else { return 0 }
-        // The bytes are lent for this call, and nobody keeps them.
+        // The bytes are borrowed for the duration of the call.
         nonisolated(unsafe) let source = start
         let count = bytes.count
         content.state.withLock { state in
@@ -79,7 +80,7 @@ final class MemoryFile: VolumeFile {
         content.state.withLock { state in
             state.reserve(size)
             if size < state.size {
-                // What comes back when the file grows again is zeros.
+                // If the file grows again, the bytes must be zero.
                 (state.region.base + size).initializeMemory(
                     as: UInt8.self, repeating: 0, count: state.size - size)
             }
@@ -102,7 +103,7 @@ final class MemoryFile: VolumeFile {
 }
 
 extension MemoryFile.Content.State {
-    /// Sees to it that the region has room for so many bytes.
+    /// Ensures that the region has a capacity of at least `length` bytes.
     fileprivate mutating func reserve(_ length: Int) {
         guard length > region.capacity else { return }
         let larger = MemoryFile.Region(capacity: max(length, 2 * region.capacity))

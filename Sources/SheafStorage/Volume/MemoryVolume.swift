@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A directory that is nowhere but in memory, and gone with the last reference to it.
+/// An in-memory volume, discarded with its last reference.
 package final class MemoryVolume: Volume {
     private struct State: Sendable {
         var files: [String: MemoryFile.Content] = [:]
@@ -70,7 +70,7 @@ package final class MemoryVolume: Volume {
     }
 }
 
-/// The lock of a directory in memory.
+/// The lock of an in-memory volume.
 private final class MemoryLock: VolumeLock {
     private let unlock: Mutex<(@Sendable () -> Void)?>
 

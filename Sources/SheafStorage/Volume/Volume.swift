@@ -1,48 +1,46 @@
-/// A directory of files, and all that the storage asks of an operating system about it.
+/// A directory of files, with all operations that the storage needs from an operating system.
 ///
-/// There are two: the one over POSIX calls, and the one that tests make lie. Calls are coarse, so
-/// they go through existentials; no call may block on anything but the disk.
+/// It is implemented by POSIX calls, in memory, and by a simulation that injects faults. Calls are
+/// coarse, so existentials are cheap enough. Calls block only on the disk.
 package protocol Volume: Sendable {
-    /// What messages call the directory.
+    /// The name of the directory in messages.
     var path: String { get }
 
-    /// The names of all that is in the directory, be it a file or not, in no order.
+    /// Returns the names of all entries in the directory, unordered and of any kind.
     func names() throws(VolumeError) -> [String]
 
     /// Opens a file.
     func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> any VolumeFile
 
-    /// Gives a file another name; a file that had that name is gone.
+    /// Renames a file, replacing an existing file with the new name.
     func rename(_ name: String, to newName: String) throws(VolumeError)
 
-    /// Takes a name away; the bytes live on for those who have the file open or mapped.
+    /// Removes a name; the contents remain available to open files and mappings.
     func remove(_ name: String) throws(VolumeError)
 
-    /// Returns when all names that were created, changed and removed so far survive a power cut, or
-    /// when a signal interrupts the call.
+    /// Makes all changes of names durable, unless a signal interrupts the call.
     func synchronizeNamesOnce() throws(VolumeError)
 
-    /// Takes the lock of the directory without waiting for it.
+    /// Tries to acquire the lock of the directory, without waiting.
     func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome
 
-    /// The directory of that name in this one; nil where there is none and none is to be made, or else
-    /// it is made to last.
+    /// Returns a subdirectory; a missing one is durably created if `creating` is true, else nil.
     func directory(_ name: String, creating: Bool) throws(VolumeError) -> (any Volume)?
 
-    /// Whether no call ever waits, for there is no disk: nobody needs a thread to wait for one.
+    /// Whether no call ever blocks, because there is no disk.
     var isInstant: Bool { get }
 
-    /// What tells the directory from all others, also from a copy that was put in its place; 0 where
-    /// nobody knows.
+    /// The identity of the directory, which a copy in its place does not share; zero if unknown.
     var identity: UInt64 { get }
 
-    /// Returns what tells a file from every copy of it, and from itself once it was written again; 0
-    /// where the system does not know.
+    /// Returns an identity of a file that changes when the file is copied or written.
+    ///
+    /// Returns zero if the system provides none.
     func identity(of name: String) throws(VolumeError) -> UInt64
 }
 
 extension Volume {
-    /// Returns when all names that were created, changed and removed so far survive a power cut.
+    /// Makes all changes of names durable.
     package func synchronizeNames() throws(VolumeError) {
         try repeatingInterruptions { () throws(VolumeError) in try synchronizeNamesOnce() }
     }
@@ -60,90 +58,89 @@ extension Volume {
     }
 }
 
-/// What an opened file is wanted for.
+/// The access mode of an opened file.
 package enum FileAccess: Sendable {
-    /// An existing file, to be read.
+    /// Read access to an existing file.
     case read
-    /// An existing file, to be read and written.
+    /// Read and write access to an existing file.
     case write
-    /// A new file, to be read and written; a file of that name must not exist.
+    /// Read and write access to a new file; no file of that name may exist.
     case create
 }
 
-/// Who else may hold the lock of a directory.
+/// The mode of a directory lock.
 package enum LockKind: Sendable {
-    /// Nobody: for those who write.
+    /// A single holder, for writing.
     case exclusive
-    /// Others who only read.
+    /// Several holders, for reading.
     case shared
 }
 
-/// What came of asking for the lock of a directory.
+/// The result of trying to acquire a directory lock.
 package enum LockOutcome: Sendable {
-    /// The lock is ours until it is released or the process dies.
+    /// The lock is held until it is released or the process ends.
     case acquired(any VolumeLock)
-    /// Another holder has it; its process number, where the holder left it.
+    /// The lock is already held, with the process number of the holder if it is available.
     case held(by: Int32?)
 }
 
-/// The lock of a directory, held.
+/// A held directory lock.
 package protocol VolumeLock: AnyObject, Sendable {
-    /// Gives the lock back; further calls do nothing.
+    /// Releases the lock; further calls do nothing.
     func release()
 }
 
 /// An open file.
 ///
-/// `read` and `write` are as raw as the system's: they may move fewer bytes than asked and be
-/// interrupted, and so may `synchronizeOnce`. All other code calls `readFully`, `writeFully` and
+/// `read`, `write` and `synchronizeOnce` behave like the system calls: they may be interrupted, and
+/// transfer fewer bytes than requested. Other code calls `readFully`, `writeFully` and
 /// `synchronize`, which repeat them.
 package protocol VolumeFile: AnyObject, Sendable {
     /// The name under which the file was opened.
     var name: String { get }
 
-    /// How many bytes the file has.
+    /// Returns the size of the file in bytes.
     func size() throws(VolumeError) -> Int
 
-    /// Reads up to the buffer's length at `offset`; zero means the end of the file.
+    /// Reads up to the buffer's length at `offset`; returns zero at the end of the file.
     func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int
     ) throws(VolumeError) -> Int
 
-    /// Writes a beginning of `bytes` at `offset`, and says how long that beginning was.
+    /// Writes a prefix of `bytes` at `offset`; returns the length of the prefix.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(VolumeError) -> Int
 
-    /// Returns when every byte that was written so far survives a power cut, or when a signal
-    /// interrupts the call.
+    /// Makes all written bytes durable, unless a signal interrupts the call.
     func synchronizeOnce() throws(VolumeError)
 
-    /// Cuts the file, or extends it with zeros.
+    /// Truncates the file, or fills it up with zeros to a larger size.
     func truncate(to size: Int) throws(VolumeError)
 
-    /// Makes the first `length` bytes of the file appear in memory.
+    /// Maps the first `length` bytes of the file into memory.
     ///
-    /// The file may be shorter: bytes past its end must not be touched until it has grown.
+    /// The file may be shorter, but bytes after its end must not be accessed until it has grown.
     func map(length: Int, _ mode: MappingMode) throws(VolumeError) -> FileMapping
 
-    /// Closes the file; mappings stay. Further calls do nothing.
+    /// Closes the file; mappings remain valid. Further calls do nothing.
     func close()
 }
 
-/// How a mapping behaves towards its file.
+/// The relation of a mapping to its file.
 package enum MappingMode: Sendable {
-    /// Read-only; shows what is written to the file later.
+    /// A read-only mapping that shows later writes to the file.
     case shared
-    /// Writable; a page that is changed becomes our own copy, and the file stays as it is.
+    /// A writable mapping whose changes are private and never reach the file.
     case copyOnWrite
 }
 
-/// Maximum number of interruptions in a row after which a call is repeated.
+/// The maximum number of consecutive interruptions after which a call is repeated.
 private let maximumInterruptions = 1_000
 
-/// Repeats a call that a signal interrupted; any other error is thrown as it is.
+/// Repeats a call that a signal interrupted; throws any other error.
 ///
-/// An interrupted flush has marked no page as clean, and has reported no failed write: what it has not
-/// written is still dirty, so the same call does the rest. After a failure (EIO, ENOSPC) the system may
-/// have dropped dirty pages, so that one must never be repeated.
+/// An interrupted flush has marked no page as clean, so repeating the call writes the rest. After a
+/// failure such as EIO or ENOSPC the system may have dropped dirty pages, so a flush must not be
+/// repeated then.
 private func repeatingInterruptions(
     _ body: () throws(VolumeError) -> Void
 ) throws(VolumeError) {
@@ -156,12 +153,12 @@ private func repeatingInterruptions(
 }
 
 extension VolumeFile {
-    /// Returns when every byte that was written so far survives a power cut.
+    /// Makes all written bytes durable.
     package func synchronize() throws(VolumeError) {
         try repeatingInterruptions { () throws(VolumeError) in try synchronizeOnce() }
     }
 
-    /// Reads until the buffer is full; a file that ends before is an error.
+    /// Reads until the buffer is full; throws if the file ends before.
     package func readFully(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int
     ) throws(VolumeError) {
@@ -193,7 +190,7 @@ extension VolumeFile {
             do throws(VolumeError) {
                 let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
                 let count = try write(rest, at: offset + done)
-                // A disk that takes nothing and reports nothing would keep us here for ever.
+                // Without progress or an error the loop would never end.
                 guard count > 0 else {
                     throw VolumeError(.write, name, .noProgress)
                 }
@@ -206,7 +203,7 @@ extension VolumeFile {
         }
     }
 
-    /// The whole file, at most `limit` bytes of it.
+    /// Returns the contents of the file; throws if it is longer than `limit` bytes.
     package func readAll(limit: Int) throws(VolumeError) -> [UInt8] {
         let size = try size()
         guard size <= limit else { throw VolumeError(.read, name, .tooLarge) }

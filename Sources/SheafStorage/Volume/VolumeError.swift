@@ -1,12 +1,12 @@
-/// What the operating system said when it refused a call on a file.
+/// A failed system call on a file or directory.
 package struct VolumeError: Error, Hashable, Sendable {
-    /// The call that was refused.
+    /// The call that failed.
     package enum Operation: String, Sendable {
         case list, open, create, size, read, write, synchronize, truncate, map, rename, remove, lock
         case synchronizeNames = "synchronize names of"
     }
 
-    /// The reason: an error number of the system, or one of our own (negative).
+    /// The reason: a system error number, or a negative code defined here.
     package struct Code: Hashable, Sendable {
         package let rawValue: Int32
 
@@ -14,19 +14,19 @@ package struct VolumeError: Error, Hashable, Sendable {
             self.rawValue = rawValue
         }
 
-        /// The file ended where more bytes were due.
+        /// The file ended before the requested bytes.
         package static let unexpectedEnd = Code(-1)
-        /// The system wrote nothing and gave no reason.
+        /// The system wrote nothing and reported no error.
         package static let noProgress = Code(-2)
         /// The file is larger than its format allows.
         package static let tooLarge = Code(-3)
-        /// The power is off (only in simulations).
+        /// The simulated power is off.
         package static let powerCut = Code(-4)
-        /// The name is that of a directory, a pipe, a socket or a device.
+        /// The name belongs to a directory, a pipe, a socket or a device.
         package static let notARegularFile = Code(-5)
-        /// The path is empty, or the system would cut it at a zero byte.
+        /// The path is empty or contains a zero byte, at which the system would truncate it.
         package static let noPath = Code(-6)
-        /// Directories of this kind have no others in them (only in simulations).
+        /// The simulated volume does not support subdirectories.
         package static let noDirectories = Code(-7)
     }
 
