@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// Something that one write has put into a field, and another may take out again.
+/// A single write at a field, which later writes may remove.
 struct Dot {
     enum Kind: UInt8 {
         case value, token, mark, restart, sum, olderSum
@@ -31,16 +31,16 @@ struct Dot {
         }
     }
 
-    /// What a dot holds.
+    /// The content of a dot.
     enum Content {
-        /// A mark holds nothing.
+        /// A mark has no content.
         case none
-        /// An entry of the tags 1 to 12, whatever bits its tag has.
+        /// An entry with a tag from 1 to 12, with any tag bits.
         case encoded(EncodedEntry)
         case value(Value)
     }
 
-    /// What no other dot at the same field has.
+    /// The identity of a dot, unique within its field.
     struct Identity: Hashable {
         let kind: Kind
         let stamp: Stamp
@@ -50,11 +50,11 @@ struct Dot {
 
     let kind: Kind
     let stamp: Stamp
-    /// What a sum counts from.
+    /// The epoch of a sum: the stamp of the restart it counts from.
     var epoch = Stamp.initial
     let content: Content
 
-    /// Reads an entry that is a dot.
+    /// Decodes an entry that is a dot.
     init(
         _ entry: EncodedEntry, _ kind: Kind, _ stamps: some StampSource, root: Stamp?
     ) throws(Malformed) {
@@ -77,10 +77,10 @@ struct Dot {
         self.content = content
     }
 
-    /// The restart that a dot of a counter belongs to.
+    /// The epoch of a counter dot: the stamp of its restart.
     var countsFrom: Stamp { kind == .restart ? stamp : epoch }
 
-    /// What the dot holds, as a value.
+    /// Returns the content as a value; nil for a mark.
     func value(_ names: NameTable) throws(Malformed) -> Value? {
         switch content {
         case .none: nil
@@ -89,19 +89,19 @@ struct Dot {
         }
     }
 
-    /// Of two dots with one stamp in one place: whether this one stays.
+    /// Whether this dot wins over another one with the same stamp and kind.
     func isGreater(than other: Dot, _ names: NameTable) throws(Malformed) -> Bool {
         if epoch != other.epoch { return epoch > other.epoch }
         guard let left = try value(names), let right = try other.value(names) else { return true }
         let (leftKey, rightKey) = (SortKey.bytes(of: left), SortKey.bytes(of: right))
         if leftKey != rightKey { return rightKey.lexicographicallyPrecedes(leftKey) }
-        // Only what is no number has other bits and the same key.
+        // Only NaN has several encodings with the same key.
         return EntryWriter.bytes(of: right).lexicographicallyPrecedes(EntryWriter.bytes(of: left))
     }
 }
 
 extension SortKey {
-    /// The key of one value with its trailer, which tells all values apart that have other bits.
+    /// Returns the key of one value with its trailer, which differs for different encodings.
     static func bytes(of value: Value) -> [UInt8] {
         var writer = SortKeyWriter()
         writer.append(value)
@@ -110,7 +110,7 @@ extension SortKey {
 }
 
 extension EntryWriter {
-    /// A value as it stands in a document without numbers for names.
+    /// Returns the encoding of a value with all names spelled out.
     static func bytes(of value: Value) -> [UInt8] {
         var writer = EntryWriter(
             stamps: StampTable(VersionVector()), referenceWidth: 1, capacity: 16)
@@ -118,12 +118,12 @@ extension EntryWriter {
         return Array(writer.bytes)
     }
 
-    /// Writes a dot as an entry of its own.
+    /// Writes a dot as one entry.
     mutating func write(_ dot: Dot, _ names: NameTable) throws(Malformed) {
         switch dot.kind {
         case .value:
             switch dot.content {
-            case .none: preconditionFailure("Only marks hold nothing.")
+            case .none: preconditionFailure("Only marks have no content.")
             case .value(let value): write(value, at: dot.stamp, names)
             case .encoded(let entry):
                 write(try entry.tag(), at: dot.stamp)
@@ -141,7 +141,7 @@ extension EntryWriter {
         write(tag, at: dot.stamp)
         if tag == .sum { writeReference(to: dot.epoch) }
         switch dot.content {
-        case .none: preconditionFailure("Only marks hold nothing.")
+        case .none: preconditionFailure("Only marks have no content.")
         case .value(let value): write(value, names)
         case .encoded(let entry):
             write(try entry.tag())

@@ -1,29 +1,29 @@
 package import SheafBytes
 
-/// Everything that writes have put into a document, dot by dot.
+/// An enumeration of all dots and annotations of a document.
 package struct DotWalk {
-    /// What one write has put somewhere, or a note that stands there.
+    /// A dot, or an annotation of a map.
     package struct Item {
         package enum Kind: Sendable {
             case value, token, mark, restart, sum, olderSum
             case overrides(PartSet)
-            /// Only in deltas: parts that are named and not there.
+            /// Parts that a delta names as empty; only in deltas.
             case empty(PartSet)
-            /// Only in deltas: a map that is named with all that is in it.
+            /// A map that a delta names completely; only in deltas.
             case named(PartSet)
         }
 
-        /// The names of the fields on the way.
+        /// Field names from the root to the field.
         package let path: [String]
         package let kind: Kind
-        /// None for notes.
+        /// Nil for annotations.
         package let stamp: Stamp?
-        /// What a sum counts from.
+        /// The epoch of a sum.
         package let epoch: Stamp?
         package let value: Value?
-        /// The part that it belongs to; for notes the map.
+        /// The part of the dot; for annotations the map.
         package let part: Part
-        /// Whether only some of what is around it is named, as in a delta.
+        /// Whether the enclosing map is partial, as in a delta.
         package let isInPartialMap: Bool
     }
 
@@ -31,7 +31,7 @@ package struct DotWalk {
     private let root: Stamp?
     private let names: NameTable
 
-    /// Visits all dots of a document, map by map.
+    /// Calls `body` for all dots and annotations of a document, map by map.
     package static func visit(
         _ document: EncodedDocument, _ names: NameTable, _ body: (Item) -> Void
     ) throws(Malformed) {
@@ -48,7 +48,7 @@ package struct DotWalk {
     ) throws(Malformed) {
         try field.forEachEntry { (entry) throws(Malformed) in
             let tag = try entry.tag()
-            func note(_ kind: Item.Kind) {
+            func annotate(_ kind: Item.Kind) {
                 body(
                     Item(
                         path: path, kind: kind, stamp: nil, epoch: nil, value: nil, part: .map,
@@ -63,14 +63,14 @@ package struct DotWalk {
                         part: kind.part, isInPartialMap: isPartial))
             }
             switch tag {
-            case .overrides: note(.overrides(try entry.partSet()))
-            case .empty: note(.empty(try entry.partSet()))
+            case .overrides: annotate(.overrides(try entry.partSet()))
+            case .empty: annotate(.empty(try entry.partSet()))
             case .map, .bareMap:
                 guard path.count < Value.maximumDepth else {
                     throw .tooDeep(at: entry.start, limit: Value.maximumDepth)
                 }
                 let object = try entry.object()
-                if isPartial, !object.isPartial { note(.named(.map)) }
+                if isPartial, !object.isPartial { annotate(.named(.map)) }
                 for index in 0..<object.count {
                     try visit(
                         try object.entry(index), path: path + [try object.name(index, names)],

@@ -1,12 +1,12 @@
 import SheafBytes
 
-/// What has been counted at a field, dot by dot.
+/// The counter dots of a field.
 struct CounterDots {
-    /// The latest restart of a counter, or what somebody has added to it since.
+    /// A restart of a counter, or a sum of one site's increments.
     struct Dot {
         let isRestart: Bool
         let stamp: Stamp
-        /// The restart that a sum counts from, or the restart itself.
+        /// The stamp of the restart that the dot belongs to.
         let epoch: Stamp
         let number: Number
     }
@@ -17,13 +17,13 @@ struct CounterDots {
         dots.append(dot)
     }
 
-    /// The latest restart that anything counts from.
+    /// The latest epoch of all dots.
     var epoch: Stamp { dots.reduce(.initial) { max($0, $1.epoch) } }
 
-    /// The number of the latest restart, and what was added since.
+    /// The value of the counter: the number of the latest restart, and all its increments.
     var total: Number {
         let epoch = epoch
-        // In the order of their stamps, so that sums of floats are the same everywhere.
+        // In order of stamp, since the result of floating-point addition depends on the order.
         return Number.sum(
             dots.filter { $0.epoch == epoch }.sorted { $0.stamp < $1.stamp }.map(\.number))
     }
@@ -56,7 +56,7 @@ extension EncodedEntry {
         return found
     }
 
-    /// What a sum counts from, and the sum.
+    /// Returns the epoch of a sum, and its number.
     func epochAndNumber(_ header: EncodedHeader) throws(Malformed) -> (Stamp, Number) {
         guard let number = try inner(skipping: referenceWidth).number() else {
             throw .unexpected(rawTag, at: start)
@@ -64,13 +64,13 @@ extension EncodedEntry {
         return (try header.stamp(try epochReference()), number)
     }
 
-    /// What a counter at this field shows.
+    /// Returns the value of the counter at this field.
     func counter() throws(Malformed) -> Number {
         let header = try EncodedHeader(ofDocumentAt: base)
         return try counterDots(header, root: try header.rootStamp(readingTo: end)).total
     }
 
-    /// What an older counter at this field shows.
+    /// Returns the value of the older counter at this field.
     func olderCounter() throws(Malformed) -> Number {
         let header = try EncodedHeader(ofDocumentAt: base)
         let root = try header.rootStamp(readingTo: end)

@@ -1,15 +1,15 @@
 import SheafBytes
 
-/// What a document has seen, asked of its bytes.
+/// The version vector of a document, read from its encoded header.
 extension EncodedHeader {
-    /// Checks that sites ascend, which all that follows relies on.
+    /// Throws if the sites are not in ascending order, which all other functions assume.
     func checkSites() throws(Malformed) {
         for index in 0..<max(siteCount - 1, 0) where site(index) >= site(index + 1) {
             throw .invalid("sites that do not ascend", at: sitesAt)
         }
     }
 
-    /// Whether this write has been seen, and whatever its site wrote before.
+    /// Whether the version vector covers a write.
     func covers(_ stamp: Stamp) -> Bool {
         var low = 0
         var high = siteCount
@@ -20,7 +20,7 @@ extension EncodedHeader {
         return low < siteCount && site(low) == stamp.site && stamp.time <= time(low)
     }
 
-    /// Whether everything has been seen that a delta builds on.
+    /// Whether the version vector covers the base of a delta.
     func covers(baseOf delta: EncodedHeader) throws(Malformed) -> Bool {
         guard let baseCount = delta.baseCount else { return true }
         var (position, own) = (0, 0)
@@ -41,14 +41,14 @@ extension EncodedHeader {
                 isCovered && own < siteCount && self.site(own) == site && time <= self.time(own)
         }
         guard position == baseCount else {
-            throw .invalid("a base that does not come before its site's time", at: delta.basesAt)
+            throw .invalid("a base not earlier than its site's time", at: delta.basesAt)
         }
         return isCovered
     }
 }
 
 extension VersionVector {
-    /// What either of two documents has seen; their sites ascend.
+    /// Creates the union of two version vectors with ascending sites.
     init(joining left: EncodedHeader, _ right: EncodedHeader) throws(Malformed) {
         var entries: [Entry] = []
         entries.reserveCapacity(left.siteCount + right.siteCount)

@@ -1,21 +1,20 @@
 import SheafBytes
 
-/// Where entries are copied from.
+/// The stamps of the document that entries are copied from.
 struct CopySource<Stamps: StampSource> {
     let stamps: Stamps
-    /// The stamp of entries there that have none of their own.
+    /// Stamp of entries without a reference.
     let root: Stamp?
 }
 
-/// Copying entries of another document: references are others there.
+/// Copies entries of another document and rewrites their references.
 extension EntryWriter {
-    /// Whether plain entries are the same bytes here and there: they are as old as the root.
+    /// Whether entries without references can be copied byte by byte, as the root stamps are equal.
     func copiesPlainly(from source: CopySource<some StampSource>) -> Bool {
         rootStamp != nil && source.root == rootStamp
     }
 
-    /// Copies numbered fields from `index` on that are plain and have numbers below `limit`, from
-    /// where they are the same bytes; returns how many.
+    /// Copies plain fields from `index` on, up to name number `limit`; returns their count.
     mutating func copyPlainFields(
         _ index: Int, of object: EncodedObject, below limit: Int
     ) throws(Malformed) -> Int {
@@ -39,11 +38,11 @@ extension EntryWriter {
         return next &- index
     }
 
-    /// Copies an entry with everything in it.
+    /// Copies an entry with all its content.
     mutating func copy(
         _ entry: EncodedEntry, from source: CopySource<some StampSource>, depth: Int
     ) throws(Malformed) {
-        // Most fields are as old as the root, and then their bytes are the same everywhere.
+        // Most entries share the root stamp and are then copied byte by byte.
         if entry.isPlain, copiesPlainly(from: source) {
             return write(
                 UnsafeRawBufferPointer(
@@ -116,7 +115,7 @@ extension EntryWriter {
         }
     }
 
-    /// Begins a field with the name of another one.
+    /// Begins a field with the name of a field in another object.
     mutating func beginField(_ index: Int, of object: EncodedObject) throws(Malformed) {
         if index < object.numberedCount {
             beginField(number: object.nameNumber(index))
@@ -127,25 +126,25 @@ extension EntryWriter {
 }
 
 extension EncodedEntry {
-    /// Whether this is as old as the root, as most are, with all that is in it.
+    /// Whether neither the entry nor its content has references.
     var isPlain: Bool { Self.isPlain(base, start, end) }
 
     @inline(__always)
     static func isPlain(_ base: UnsafeRawPointer, _ start: Int, _ end: Int) -> Bool {
         let tag = base.load(fromByteOffset: start, as: UInt8.self)
         if tag <= Tag.token.rawValue { return true }
-        // The last byte of a map tells whether anything in it has a reference.
+        // The flags in the last byte of a map indicate whether its content has references.
         return tag <= Tag.bareMap.rawValue && end &- start > 2
             && base.load(fromByteOffset: end &- 1, as: UInt8.self) & ShapeBits.references == 0
     }
 
-    /// The latest stamp of anything in an entry; none where there are only notes.
+    /// Returns the latest stamp in an entry; nil if it has only annotations.
     func latestStamp(
         _ source: CopySource<some StampSource>, depth: Int
     ) throws(Malformed) -> Stamp? {
         let tag = try tag()
         var latest = tag.hasStamp ? try stamp(source.stamps, root: source.root) : nil
-        func note(_ stamp: Stamp?) {
+        func include(_ stamp: Stamp?) {
             if let stamp { latest = max(latest ?? stamp, stamp) }
         }
         switch tag {
@@ -155,11 +154,11 @@ extension EncodedEntry {
             }
             let object = try object()
             for index in 0..<object.count {
-                note(try object.entry(index).latestStamp(source, depth: depth + 1))
+                include(try object.entry(index).latestStamp(source, depth: depth + 1))
             }
         case .several:
             try forEachEntry { (entry) throws(Malformed) in
-                note(try entry.latestStamp(source, depth: depth))
+                include(try entry.latestStamp(source, depth: depth))
             }
         default: break
         }

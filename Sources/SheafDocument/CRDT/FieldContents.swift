@@ -1,18 +1,18 @@
 import SheafBytes
 
-/// What is to stand at a field, part by part, before it is written.
+/// The content of a field, by part, before it is encoded.
 struct FieldContents {
-    /// The dots of all parts, the marks of the map among them.
+    /// Dots of all parts, including the marks of the map.
     var dots: [Dot] = []
-    /// Whether there is a map, or what a delta says of one.
+    /// Whether the field has a map, possibly a partial one.
     var hasMap = false
-    /// Parts that a delta names; those of them that are not there are written as empty.
+    /// Parts that a delta names; those without content are written as empty.
     var named: PartSet = []
     var overrides: PartSet = []
 
-    /// Writes everything, as one entry or as several; false where there is nothing to write.
+    /// Writes the content as one or several entries; returns false if there is none.
     ///
-    /// `writeFields` writes what is in the map, and tells how many fields that is.
+    /// - Parameter writeFields: Writes the fields of the map, and returns their number.
     func write(
         into writer: inout EntryWriter, _ names: NameTable, depth: Int,
         writeFields: (inout EntryWriter) throws(Malformed) -> Int
@@ -27,7 +27,7 @@ struct FieldContents {
         let isAlone = dots.count == marks.count && marks.count < 2
         if isAlone, hasFields, overrides.isEmpty, named.subtracting(.map).isEmpty { return true }
 
-        // The parts are written by their age, and that of a map is known only now.
+        // Parts are sorted by age, and the age of the map is available only after it is written.
         let bytes = Array(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
         let source = CopySource(
             stamps: writer.stamps.memory(behind: stamps), root: writer.rootStamp)
@@ -42,7 +42,7 @@ struct FieldContents {
         }
     }
 
-    /// Writes the entry of the map; false where nothing is in it and nobody has marked it.
+    /// Writes the map; returns false if it has neither fields nor a mark.
     private func writeMap(
         _ mark: Dot?, into writer: inout EntryWriter,
         _ writeFields: (inout EntryWriter) throws(Malformed) -> Int
@@ -77,7 +77,7 @@ struct FieldContents {
         return true
     }
 
-    /// Writes entries in their order: parts by their latest dot, and what is noted behind them.
+    /// Writes the parts by descending age of their latest dot, then the annotations.
     private func writeEntries(
         _ map: (EncodedEntry, CopySource<StampMemory>)?, into writer: inout EntryWriter,
         _ names: NameTable, depth: Int, _ missing: PartSet
@@ -90,8 +90,8 @@ struct FieldContents {
             }
             if latest != nil || part == .map && map != nil { parts.append((part, latest)) }
         }
-        // The sort is stable: of parts that are equally old the first one stays in front. A map
-        // that holds only notes comes last.
+        // The sort is stable: parts of equal age keep their order. A map with only annotations
+        // comes last.
         parts.sort { left, right in
             guard let leftStamp = left.latest else { return false }
             return right.latest.map { leftStamp > $0 } ?? true
@@ -126,7 +126,7 @@ struct FieldContents {
         dots.reduce(into: []) { $0.insert(PartSet($1.kind.part)) }
     }
 
-    /// The dots of a part, the latest first; restarts before sums.
+    /// Returns the dots of a part, latest first and restarts before sums.
     private func sortedDots(of part: Part) -> [Dot] {
         dots.filter { $0.kind.part == part }.sorted { left, right in
             left.kind != right.kind

@@ -1,15 +1,16 @@
 import SheafBytes
 
-/// Walks the fields of a map in the order in which they are written: by number, then by spelling.
+/// A cursor over the fields of a map in encoding order: by name number, then by spelling.
 ///
-/// What an older document spells may have a number by now, and then stands with the numbered ones.
+/// A name that is spelled out in an older document may have a number now; its field is sorted by
+/// that number.
 struct FieldCursor {
     private let object: EncodedObject?
     private let count: Int
-    /// The fields in order with the numbers of their names, where that is not how they stand.
+    /// Fields sorted by name number; nil if they are already in order.
     private let order: [(number: UInt32, index: Int)]?
     private var position = 0
-    /// The number of the next field's name; beyond all numbers at the end.
+    /// Name number of the next field; `Int.max` at the end.
     private(set) var number = 0
 
     private static let end = Int.max
@@ -41,15 +42,15 @@ struct FieldCursor {
             order.append((number.map(UInt32.init) ?? FieldName.noNumber, index))
         }
         guard hasChanged else { return nil }
-        // The sort is stable, and spelled names are in order already.
+        // The sort is stable, and spelled-out names are already in order.
         order.sort { $0.number < $1.number }
         return order
     }
 
-    /// Whether there is no field left.
+    /// Whether no fields remain.
     var isAtEnd: Bool { number == Self.end }
 
-    /// Where the next field is in the map; only where there is one.
+    /// Index of the next field in the map; undefined at the end.
     @inline(__always)
     var index: Int {
         guard let order else { return position }
@@ -70,7 +71,7 @@ struct FieldCursor {
             ? Int(object.nameNumber(position)) : Self.noNumber
     }
 
-    /// Which of two comes first: negative if this one does; nil at the end of both.
+    /// Compares the next fields: negative if this one is first; nil if both cursors are at the end.
     @inline(__always)
     func compare(_ other: borrowing FieldCursor) throws(Malformed) -> Int? {
         if number != other.number { return number < other.number ? -1 : 1 }
@@ -82,7 +83,7 @@ struct FieldCursor {
             try object.spellingBytes(index), try otherObject.spellingBytes(other.index))
     }
 
-    /// Begins the next field in a document that is being written; returns what stands there.
+    /// Begins the next field in `writer`; returns its entry.
     @inline(__always)
     func beginField(in writer: inout EntryWriter) throws(Malformed) -> EncodedEntry? {
         guard let object else { return nil }
@@ -95,8 +96,7 @@ struct FieldCursor {
         return try object.entry(index)
     }
 
-    /// Copies the fields with numbers below `limit` as they are, as far as that is possible; false
-    /// if it is not even for one.
+    /// Copies plain fields with name numbers below `limit`; returns false if none could be copied.
     @inline(__always)
     mutating func copyPlain(
         below limit: Int, into writer: inout EntryWriter
@@ -108,6 +108,6 @@ struct FieldCursor {
         return count > 0
     }
 
-    /// What stands at the next field.
+    /// Returns the entry of the next field.
     func entry() throws(Malformed) -> EncodedEntry? { try object?.entry(index) }
 }

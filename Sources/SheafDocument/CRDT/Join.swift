@@ -1,18 +1,17 @@
 package import SheafBytes
 
-/// Why two documents do not become one.
+/// An error of a join.
 package enum JoinError: Error, Equatable, Sendable {
-    /// One is a delta that builds on what the other has not seen.
+    /// A delta whose base the other document does not cover.
     case gap
     case malformed(Malformed)
 }
 
-/// The one way in which two states of a document, or what changed of it, become one
-/// (`format-spec/documents.md`).
+/// The join of two states or deltas of a document (`format-spec/documents.md`).
 package enum Join {
     /// Joins two states, a state and a delta, or two deltas.
     ///
-    /// A state is given a base, if there is one to give it; that of two deltas is what both build on.
+    /// The base of two deltas is the intersection of theirs; `base` applies to all other results.
     package static func join(
         _ left: EncodedDocument, _ right: EncodedDocument, _ names: NameTable = NameTable(),
         base: VersionVector? = nil
@@ -30,7 +29,7 @@ package enum Join {
     }
 }
 
-/// One of the two documents that are joined; nothing in it needs memory of its own.
+/// One operand of a join; it borrows the document.
 struct JoinSide {
     let document: EncodedDocument
     let source: CopySource<EncodedHeader>
@@ -46,7 +45,7 @@ struct JoinSide {
     var header: EncodedHeader { source.stamps }
 }
 
-/// Joins two documents, field by field.
+/// Joins two documents field by field.
 final class Joiner {
     let left: JoinSide
     let right: JoinSide
@@ -66,7 +65,7 @@ final class Joiner {
             }
     }
 
-    /// Whether each has seen what the other builds on.
+    /// Whether each document covers the base of the other.
     func fits() throws(Malformed) -> Bool {
         if right.document.isPartial, try !left.header.covers(baseOf: right.header) {
             return false
@@ -96,7 +95,7 @@ final class Joiner {
             try content(of: right.document.root, right, isWhole: !right.document.isPartial),
             dropsSeeds: deletion != nil)
         guard contents.field.dots.allSatisfy({ $0.kind == .mark }) else {
-            throw .invalid("a root that is no map", at: left.document.rootStart)
+            throw .invalid("a root that is not a map", at: left.document.rootStart)
         }
         try writer.writeRoot(marks: contents.field.dots, isPartial: isPartial) {
             (writer) throws(Malformed) in
@@ -106,8 +105,7 @@ final class Joiner {
         }
     }
 
-    /// Joins two roots of which one has a mark and the other says nothing of marks; false for all
-    /// others.
+    /// Joins a marked root and a partial bare root; returns false for all others.
     private func joinDeltaRoot(
         _ isPartial: Bool, into writer: inout EntryWriter
     ) throws(Malformed) -> Bool {
@@ -121,7 +119,7 @@ final class Joiner {
         default: return false
         }
         let (leftObject, rightObject) = (try leftRoot.object(), try rightRoot.object())
-        // A map that is whole says that it has no marks.
+        // A complete map asserts that it has no marks.
         guard isLeftMarked ? rightObject.isPartial : leftObject.isPartial else { return false }
         let mark = isLeftMarked ? left.source.root : right.source.root
         try writer.writeRoot(mark: mark, isPartial: isPartial) { (writer) throws(Malformed) in
@@ -135,7 +133,7 @@ final class Joiner {
 
     // MARK: Maps
 
-    /// Writes the fields that two maps have together; returns how many there are.
+    /// Joins the fields of two maps and writes them; returns their number.
     func joinFields(
         _ left: MapContent, _ right: MapContent, dropsSeeds: Bool, depth: Int,
         into writer: inout EntryWriter
@@ -149,7 +147,7 @@ final class Joiner {
         var leftFields = try FieldCursor(left.object, names)
         var rightFields = try FieldCursor(right.object, names)
         while let order = try leftFields.compare(rightFields) {
-            // What only one side names stands as it does there.
+            // A field named by only one side is copied unless the other map is complete.
             if order < 0, !right.isWhole, !dropsSeeds {
                 if copiesLeft, try leftFields.copyPlain(below: rightFields.number, into: &writer) {
                     continue
@@ -194,7 +192,7 @@ final class Joiner {
 
     // MARK: Fields
 
-    /// Writes what two fields have together; false where nothing is left.
+    /// Joins two entries and writes the result; returns false if nothing remains.
     @inline(never)
     private func joinEntries(
         _ leftEntry: EncodedEntry?, _ rightEntry: EncodedEntry?, leftIsWhole: Bool,
@@ -210,7 +208,7 @@ final class Joiner {
             dropsSeeds: dropsSeeds, depth: depth, into: &writer)
     }
 
-    /// Joins two fields that hold one value each, of which one is replaced; nil for all others.
+    /// Joins two single values if one covers the other; returns nil otherwise.
     private func joinRegisters(
         _ leftEntry: EncodedEntry, _ rightEntry: EncodedEntry, _ depth: Int,
         _ writer: inout EntryWriter

@@ -1,30 +1,31 @@
 import SheafBytes
 
-/// What one side of a join says of a map.
+/// A map in one operand of a join.
 struct MapContent {
     let object: EncodedObject?
-    /// Whether names that are not there are known to be gone; otherwise nothing is said of them.
+    /// Whether absent names are deleted; otherwise the operand says nothing about them.
     let isWhole: Bool
 }
 
-/// What one side of a join says of a field.
+/// A field in one operand of a join.
 struct FieldSide {
     private(set) var dots: [Dot] = []
-    /// Where each dot is, and the earliest sum and restart of each site; only known where there are many dots, as
-    /// hardly ever.
+    /// Index of each dot, and the earliest sum and restart of each site.
+    ///
+    /// Both are maintained only for fields with many dots, which are rare.
     private var positions: [Dot.Identity: Int] = [:]
     private var earliest: [Counted: Stamp] = [:]
     var overrides: PartSet = []
-    /// The parts of which all is said.
+    /// Parts that the operand states completely.
     var named: PartSet
-    /// Whether the marks of the map are among it.
+    /// Whether the operand states the marks of the map completely.
     var namesMarks: Bool
     var map: MapContent
     private let header: EncodedHeader
 
     private static let searched = 16
 
-    /// Dots of counters of one site.
+    /// The key of counter dots of one kind and site.
     private struct Counted: Hashable {
         let kind: Dot.Kind
         let site: Site
@@ -37,7 +38,7 @@ struct FieldSide {
         header = side.header
     }
 
-    /// Whether all is said of what is of this kind.
+    /// Whether the operand states all dots of this kind.
     func names(_ kind: Dot.Kind) -> Bool {
         kind == .mark ? namesMarks : named.contains(kind.part)
     }
@@ -55,25 +56,25 @@ struct FieldSide {
         }
     }
 
-    /// The dot here that has the same stamp, and is of the same kind.
+    /// Returns the dot with the same stamp and kind.
     func twin(of dot: Dot) -> Dot? {
         if dots.count > Self.searched { return positions[dot.identity].map { dots[$0] } }
         return dots.first { $0.kind == dot.kind && $0.stamp == dot.stamp }
     }
 
-    /// Whether a dot is known here and not there any more.
+    /// Whether this operand covers the dot and has removed it.
     func hasSeenGo(_ dot: Dot) -> Bool {
         names(dot.kind) && header.covers(dot.stamp) && twin(of: dot) == nil
             && !(dot.kind.isCounted && hasReplaced(by: dot))
     }
 
-    /// Whether there is a sum or a restart here that the site of a later one has replaced with that.
+    /// Whether this operand has an earlier sum or restart that the site later replaced by `later`.
     ///
-    /// So this side has not seen the later one. Its vector covers that only because the site was put back to an
-    /// older state and has written again.
+    /// Then the operand does not have `later`: its vector covers it only because the site was
+    /// restored to an older state and has written again.
     private func hasReplaced(by later: Dot) -> Bool {
         let replaced = earliest(later.kind, of: later.stamp.site)
-        // If there is a restart, the sum counts from that or a later one, and does not tell.
+        // With a restart present, the sum counts from that one or a later one, and proves nothing.
         if later.kind == .restart, replaced == nil {
             return earliest(.sum, of: later.stamp.site).map { $0 < later.stamp } ?? false
         }
@@ -86,7 +87,7 @@ struct FieldSide {
     }
 }
 
-/// What two sides say of a field together, and the two maps that have still to be joined.
+/// The joined dots of a field, and its two maps still to be joined.
 struct JoinedContents {
     var field: FieldContents
     let left: MapContent
@@ -94,7 +95,7 @@ struct JoinedContents {
 }
 
 extension EncodedEntry {
-    /// What a side has at a field.
+    /// Returns the content of this field in one operand.
     func content(_ side: JoinSide, isWhole: Bool) throws(Malformed) -> FieldSide {
         var field = FieldSide(side, isWhole: isWhole)
         try forEachEntry { (entry) throws(Malformed) in
@@ -125,7 +126,7 @@ extension EncodedEntry {
 }
 
 extension Joiner {
-    /// Takes apart what a side has at a field, which may be nothing.
+    /// Returns the content of a field in one operand; the field may be absent.
     func content(
         of entry: EncodedEntry?, _ side: JoinSide, isWhole: Bool
     ) throws(Malformed) -> FieldSide {
@@ -133,7 +134,7 @@ extension Joiner {
         return try entry.content(side, isWhole: isWhole)
     }
 
-    /// The dots that stay of what two sides have at a field.
+    /// Returns the dots that remain after joining two operands of a field.
     func joined(
         _ left: FieldSide, _ right: FieldSide, dropsSeeds: Bool
     ) throws(Malformed) -> JoinedContents {

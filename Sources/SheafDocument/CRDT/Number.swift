@@ -1,9 +1,9 @@
-/// What counters count in: integers, until somebody adds a float.
+/// The value of a counter: an integer until a float is added.
 package enum Number: Hashable, Sendable {
     case integer(Int64)
     case float(Double)
 
-    /// The number that a value is; nil where it is none.
+    /// Creates a number from a value; nil for other types.
     package init?(_ value: Value) {
         switch value {
         case .integer(let value): self = .integer(value)
@@ -19,9 +19,9 @@ package enum Number: Hashable, Sendable {
         }
     }
 
-    /// The sum of some numbers; integers that leave 64 bits stop at the limit.
+    /// Returns the sum of numbers; integers saturate at 64 bits.
     ///
-    /// Floats are added in the order given, for other orders give other sums.
+    /// Floats are added in the given order, since the result depends on it.
     package static func sum(_ numbers: some Sequence<Number>) -> Number {
         var integers: Int128 = 0
         var floats = 0.0

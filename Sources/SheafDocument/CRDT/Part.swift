@@ -1,17 +1,17 @@
-/// What can stand at a field, each beside the others where peers disagreed.
+/// A kind of content at a field; concurrent writes can leave several of them.
 ///
-/// In the order in which parts show that were written at the same time.
+/// The order decides which part is visible if several were written at the same time.
 package enum Part: UInt8, CaseIterable, Sendable {
     case register
     case attachment
     case map
     /// A counter that can be restarted.
     case counter
-    /// A counter that only adds up.
+    /// A counter that cannot be restarted.
     case olderCounter
 }
 
-/// Some of the parts at a field.
+/// A set of parts.
 package struct PartSet: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 

@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// What knows the stamps that references mean.
+/// A source of stamps for references.
 protocol StampSource {
     func stamp(_ reference: UInt32) throws(Malformed) -> Stamp
 }
@@ -8,7 +8,7 @@ protocol StampSource {
 extension EncodedHeader: StampSource {}
 
 extension EncodedEntry {
-    /// When an entry was written: what it says, or what the root says for all that do not.
+    /// Returns the stamp of an entry: that of its reference, or else that of the root.
     @inline(__always)
     func stamp(_ stamps: some StampSource, root: Stamp?) throws(Malformed) -> Stamp {
         if hasReference { return try stamps.stamp(try reference()) }
@@ -16,7 +16,7 @@ extension EncodedEntry {
         return root
     }
 
-    /// The reference of a sum to the restart that it counts from.
+    /// Returns the reference of a sum to its epoch.
     func epochReference() throws(Malformed) -> UInt32 {
         try EncodedEntry.reference(
             base, at: try payload().lowerBound, width: referenceWidth, end: end)

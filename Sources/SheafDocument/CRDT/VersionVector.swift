@@ -1,9 +1,8 @@
 import SheafBytes
 
-/// What has been seen: of each site the newest time, and with it everything that the site wrote
-/// before.
+/// A version vector: the newest time of each site, which covers all earlier writes of the site.
 package struct VersionVector: Hashable, Sendable {
-    /// One site, and how far it has been seen.
+    /// A site, and its newest time.
     package struct Entry: Hashable, Sendable {
         package let site: Site
         package var time: HybridTime
@@ -14,13 +13,13 @@ package struct VersionVector: Hashable, Sendable {
         }
     }
 
-    /// In the order of the sites, each once.
+    /// In ascending order of site, without duplicates.
     package private(set) var entries: [Entry] = []
 
-    /// Nothing has been seen.
+    /// Creates an empty version vector.
     package init() {}
 
-    /// Takes entries from bytes; nil where they are not in the order of their sites.
+    /// Creates a version vector from entries; nil if their sites are not ascending.
     package init?(sorted entries: [Entry]) {
         for index in entries.indices.dropFirst()
         where entries[index - 1].site >= entries[index].site {
@@ -29,7 +28,7 @@ package struct VersionVector: Hashable, Sendable {
         self.entries = entries
     }
 
-    /// What tells it from others: the hash of its sites and times, eight bytes each.
+    /// Hash of the sites and times, eight bytes each.
     package var hash: UInt64 {
         var writer = ByteWriter(capacity: 16 * entries.count)
         for entry in entries {
@@ -39,14 +38,14 @@ package struct VersionVector: Hashable, Sendable {
         return writer.bytes.span.withUnsafeBytes { XXH3.hash64($0, seed: 0) }
     }
 
-    /// Whether this write has been seen, and whatever its site wrote before.
+    /// Whether the write is covered.
     package func covers(_ stamp: Stamp) -> Bool {
         let index = position(of: stamp.site)
         return index < entries.count && entries[index].site == stamp.site
             && stamp.time <= entries[index].time
     }
 
-    /// Whether everything that `other` has seen has been seen here.
+    /// Whether all writes that `other` covers are covered.
     package func covers(_ other: VersionVector) -> Bool {
         var index = 0
         for entry in other.entries {
@@ -58,14 +57,14 @@ package struct VersionVector: Hashable, Sendable {
         return true
     }
 
-    /// The newest time of a site that has been seen; the initial one where there is none.
+    /// Returns the newest time of a site, or `.initial` if it has none.
     package func time(of site: Site) -> HybridTime {
         let index = position(of: site)
         return index < entries.count && entries[index].site == site
             ? entries[index].time : .initial
     }
 
-    /// What both have seen.
+    /// Returns the intersection of two version vectors.
     func met(by other: VersionVector) -> VersionVector {
         var met = VersionVector()
         for entry in entries {
@@ -75,7 +74,7 @@ package struct VersionVector: Hashable, Sendable {
         return met
     }
 
-    /// Notes a write, and with it whatever its site wrote before.
+    /// Records a write, which covers all earlier writes of its site.
     package mutating func note(_ stamp: Stamp) {
         let index = position(of: stamp.site)
         guard index < entries.count, entries[index].site == stamp.site else {
@@ -85,7 +84,7 @@ package struct VersionVector: Hashable, Sendable {
         entries[index].time = max(entries[index].time, stamp.time)
     }
 
-    /// What either of the two has seen.
+    /// Returns the union of two version vectors.
     package func joined(with other: VersionVector) -> VersionVector {
         guard self != other else { return self }
         var joined = VersionVector()
@@ -106,20 +105,20 @@ package struct VersionVector: Hashable, Sendable {
         return joined
     }
 
-    /// The latest time of all; the initial one where nothing has been seen.
+    /// The latest time of all sites; `.initial` for an empty vector.
     package var latest: HybridTime {
         entries.reduce(.initial) { max($0, $1.time) }
     }
 
-    /// Where the entry of a site is.
+    /// Returns the index of the entry of a site.
     func index(of site: Site) -> Int? {
         let index = position(of: site)
         return index < entries.count && entries[index].site == site ? index : nil
     }
 
-    /// Where the first entry is whose site does not come before `site`.
+    /// Returns the index of the first entry with a site not less than `site`.
     private func position(of site: Site) -> Int {
-        // Most vectors are short.
+        // Most vectors are short, and a linear search is faster.
         if entries.count <= 8 { return entries.firstIndex { $0.site >= site } ?? entries.count }
         var low = 0
         var high = entries.count

@@ -1,10 +1,10 @@
 package import SheafBytes
 
-/// The stamps that count in a document: those of its dots, and the epochs of its sums.
+/// The stamps present in a document: those of its dots, and the epochs of its sums.
 ///
-/// The vector has others, too: of what was replaced or removed nothing is left but that it was seen.
+/// The version vector also covers writes that were replaced or removed.
 extension EncodedDocument {
-    /// Visits the stamp of each dot, and the epoch of each sum.
+    /// Calls `body` with the stamp of each dot, and the epoch of each sum.
     func forEachStamp(_ body: (Stamp) -> Void) throws(Malformed) {
         let header = try header()
         guard try root.tag() != .noRoot else { return }
@@ -13,16 +13,16 @@ extension EncodedDocument {
         try walk.visit(root, depth: 0, body)
     }
 
-    /// The latest time that a dot or an epoch has; `.initial` where there is none.
+    /// Returns the latest time of a dot or an epoch; `.initial` if there is none.
     package func latestDot() throws(Malformed) -> HybridTime {
         var latest = HybridTime.initial
         try forEachStamp { latest = max(latest, $0.time) }
         return latest
     }
 
-    /// Returns the stamps of dots and epochs that are later than a time on the wall.
+    /// Returns the stamps of dots and epochs that are ahead of a wall clock.
     package func stamps(ahead wallMilliseconds: UInt64) throws(Malformed) -> Set<Stamp> {
-        // Most documents have seen nothing that is late, and so need no walk.
+        // Most vectors have no time ahead of the clock, which makes the walk unnecessary.
         guard try header().latest.milliseconds > wallMilliseconds else { return [] }
         var found: Set<Stamp> = []
         try forEachStamp { if $0.time.milliseconds > wallMilliseconds { found.insert($0) } }
@@ -30,7 +30,7 @@ extension EncodedDocument {
     }
 }
 
-/// A walk over the entries of a document that reads stamps and nothing else.
+/// A walk over the entries of a document that reads only stamps.
 private struct StampWalk {
     let header: EncodedHeader
     let root: Stamp?

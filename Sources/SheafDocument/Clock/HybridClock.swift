@@ -1,25 +1,24 @@
-/// Hands out the stamps of a site, each later than all that the site has written or seen.
+/// A hybrid logical clock of a site: each stamp is later than all it issued or observed.
 ///
-/// The clock on the wall may stand still or go back; times go on. It is passed in, and so is
-/// everything else: this is a machine without effects.
+/// The wall clock may stop or go back. It is passed in: the clock is a machine without effects.
 package struct HybridClock: Sendable {
-    /// Why a time is not believed.
+    /// Why a time is refused.
     package enum Refusal: Error, Hashable, Sendable {
-        /// Somebody's clock is further ahead than ours could go astray.
+        /// The time is further ahead of the local clock than the tolerance.
         case ahead(milliseconds: UInt64, limit: UInt64)
-        /// There are no times left.
+        /// The range of times is exhausted.
         case exhausted
     }
 
-    /// So much may a time of somebody else be ahead of our clock.
+    /// Default tolerance for times ahead of the local clock.
     package static let defaultLeniencyMilliseconds: UInt64 = 300_000
 
     package let site: Site
     package let leniencyMilliseconds: UInt64
-    /// The latest time that was handed out or seen.
+    /// The latest time issued or observed.
     package private(set) var latest: HybridTime
 
-    /// A clock that goes on behind `latest`, which is in the log of a store that was opened again.
+    /// Creates a clock that continues after `latest`, which a store reads from its log.
     package init(
         site: Site, latest: HybridTime = .initial,
         leniencyMilliseconds: UInt64 = defaultLeniencyMilliseconds
@@ -29,7 +28,7 @@ package struct HybridClock: Sendable {
         self.leniencyMilliseconds = leniencyMilliseconds
     }
 
-    /// The stamp of a write that happens now.
+    /// Returns the stamp of the next write.
     package mutating func next(at wallMilliseconds: UInt64) throws(Refusal) -> Stamp {
         let now = min(wallMilliseconds, HybridTime.maximumMilliseconds)
         if now > latest.milliseconds {
@@ -43,11 +42,10 @@ package struct HybridClock: Sendable {
         return Stamp(latest, site)
     }
 
-    /// Notes a time that somebody else has written with; one that is far ahead is refused, and
-    /// changes nothing.
+    /// Advances the clock to a time of another site; throws if it is too far ahead.
     ///
-    /// Otherwise one wrong clock could win every register for years. What counts is the clock on
-    /// the wall: times that were seen before would let others push it on step by step.
+    /// Otherwise one wrong clock could win every register for years. The limit is relative to the
+    /// wall clock and not to `latest`, which peers could push forward step by step.
     package mutating func observe(
         _ time: HybridTime, at wallMilliseconds: UInt64
     ) throws(Refusal) {
@@ -59,13 +57,13 @@ package struct HybridClock: Sendable {
         latest = max(latest, time)
     }
 
-    /// Advances the clock to the first time of a millisecond, if it is earlier.
+    /// Advances the clock to the start of a millisecond, if it is earlier.
     package mutating func advance(toMilliseconds milliseconds: UInt64) {
         latest = max(
             latest, HybridTime(milliseconds: min(milliseconds, HybridTime.maximumMilliseconds)))
     }
 
-    /// Whether a time of somebody else is not further ahead than it may be.
+    /// Whether a time of another site is within the tolerance.
     package func isAcceptable(_ time: HybridTime, at wallMilliseconds: UInt64) -> Bool {
         time.milliseconds - min(time.milliseconds, wallMilliseconds) <= leniencyMilliseconds
     }
@@ -75,10 +73,10 @@ extension HybridClock.Refusal: CustomStringConvertible {
     package var description: String {
         switch self {
         case .ahead(let milliseconds, let limit):
-            "the time is \(milliseconds) ms ahead of the clock here, and \(limit) ms are allowed; "
-                + "set the clock of the device that wrote it, or of this one"
+            "the time is \(milliseconds) ms ahead of the local clock; the limit is \(limit) ms; "
+                + "correct the clock of the writing device or of this one"
         case .exhausted:
-            "the clock has come to the last time there is"
+            "the clock has reached its last time"
         }
     }
 }

@@ -1,19 +1,18 @@
 package import SheafBytes
 
-/// The same document with other stamps in the place of those that are ahead of the clock.
+/// A document whose stamps ahead of the clock are replaced.
 ///
-/// Each stamp that is ahead becomes one behind all that are not, in the same order; so the document shows what
-/// it showed. The vector keeps what it has seen and adds the new stamps: to a peer with the old dots they
-/// were replaced. The sites of the new stamps follow from the old ones and what was seen of them, so two stores
-/// that repair the same document do not add their counters up.
+/// The new stamps keep the order and are later than all others, so the visible content is the same.
+/// The version vector covers both, so at peers the old dots are replaced. The new sites are derived
+/// from the old ones, so two stores that repair the same document do not add up its counters.
 package struct RestampedDocument {
     package let bytes: [UInt8]
     /// The latest of the new times.
     package let latest: HybridTime
-    /// Number of stamps that were replaced.
+    /// Number of replaced stamps.
     package let count: Int
 
-    /// Restamps a document; nil where no dot of it is ahead.
+    /// Restamps a document; nil if none of its dots is ahead.
     package init?(
         _ document: EncodedDocument, at wallMilliseconds: UInt64, _ names: NameTable
     ) throws(RestampingError) {
@@ -27,7 +26,7 @@ package struct RestampedDocument {
         }
         guard !late.isEmpty else { return nil }
         var vector = seen
-        // A time of the next millisecond is behind all times that are not ahead.
+        // A time in the next millisecond is later than all times that are not ahead.
         var clock = HybridClock(
             site: .initial,
             latest: HybridTime(
@@ -68,13 +67,13 @@ package struct RestampedDocument {
     }
 }
 
-/// Why a document cannot be restamped.
+/// An error of restamping.
 package enum RestampingError: Error {
     case malformed(Malformed)
     case clock(HybridClock.Refusal)
 }
 
-/// The stamps of a document, some of them replaced.
+/// The stamps of a document, with replacements.
 private struct ChangedStamps: StampSource {
     let header: EncodedHeader
     let changed: [Stamp: Stamp]
@@ -86,22 +85,22 @@ private struct ChangedStamps: StampSource {
 }
 
 extension Site {
-    /// Returns the site that a store draws next; it follows from one that nobody else has, and a time.
+    /// Returns the next site of a store, derived from its unique site and a time.
     package func following(_ time: HybridTime) -> Site { derived(from: time, seed: 0) }
 
-    /// Returns the site of stamps that replace those of this site, of which a document has seen all up to a
-    /// time; the same in all stores.
+    /// Returns the site of stamps that replace those of this site up to a time; same in all stores.
     func replacement(_ time: HybridTime) -> Site { derived(from: time, seed: 1) }
 
-    /// Returns the site of the writes that this site has made within a pause, and forgotten; the same in all stores.
+    /// Returns the site for writes made and lost by this site in a pause; equal in all stores.
     ///
-    /// Stores that were restored from one backup have pauses with one beginning.
+    /// Stores restored from the same backup have pauses with the same beginning.
     package func forgotten(in pause: WritePause) -> Site {
         derived(from: pause.after, seed: 2).derived(from: pause.before, seed: 3)
     }
 
-    /// Returns the site that removes the sums of this site, one of forgotten writes, from a counter; the same in all
-    /// stores.
+    /// Returns the site that removes sums of this site from a counter; equal in all stores.
+    ///
+    /// This site is one of lost writes.
     package func removal(ofSumsAt path: [String], isOlder: Bool) -> Site {
         var names = ByteWriter(capacity: 64)
         names.write(UInt8(isOlder ? 1 : 0))

@@ -1,13 +1,13 @@
-/// When something was written, by the clock on the wall and by what had been seen before.
+/// The time of a write on a hybrid logical clock.
 ///
-/// Milliseconds since 1970 in 48 bits, and a counter in 16 for what happens within one.
+/// 48 bits of milliseconds since 1970, and a 16-bit counter within the millisecond.
 package struct HybridTime: Hashable, Comparable, Sendable {
     package let rawValue: UInt64
 
     package static let maximumMilliseconds: UInt64 = 1 << 48 - 1
     package static let maximumCounter: UInt64 = 1 << 16 - 1
 
-    /// Before everything: what INSERT INITIAL writes.
+    /// The earliest time, used by INSERT INITIAL.
     package static let initial = HybridTime(rawValue: 0)
 
     package init(rawValue: UInt64) {
@@ -17,13 +17,13 @@ package struct HybridTime: Hashable, Comparable, Sendable {
     package init(milliseconds: UInt64, counter: UInt64 = 0) {
         precondition(
             milliseconds <= Self.maximumMilliseconds && counter <= Self.maximumCounter,
-            "A time fits into its bits.")
+            "Milliseconds take 48 bits, and the counter takes 16.")
         rawValue = milliseconds << 16 | counter
     }
 
     package var milliseconds: UInt64 { rawValue >> 16 }
     package var counter: UInt64 { rawValue & Self.maximumCounter }
-    /// The next time; the last one is its own successor.
+    /// The next time; the last time is its own successor.
     package var next: HybridTime { HybridTime(rawValue: rawValue == .max ? .max : rawValue + 1) }
 
     package static func < (left: HybridTime, right: HybridTime) -> Bool {
@@ -31,14 +31,14 @@ package struct HybridTime: Hashable, Comparable, Sendable {
     }
 }
 
-/// A store that writes, in one of its lives.
+/// The identity under which a store writes.
 ///
-/// Random bits, drawn when a store is made, and anew when it turns out to be a copy of an older
-/// state of itself.
+/// A random number, drawn when a store is created, and again when the store turns out to be a copy
+/// of an older state.
 package struct Site: Hashable, Comparable, Sendable {
     package let rawValue: UInt64
 
-    /// The site of what INSERT INITIAL writes: the same everywhere.
+    /// The site of INSERT INITIAL, equal in all stores.
     package static let initial = Site(rawValue: 0)
 
     package init(rawValue: UInt64) {
@@ -48,12 +48,12 @@ package struct Site: Hashable, Comparable, Sendable {
     package static func < (left: Site, right: Site) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// When and where something was written; no two writes have the same.
+/// The time and site of a write, unique for each write.
 package struct Stamp: Hashable, Comparable, Sendable {
     package let time: HybridTime
     package let site: Site
 
-    /// What INSERT INITIAL writes with: any other write is later.
+    /// The stamp of INSERT INITIAL, earlier than any other.
     package static let initial = Stamp(.initial, .initial)
 
     package init(_ time: HybridTime, _ site: Site) {
@@ -61,7 +61,7 @@ package struct Stamp: Hashable, Comparable, Sendable {
         self.site = site
     }
 
-    /// By time, and by site where times are equal.
+    /// Orders by time, then by site.
     package static func < (left: Stamp, right: Stamp) -> Bool {
         left.time != right.time ? left.time < right.time : left.site < right.site
     }

@@ -1,17 +1,18 @@
-/// A period in which a site made no write, between two of its writes.
+/// A period without writes between two writes of a site.
 ///
-/// The log of a store has one for each opening. A peer that knows a write of the site from within a pause shows
-/// that the store was put back to an older state, or that a copy of the store writes with the same site.
+/// The log of a store has one for each opening. A peer that knows a write of the site within a
+/// pause proves that the store was restored to an older state, or that a copy of it uses the same
+/// site.
 package struct WritePause: Hashable, Sendable {
-    /// The writes before the pause are not later.
+    /// Upper bound of the times before the pause.
     package let after: HybridTime
-    /// The writes since the pause are not earlier.
+    /// Lower bound of the times after the pause.
     package let before: HybridTime
 
-    /// Number of pauses that a store remembers; of more, the shortest are dropped.
+    /// Maximum number of pauses a store keeps; beyond it the shortest are dropped.
     package static let maximumCount = 16
 
-    /// Nil where no time lies between the two.
+    /// Creates a pause; nil if no time lies between the bounds.
     package init?(after: HybridTime, before: HybridTime) {
         guard after < before, before.rawValue - after.rawValue > 1 else { return nil }
         (self.after, self.before) = (after, before)
@@ -19,12 +20,12 @@ package struct WritePause: Hashable, Sendable {
 
     package func contains(_ time: HybridTime) -> Bool { time > after && time < before }
 
-    /// Shorter pauses come first; of two of one length, the earlier one.
+    /// Sort key: by length, then by time.
     fileprivate var rank: (UInt64, HybridTime) { (before.rawValue - after.rawValue, after) }
 }
 
 extension [WritePause] {
-    /// Appends a pause; where there is no room, the shortest is dropped.
+    /// Appends a pause; drops the shortest one if the limit is exceeded.
     package mutating func add(_ pause: WritePause) {
         append(pause)
         guard count > WritePause.maximumCount else { return }

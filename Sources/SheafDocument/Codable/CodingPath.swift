@@ -1,4 +1,4 @@
-/// The way from the top of a value to a place in it, kept as a chain: most are never looked at.
+/// The coding path of a value, as a linked list that is rarely converted to an array.
 final class CodingPath: Sendable {
     private let parent: CodingPath?
     private let key: any CodingKey & Sendable
@@ -13,7 +13,7 @@ final class CodingPath: Sendable {
         key = PathKey(index: index)
     }
 
-    /// The keys from the top.
+    /// Returns the keys from the root.
     static func keys(_ path: CodingPath?) -> [any CodingKey] {
         var keys: [any CodingKey] = []
         var node = path
@@ -25,15 +25,15 @@ final class CodingPath: Sendable {
     }
 }
 
-/// A key without the type that it came from.
+/// A type-erased coding key.
 struct PathKey: CodingKey {
     private let name: String?
     let intValue: Int?
 
-    /// Elements have no name, and are seldom asked for one.
+    /// Elements have no name; the text is rarely needed.
     var stringValue: String { name ?? "Index \(intValue ?? 0)" }
 
-    /// The key under which a class keeps what its superclass encodes.
+    /// The key for the fields of a superclass.
     static let superclass = PathKey("super")
 
     init(_ key: some CodingKey) {

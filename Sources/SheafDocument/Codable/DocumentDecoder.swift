@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// Makes `Decodable` types right from the bytes of documents, without values in between.
+/// Decodes `Decodable` types directly from encoded documents, without intermediate values.
 package struct DocumentDecoder {
     private let names: NameTable
 
@@ -8,8 +8,9 @@ package struct DocumentDecoder {
         self.names = names
     }
 
-    /// Decodes what a user sees of a document; errors are those of `DecodingError`, and `Malformed`
-    /// where the document is damaged.
+    /// Decodes the visible content of a document.
+    ///
+    /// Throws `DecodingError`, and `Malformed` for a damaged document.
     package func decode<T: Decodable>(
         _ type: T.Type, from document: EncodedDocument
     ) throws -> T {
@@ -20,13 +21,13 @@ package struct DocumentDecoder {
     }
 }
 
-/// The bytes of a document as long as it is decoded.
+/// Access to a borrowed document, valid only while it is decoded.
 ///
-/// Types can keep their decoder, but the bytes are only lent.
+/// A type may keep its decoder beyond that.
 final class DocumentLoan {
     private let lentNames: NameTable
     private var isOpen = true
-    /// The number behind that of the name that was looked up last.
+    /// Successor of the last name number found; fields are mostly decoded in order.
     private var nextNumber = 0
 
     init(_ names: NameTable) {
@@ -37,15 +38,15 @@ final class DocumentLoan {
         isOpen = false
     }
 
-    /// The names in the document; whoever asks for them may read on.
+    /// The names of the document; reading them checks that the document is still borrowed.
     var names: NameTable {
-        precondition(isOpen, "A decoder is of use only while its document is decoded.")
+        precondition(isOpen, "A decoder is valid only while its document is being decoded.")
         return lentNames
     }
 
-    /// What stands at a field of an object; nil where nothing shows.
+    /// Returns the entry of a field; nil if the field has no visible content.
     func entry(_ name: String, in object: EncodedObject) throws(Malformed) -> EncodedEntry? {
-        precondition(isOpen, "A decoder is of use only while its document is decoded.")
+        precondition(isOpen, "A decoder is valid only while its document is being decoded.")
         var name = name
         var index = name.withUTF8 { number(of: UnsafeRawBufferPointer($0)) }
             .flatMap { object.index(ofNumber: UInt32($0)) }
@@ -67,7 +68,7 @@ final class DocumentLoan {
     }
 }
 
-/// A place in a document that is being decoded.
+/// The decoder of one entry of a document.
 struct EntryDecoding: Decoder {
     private let entry: EncodedEntry
     private let loan: DocumentLoan
@@ -113,15 +114,15 @@ struct EntryDecoding: Decoder {
         try decoding()
     }
 
-    /// What a user sees here.
+    /// Returns the visible value.
     func value() throws(Malformed) -> Value {
         try entry.value(loan.names, depth: depth + 1) ?? .null
     }
 
-    /// The same place, as a value.
+    /// Returns a decoder of the visible value.
     func decoding() throws(Malformed) -> Decoding { Decoding(try value(), path) }
 
-    /// The strings that all elements of an array are; nil where this is something else.
+    /// Returns the elements of an array of strings; nil for anything else.
     private func strings() throws(Malformed) -> [String]? {
         guard try entry.tag() == .array else { return nil }
         let array = try entry.array()
@@ -136,7 +137,7 @@ struct EntryDecoding: Decoder {
     }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        // What an array asks of its decoder for each element costs more than the strings.
+        // The generic decoding of an element costs more than the string.
         if type == [String].self, let found = try strings() as? T { return found }
         if type == Value.self || type == [UInt8].self { return try decoding().decode(type) }
         return try T(from: self)

@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// An object in a document that is being decoded, field by field.
+/// Decodes the fields of an object in an encoded document.
 struct EntryFieldsDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let object: EncodedObject
     let loan: DocumentLoan
@@ -10,7 +10,7 @@ struct EntryFieldsDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     var codingPath: [any CodingKey] { CodingPath.keys(path) }
 
     var allKeys: [Key] {
-        // What is damaged is said when it is decoded.
+        // Damaged fields are reported when they are decoded.
         let names = loan.names
         return (0..<object.count).compactMap { index in
             guard (try? object.entry(index).shown()) != nil,

@@ -1,6 +1,6 @@
-/// Values inside of types that are encoded by others.
+/// Values encoded with other encoders and decoders.
 ///
-/// Formats without bytes get Base64, and give a string back.
+/// In formats without binary data, bytes become Base64 and decode as a string.
 extension Value: Codable {
     public init(from decoder: any Decoder) throws {
         if let decoding = decoder as? Decoding {

@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// An object that is being decoded, field by field.
+/// Decodes the fields of an object.
 struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let object: Object
     let path: CodingPath?
@@ -73,7 +73,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 }
 
 extension DecodingError {
-    /// An object has no field with the name that a key has.
+    /// Returns the error for a missing field.
     static func missing(_ key: some CodingKey, at path: CodingPath?) -> DecodingError {
         .keyNotFound(
             key,
@@ -84,7 +84,7 @@ extension DecodingError {
     }
 }
 
-/// An array that is being decoded, element by element.
+/// Decodes the elements of an array.
 struct UnkeyedDecoding: UnkeyedDecodingContainer {
     let values: [Value]
     let path: CodingPath?
@@ -101,7 +101,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
 
     mutating func decodeNil() throws -> Bool {
         let isNil = try current(Never?.self).decodeNil()
-        // Only what was nil has been read.
+        // A container advances only past a nil.
         if isNil { currentIndex += 1 }
         return isNil
     }

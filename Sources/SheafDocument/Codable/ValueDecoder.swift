@@ -1,16 +1,16 @@
 import SheafBytes
 
-/// Makes `Decodable` types from values, without a text in between.
+/// Decodes `Decodable` types from values, without intermediate text.
 public struct ValueDecoder: Sendable {
     public init() {}
 
-    /// Decodes a value as a type; errors are those of `DecodingError`, with the path in the value.
+    /// Decodes a value as a type; throws a `DecodingError` with the path in the value.
     public func decode<T: Decodable>(_ type: T.Type, from value: Value) throws -> T {
         try Decoding(value, nil).decode(type)
     }
 }
 
-/// A place in a value that is being decoded.
+/// The decoder of a value.
 struct Decoding: Decoder {
     let value: Value
     let path: CodingPath?
@@ -108,7 +108,7 @@ extension Decoding: SingleValueDecodingContainer {
         let found: T?
         switch value {
         case .integer(let integer): found = T(exactly: integer)
-        // A float that is whole is as good: other systems write 3 as 3.0.
+        // Floats with an integer value are accepted: other systems write 3 as 3.0.
         case .float(let float): found = T(exactly: float)
         default: throw mismatch(type)
         }

@@ -1,4 +1,4 @@
-/// An object that is being encoded.
+/// Encodes the fields of an object.
 struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     private let encoding: Encoding
     private var place: EncodingPlace { encoding.place }
@@ -43,7 +43,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 }
 
-/// An array that is being encoded.
+/// Encodes the elements of an array.
 struct UnkeyedEncoding: UnkeyedEncodingContainer {
     private let encoding: Encoding
     private var place: EncodingPlace { encoding.place }
@@ -95,7 +95,7 @@ extension KeyedEncoding {
         }
     }
 
-    // Each type has a requirement of its own, and by default leaves nil out.
+    // Each type has its own requirement, whose default omits nil.
     func encodeIfPresent(_ source: Bool?, forKey key: Key) throws {
         try add(source, ifPresent: key)
     }

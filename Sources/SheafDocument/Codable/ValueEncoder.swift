@@ -1,6 +1,6 @@
-/// Makes values from `Encodable` types, without a text in between.
+/// Encodes `Encodable` types as values, without intermediate text.
 public struct ValueEncoder: Sendable {
-    /// Whether fields of the type itself that are nil become null; else they are left out.
+    /// Whether nil fields of the outermost type are encoded as null instead of omitted.
     private let keepsNil: Bool
 
     public init() {
@@ -11,21 +11,21 @@ public struct ValueEncoder: Sendable {
         self.keepsNil = keepsNil
     }
 
-    /// Encodes a type as a value; errors are those of `EncodingError`, with the path in the type.
+    /// Encodes a type as a value; throws an `EncodingError` with the path in the type.
     public func encode<T: Encodable>(_ source: T) throws -> Value {
         if let value = Encoding.value(of: source) { return value }
-        let place = EncodingPlace()
-        var encoding = Encoding(place, nil)
+        let node = EncodingPlace()
+        var encoding = Encoding(node, nil)
         encoding.keepsNil = keepsNil
         try encoding.encode(source)
-        return try place.value(nil)
+        return try node.value(nil)
     }
 }
 
-/// What has been encoded at one place so far.
+/// A node of the value being encoded.
 ///
-/// Encoding goes in any order and into several places at once, so places are objects; what is
-/// encoded at once and whole needs none.
+/// Containers may be filled in any order, so nodes are objects; values encoded in one step need
+/// none.
 final class EncodingPlace {
     enum Kind {
         case nothing, value, array, object
@@ -39,19 +39,19 @@ final class EncodingPlace {
     private(set) var kind = Kind.nothing
     private var isTooDeep = false
     private var value = Value.null
-    /// Of an object's fields; empty in an array.
+    /// Field names of an object; empty for an array.
     private var names: [String] = []
     private var children: [Child] = []
 
     var count: Int { children.count }
 
-    /// Makes this place a value.
+    /// Sets the node to a single value.
     func set(_ value: Value) {
         kind = .value
         self.value = value
     }
 
-    /// Makes this place an array or object; one that it is already goes on.
+    /// Turns the node into an array or object; keeps its children if it already is one.
     func begin(_ kind: Kind) {
         guard self.kind != kind else { return }
         self.kind = kind
@@ -68,12 +68,12 @@ final class EncodingPlace {
         children.append(child)
     }
 
-    /// Notes that more was nested here than values can hold.
+    /// Records that the nesting exceeds the maximum depth.
     func refuse() {
         isTooDeep = true
     }
 
-    /// What stands here in the end; a place where nothing was encoded is an empty object.
+    /// Returns the encoded value; a node without content is an empty object.
     func value(_ path: CodingPath?, depth: Int = 0) throws -> Value {
         guard !isTooDeep, depth < Value.maximumDepth || kind == .value else {
             throw EncodingError.tooDeep(path)
@@ -84,19 +84,19 @@ final class EncodingPlace {
         case .array:
             return .array(
                 try children.enumerated().map { index, child in
-                    guard case .place(let place) = child else { return Self.value(of: child) }
-                    return try place.value(CodingPath(path, index: index), depth: depth + 1)
+                    guard case .place(let node) = child else { return Self.value(of: child) }
+                    return try node.value(CodingPath(path, index: index), depth: depth + 1)
                 })
         case .object:
             var fields: [Object.Field] = []
             fields.reserveCapacity(children.count)
             for (name, child) in zip(names, children) {
-                guard case .place(let place) = child else {
+                guard case .place(let node) = child else {
                     fields.append(Object.Field(name, Self.value(of: child)))
                     continue
                 }
                 let path = CodingPath(path, PathKey(name))
-                fields.append(Object.Field(name, try place.value(path, depth: depth + 1)))
+                fields.append(Object.Field(name, try node.value(path, depth: depth + 1)))
             }
             return .object(Object(sorting: fields))
         }
@@ -107,44 +107,43 @@ final class EncodingPlace {
     }
 }
 
-/// A place that is being encoded.
+/// The encoder of one node.
 struct Encoding: Encoder {
     let place: EncodingPlace
     let path: CodingPath?
-    /// How many arrays and objects lie around this place.
+    /// Number of enclosing arrays and objects.
     private let depth: Int
-    /// How many types are being encoded, each as a part of the one before it.
+    /// Number of enclosing types being encoded.
     private var typeCount = 0
-    /// Whether the fields of this place that are nil become null; else they are left out.
+    /// Whether nil fields of this node are encoded as null instead of omitted.
     var keepsNil = false
 
-    /// Types that stand for others and optionals nest without arrays and objects; circles do so
-    /// without an end.
+    /// Limits recursion through wrapper types and optionals, which adds no arrays or objects.
     private static let maximumTypeCount = 3 * Value.maximumDepth
 
-    init(_ place: EncodingPlace, _ path: CodingPath?) {
-        self.place = place
+    init(_ node: EncodingPlace, _ path: CodingPath?) {
+        self.place = node
         self.path = path
         depth = 0
     }
 
-    private init(_ place: EncodingPlace, in outer: Encoding, _ path: CodingPath?) {
-        self.place = place
+    private init(_ node: EncodingPlace, in outer: Encoding, _ path: CodingPath?) {
+        self.place = node
         self.path = path
         depth = outer.depth + 1
         typeCount = outer.typeCount
     }
 
-    /// A place in this one, which is an array or object.
+    /// Returns the encoder of a child node of this array or object.
     ///
-    /// Below the deepest that there can be it is this one again, and nothing in it counts: what nests
-    /// without an end must end somewhere.
+    /// Beyond the maximum depth it returns this encoder again and discards content, so that
+    /// infinite recursion ends with an error.
     func nested(_ add: (EncodingPlace) -> Void, _ path: @autoclosure () -> CodingPath) -> Encoding {
         guard depth < Value.maximumDepth else {
             place.refuse()
             return self
         }
-        // The path of an element has the count of those before it.
+        // The path of an element has its index, so it is computed before the child is added.
         let path = path()
         let inner = EncodingPlace()
         add(inner)
@@ -190,7 +189,7 @@ extension Encoding: SingleValueEncodingContainer {
                 source,
                 EncodingError.Context(
                     codingPath: codingPath,
-                    debugDescription: "\(source) is more than 64 bits with a sign can hold"))
+                    debugDescription: "\(source) does not fit in a signed 64-bit integer"))
         }
         place.set(.integer(integer))
     }
@@ -200,7 +199,7 @@ extension Encoding: SingleValueEncodingContainer {
         try encode(parts: source)
     }
 
-    /// Encodes what `value(of:)` has no value of.
+    /// Encodes a type that has no direct value.
     func encode<T: Encodable>(parts source: T) throws {
         guard typeCount < Self.maximumTypeCount else { throw EncodingError.tooDeep(path) }
         var inner = self
@@ -208,16 +207,16 @@ extension Encoding: SingleValueEncodingContainer {
         try source.encode(to: inner)
     }
 
-    /// What needs no encoding; nil for anything else.
+    /// Returns the value of a type that needs no encoder; nil for other types.
     static func value<T: Encodable>(of source: T) -> Value? {
-        // The types are compared: by a cast alone every empty array is one of bytes.
+        // The types are compared, since an empty array of any type casts to an array of bytes.
         if T.self == String.self, let text = source as? String { return .string(text) }
         if T.self == Int.self, let integer = source as? Int { return .integer(Int64(integer)) }
         if T.self == Double.self, let float = source as? Double { return .float(float) }
         if T.self == Bool.self, let bool = source as? Bool { return .bool(bool) }
         if T.self == Value.self { return source as? Value }
         if T.self == [UInt8].self, let bytes = source as? [UInt8] { return .bytes(bytes) }
-        // Whatever else holds bytes encodes them one by one.
+        // Other collections of bytes would encode them one by one.
         guard let collection = source as? any MutableCollection else { return nil }
         return bytes(collection).map(Value.bytes)
     }
@@ -235,6 +234,6 @@ extension EncodingError {
             EncodingError.Context(
                 codingPath: CodingPath.keys(path),
                 debugDescription: "arrays and objects are nested deeper than "
-                    + "\(Value.maximumDepth), or types in one another without an end"))
+                    + "\(Value.maximumDepth), or types are nested endlessly"))
     }
 }

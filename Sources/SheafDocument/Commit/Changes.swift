@@ -1,15 +1,13 @@
 package import SheafBytes
 
-/// What changed in a document between two of its states.
+/// The delta of a document between two states.
 package enum Changes {
-    /// The delta that leads to `state` from what had seen `base`, and has all that was touched.
-    ///
-    /// What has a dot that the base does not cover was touched, and what `touched` names.
+    /// Returns the delta from `base` to `state`, with its new dots and the parts in `touched`.
     package static func extract(
         from state: EncodedDocument, since base: VersionVector, touched: [EncodedDocument],
         _ names: NameTable
     ) throws(Malformed) -> [UInt8] {
-        // Who names the whole document has touched all of it.
+        // A complete document in `touched` covers all parts.
         if touched.contains(where: { !$0.isPartial }) {
             return try state.settingBase(nil)
         }
@@ -18,8 +16,7 @@ package enum Changes {
         return try extraction.write(named)
     }
 
-    /// Whether a base tells all that a delta has touched: in each part that it names there is
-    /// something new.
+    /// Whether `base` alone identifies the parts of a delta: each of them has a dot after it.
     package static func isTold(
         _ delta: EncodedDocument, since base: VersionVector
     ) throws(Malformed) -> Bool {
@@ -46,13 +43,13 @@ package enum Changes {
             return false
         }
         if isPartial {
-            // A part that was emptied, or a map that was said as a whole, tells nothing by itself.
+            // An emptied part or a complete map has no new dot to identify it.
             let present = field.dots.reduce(into: PartSet()) { $0.insert(PartSet($1.kind.part)) }
             guard field.named.subtracting(present).isEmpty, !field.named.contains(.map) else {
                 return false
             }
         }
-        // A seed can be overridden by who names nothing else of its part.
+        // An override of seeds may be the only change of its part.
         for part in Part.allCases
         where field.overrides.contains(part) && (part == .map || !hasNew({ $0.part == part })) {
             return false
@@ -69,7 +66,7 @@ package enum Changes {
     }
 }
 
-/// Writes of a state what was touched.
+/// Writes the changed parts of a state as a delta.
 private struct Extraction {
     private let state: EncodedDocument
     private let side: JoinSide
@@ -120,7 +117,7 @@ private struct Extraction {
             || touched.contains { $0.0.namesMarks } && field.dots.contains { $0.kind == .mark }
     }
 
-    /// Writes the touched fields of a partial map; returns how many there are.
+    /// Writes the changed fields of a partial map; returns their number.
     private func writeFields(
         _ object: EncodedObject?, _ touched: [(EncodedObject, JoinSide)], depth: Int,
         into writer: inout EntryWriter
@@ -184,9 +181,9 @@ private struct Extraction {
         let marks = field.dots.filter { $0.kind == .mark }
         if isMapNamed || areMarksTouched(field, touched) { contents.dots += marks }
         if isMapNamed { contents.named.insert(.map) }
-        // Those of parts that were not touched are known, but for what somebody else says of them.
-        let said = touched.reduce(contents.named) { $0.union($1.0.overrides) }
-        contents.overrides = field.overrides.intersection(said)
+        // Overrides are written for named parts, and for those that a touched delta overrides.
+        let stated = touched.reduce(contents.named) { $0.union($1.0.overrides) }
+        contents.overrides = field.overrides.intersection(stated)
         contents.hasMap = field.map.object != nil || touched.contains { $0.0.map.object != nil }
         return try contents.write(into: &writer, names, depth: depth) {
             (writer) throws(Malformed) in
@@ -219,7 +216,7 @@ private struct Extraction {
 }
 
 extension Array {
-    /// As `compactMap`, which loses the type of the error.
+    /// Like `compactMap`, but preserves the type of the error.
     fileprivate func compactMap<Result>(
         _ transform: (Element) throws(Malformed) -> Result?
     ) throws(Malformed) -> [Result] {

@@ -1,6 +1,6 @@
 package import SheafBytes
 
-/// The latest time of a store's clock as the log has it (`format-spec/commits.md`, table 1).
+/// The latest time of a store's clock, as stored in the log (`format-spec/commits.md`, table 1).
 extension HybridTime {
     package init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
         var reader = ByteReader(bytes)

@@ -1,10 +1,10 @@
 package import SheafBytes
 
-/// Where a commit came from that was not written here (`format-spec/commits.md`, table 2).
+/// The origin of a replicated commit (`format-spec/commits.md`, table 2).
 package struct CommitOrigin: Hashable, Sendable {
-    /// When and by whom it was written.
+    /// The stamp of the original commit.
     package let stamp: Stamp
-    /// The site of the peer that it came from, and its number there.
+    /// The site of the peer that sent the commit, and the commit number there.
     package let peer: Site
     package let commit: UInt64
 
@@ -21,7 +21,7 @@ package struct CommitOrigin: Hashable, Sendable {
         peer = Site(rawValue: try reader.readUInt64())
         commit = try reader.readVarint()
         guard reader.remaining == 0 else {
-            throw .invalid("something behind the origin", at: reader.offset)
+            throw .invalid("bytes after the origin", at: reader.offset)
         }
     }
 

@@ -1,8 +1,8 @@
 package import SheafBytes
 
-/// What an operation on a document holds (`format-spec/commits.md`, table 3).
+/// The payload of an operation on a document (`format-spec/commits.md`, table 3).
 ///
-/// Nothing of it is looked at before it is asked for.
+/// Its documents are decoded lazily.
 package struct DocumentPayload {
     private enum Kind {
         static let state: UInt8 = 1
@@ -11,14 +11,14 @@ package struct DocumentPayload {
         static let whole: UInt8 = 4
     }
 
-    /// What a payload begins with that has a state, and nothing else.
+    /// The first byte of a payload with only a state.
     package static let stateKind = Kind.state
 
-    /// The whole document; only a delta has none.
+    /// The complete document; nil for a delta record.
     package let state: EncodedDocument?
-    /// What was touched, where the base of the state does not tell.
+    /// The changed parts, if the base of the state does not identify them.
     package let delta: EncodedDocument?
-    /// Whether all of the document was touched, also what is not in it any more.
+    /// Whether all parts were written, including deleted ones.
     package let isWhole: Bool
 
     package init(_ bytes: UnsafeRawBufferPointer) throws(Malformed) {
@@ -39,11 +39,11 @@ package struct DocumentPayload {
         default: throw .unexpected(kind, at: 0)
         }
         isWhole = kind == Kind.whole
-        if let state, state.isPartial { throw .invalid("a state that is partial", at: 1) }
-        if let delta, !delta.isPartial { throw .invalid("a delta that is whole", at: 1) }
+        if let state, state.isPartial { throw .invalid("a partial state", at: 1) }
+        if let delta, !delta.isPartial { throw .invalid("a complete delta", at: 1) }
     }
 
-    /// The document in a payload that has nothing else; nil where there is more to be known.
+    /// Returns the document of a payload with only a state; nil for other payloads.
     @inline(__always)
     package static func plainState(_ bytes: UnsafeRawBufferPointer) throws(Malformed)
         -> EncodedDocument?
@@ -53,28 +53,28 @@ package struct DocumentPayload {
         return state.isPartial ? nil : state
     }
 
-    /// What the document had seen when the operation was written.
+    /// Returns the version vector of the document after the operation.
     package func vector() throws(Malformed) -> VersionVector {
         guard let document = state ?? delta else { return VersionVector() }
         return try document.vector()
     }
 
-    /// What it had seen before.
+    /// Returns the version vector of the document before the operation.
     package func baseVector() throws(Malformed) -> VersionVector {
         guard let document = state ?? delta else { return VersionVector() }
         return try document.baseVector()
     }
 
-    /// An operation with a whole document, whose base tells what was touched.
+    /// Encodes a complete document whose base identifies the changed parts.
     package static func encode(state: [UInt8]) -> [UInt8] { [Kind.state] + state }
 
-    /// An operation with a whole document, all of which was touched.
+    /// Encodes a complete document of which all parts were written.
     package static func encode(whole state: [UInt8]) -> [UInt8] { [Kind.whole] + state }
 
-    /// An operation with what was touched alone.
+    /// Encodes a delta alone.
     package static func encode(delta: [UInt8]) -> [UInt8] { [Kind.delta] + delta }
 
-    /// An operation with a whole document, and what was touched beside it.
+    /// Encodes a complete document, followed by its delta.
     package static func encode(state: [UInt8], delta: [UInt8]) -> [UInt8] {
         var writer = ByteWriter(capacity: state.count + delta.count + 6)
         writer.write(Kind.both)

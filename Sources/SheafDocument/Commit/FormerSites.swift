@@ -1,13 +1,13 @@
 package import SheafBytes
 
-/// The sites that a store wrote as before it drew another one (`format-spec/commits.md`, table 1).
+/// Earlier sites of a store (`format-spec/commits.md`, table 1).
 ///
-/// They decide whether this store wrote a document that other peers refuse.
+/// They identify documents written by this store that other peers refuse.
 package struct FormerSites: Hashable, Sendable {
-    /// Oldest first.
+    /// In order of use, oldest first.
     package private(set) var sites: [Site] = []
 
-    /// Maximum number of sites; beyond it the oldest ones are dropped.
+    /// Maximum number of sites; beyond it the oldest are dropped.
     package static let maximumCount = 64
 
     package init() {}
@@ -17,12 +17,12 @@ package struct FormerSites: Hashable, Sendable {
         while reader.remaining > 0 {
             let start = reader.offset
             let site = Site(rawValue: try reader.readUInt64())
-            guard site != .initial else { throw .invalid("a site that is zero", at: start) }
+            guard site != .initial else { throw .invalid("a zero site", at: start) }
             guard sites.count < Self.maximumCount else {
                 throw .invalid("more than \(Self.maximumCount) former sites", at: start)
             }
             guard !sites.contains(site) else {
-                throw .invalid("a site that is there twice", at: start)
+                throw .invalid("a duplicate site", at: start)
             }
             sites.append(site)
         }

@@ -1,18 +1,19 @@
 package import SheafBytes
 
-/// The site of a store as the log has it (`format-spec/commits.md`, table 1).
+/// The site of a store, as stored in the log (`format-spec/commits.md`, table 1).
 package struct SiteRecord: Hashable, Sendable {
     package let site: Site
-    /// The directory that the store was in when the site was drawn; 0 where nobody knows.
+    /// Identifies the directory of the store when the site was drawn; 0 if unknown.
     ///
-    /// A copy in another directory is another store, though it begins with the same log: with the same
-    /// site, both would write other things with the same stamps.
+    /// A copy in another directory is another store: with the same site, both would use the same
+    /// stamps for different writes.
     package let directory: UInt64
-    /// The latest time of the site's clock, where the records of the log have a later one; nil where they have not.
+    /// The latest time of the site, if the log has records with a later one; nil otherwise.
     ///
-    /// The times of records never go back, so after a clock that was ahead was set they say nothing of the site.
+    /// Record times never decrease, so after a clock that was ahead is corrected they exceed the
+    /// times of the site.
     package let clock: HybridTime?
-    /// Periods in which the site made no write.
+    /// Periods in which the site made no writes.
     package let pauses: [WritePause]
 
     package init(
@@ -30,13 +31,13 @@ package struct SiteRecord: Hashable, Sendable {
         directory = try reader.readUInt64()
         let time = reader.remaining > 0 ? try reader.readUInt64() : nil
         let pauses = try reader.readPauses()
-        // Without pauses the time is left out where there is none.
+        // The time is stored if pauses follow it, or if it is not zero.
         guard time != 0 || !pauses.isEmpty else {
-            throw .invalid("a clock that is zero", at: reader.offset)
+            throw .invalid("a zero clock", at: reader.offset)
         }
         clock = time.flatMap { $0 == 0 ? nil : HybridTime(rawValue: $0) }
         self.pauses = pauses
-        guard site != .initial else { throw .invalid("a site that is zero", at: 0) }
+        guard site != .initial else { throw .invalid("a zero site", at: 0) }
     }
 
     package var bytes: [UInt8] {
@@ -48,7 +49,7 @@ package struct SiteRecord: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// Whether a store in a directory goes on with the site.
+    /// Whether a store in a directory continues with the site.
     package func isOf(directory other: UInt64) -> Bool {
         directory == 0 || other == 0 || directory == other
     }

@@ -1,27 +1,26 @@
 package import SheafBytes
 
-/// What a key of the log means (`format-spec/commits.md`, table 1).
+/// The meaning of a key of the log (`format-spec/commits.md`, table 1).
 package enum StoreKey: Hashable, Sendable {
-    /// Where the commit came from; only if it was not written here.
+    /// The origin of the commit, if it was replicated.
     case origin
-    /// The name of fields that has this number.
+    /// The field name with this number.
     case name(UInt16)
-    /// The name of the collection that has this number.
+    /// The collection name with this number.
     case collection(UInt16)
     /// The site of the store.
     case site
-    /// What an index is of, by the number of its collection and its own.
+    /// The definition of an index, by the number of its collection and its own number.
     case index(collection: UInt16, number: UInt16)
-    /// A token without a proof of possession, by the id of its attachment and the hash of the
-    /// key of its document, 32 bytes each.
+    /// A token without proof of possession, by attachment id and hash of the document key.
     case unprovenToken(attachment: [UInt8], document: [UInt8])
-    /// The sites that the store had before the current one.
+    /// Earlier sites of the store.
     case formerSites
-    /// The latest time of the clock, where it has a counter.
+    /// The latest time of the clock, if it has a counter.
     case clock
-    /// The pauses of the site of another store.
+    /// The pauses of another store's site.
     case pauses(Site)
-    /// A document, by the number of its collection and the key of its id.
+    /// A document, by the number of its collection and its encoded id.
     case document(collection: UInt16, id: [UInt8])
 
     private enum First {
@@ -37,22 +36,22 @@ package enum StoreKey: Hashable, Sendable {
         static let document: UInt8 = 0x10
     }
 
-    /// All names of fields, all names of collections, all indexes, and all documents.
+    /// Ranges of all field names, collection names, indexes, and documents.
     package static let names = KeyRange(from: [First.name], to: [First.name + 1])
     package static let collections = KeyRange(from: [First.collection], to: [First.collection + 1])
     package static let indexes = KeyRange(from: [First.index], to: [First.index + 1])
     package static let documents = KeyRange(from: [First.document], to: [First.document + 1])
-    /// The pauses of all other stores.
+    /// Range of the pauses of all other stores.
     package static let pauses = KeyRange(from: [First.pauses], to: [First.pauses + 1])
-    /// All unproven tokens.
+    /// Range of all unproven tokens.
     package static let unprovenTokens = KeyRange.prefix([First.unprovenToken])
 
-    /// The unproven tokens of one attachment.
+    /// Returns the range of the unproven tokens of an attachment.
     package static func unprovenTokens(of attachment: [UInt8]) -> KeyRange {
         KeyRange.prefix([First.unprovenToken] + attachment)
     }
 
-    /// All documents of a collection.
+    /// Returns the range of the documents of a collection.
     package static func documents(of collection: UInt16) -> KeyRange {
         let first = StoreKey.document(collection: collection, id: []).bytes
         guard collection < .max else { return KeyRange(from: first, to: [First.document + 1]) }
@@ -60,8 +59,9 @@ package enum StoreKey: Hashable, Sendable {
             from: first, to: StoreKey.document(collection: collection + 1, id: []).bytes)
     }
 
-    /// Writes the key of a document whose id is a text, and returns its length; nil where there is
-    /// no room for it, or the text is none that most texts are like.
+    /// Writes the key of a document with a text id, and returns its length.
+    ///
+    /// Returns nil if the buffer is too short or the text needs the general encoding.
     package static func write(
         documentOf collection: UInt16, id: String, to key: UnsafeMutableRawBufferPointer
     ) -> Int? {
@@ -73,7 +73,7 @@ package enum StoreKey: Hashable, Sendable {
         return SortKey.write(identityOf: id, to: rest).map { documentPrefixLength + $0 }
     }
 
-    /// The key of a document whose id has a key.
+    /// Returns the key of a document with an encoded id.
     package static func document(_ collection: UInt16, id: UnsafeRawBufferPointer) -> [UInt8] {
         var key: [UInt8] = []
         key.reserveCapacity(documentPrefixLength + id.count)
@@ -84,16 +84,16 @@ package enum StoreKey: Hashable, Sendable {
         return key
     }
 
-    /// How many bytes stand before the id in the key of a document.
+    /// Number of bytes before the id in the key of a document.
     package static let documentPrefixLength = 3
 
-    /// The number of the collection whose document has a key; none where it is another key.
+    /// Returns the collection number of a document key; nil for other keys.
     package static func collection(ofDocument key: UnsafeRawBufferPointer) -> UInt16? {
         guard key.count > documentPrefixLength, key[0] == First.document else { return nil }
         return UInt16(key[1]) << 8 | UInt16(key[2])
     }
 
-    /// Reads a key; nil where it is none of these.
+    /// Decodes a key; nil for unknown keys.
     package init?(_ bytes: UnsafeRawBufferPointer) {
         guard let first = bytes.first else { return nil }
         let number = bytes.count >= 3 ? UInt16(bytes[1]) << 8 | UInt16(bytes[2]) : 0
@@ -108,7 +108,7 @@ package enum StoreKey: Hashable, Sendable {
         case (First.collection, 3): self = .collection(number)
         case (First.index, 5):
             let index = UInt16(bytes[3]) << 8 | UInt16(bytes[4])
-            // Links to tombstones have the last number in place of that of an index.
+            // Index entries of tombstones have the maximum number instead of an index number.
             guard index < .max else { return nil }
             self = .index(collection: number, number: index)
         case (First.unprovenToken, 1 + 2 * SHA256.length):
@@ -121,7 +121,7 @@ package enum StoreKey: Hashable, Sendable {
         }
     }
 
-    /// The key as the log has it.
+    /// The encoded key.
     package var bytes: [UInt8] {
         switch self {
         case .origin: [First.origin]
@@ -141,7 +141,7 @@ package enum StoreKey: Hashable, Sendable {
         }
     }
 
-    /// The key of the document of a collection that has an id.
+    /// Returns the key of the document with an id.
     package static func bytes(
         ofDocument id: Value, collection: UInt16
     ) throws(DocumentID.Refusal) -> [UInt8] {
@@ -156,9 +156,9 @@ package enum StoreKey: Hashable, Sendable {
     }
 }
 
-/// The ids of documents, as keys have them.
+/// The ids of documents, and their encoding in keys.
 package enum DocumentID {
-    /// Why a value is no id.
+    /// Why a value is refused as an id.
     package enum Refusal: Error, Hashable, Sendable {
         case float
         case null
@@ -166,10 +166,10 @@ package enum DocumentID {
         case tooLong(byteCount: Int, limit: Int)
     }
 
-    /// So long may the key of an id be: keys of the log have 1,024 bytes.
+    /// Maximum length of an encoded id: keys of the log have up to 1,024 bytes.
     package static let maximumLength = 1_021
 
-    /// The key of an id.
+    /// Returns the encoded id.
     package static func key(of id: Value) throws(Refusal) -> [UInt8] {
         try check(id, depth: 1)
         let key = SortKey.identity(of: id)
@@ -183,7 +183,7 @@ package enum DocumentID {
         }
     }
 
-    /// Whether some bytes are the key of an id, as they are written.
+    /// Whether bytes are an id in canonical encoding.
     package static func isKey(_ bytes: [UInt8]) throws(Malformed) -> Bool {
         guard bytes.count <= maximumLength else { return false }
         if bytes.span.withUnsafeBytes({ SortKey.isPlainText($0) }) { return true }
@@ -192,21 +192,21 @@ package enum DocumentID {
         return key == bytes
     }
 
-    /// The id that a key has.
+    /// Decodes an id.
     package static func id(of key: [UInt8]) throws(Malformed) -> Value {
         try key.span.withUnsafeBytes { key throws(Malformed) in try id(of: key) }
     }
 
-    /// The id that a key has.
+    /// Decodes an id.
     package static func id(of key: UnsafeRawBufferPointer) throws(Malformed) -> Value {
         let values = try SortKeyReader.read(key, descending: [false])
         guard values.count == 1, let id = values[0] else {
-            throw .invalid("what is no id", at: 0)
+            throw .invalid("not an id", at: 0)
         }
         return id
     }
 
-    /// What cannot be an id; `depth` counts the arrays and objects, this one included.
+    /// Throws if a value cannot be an id; `depth` counts the enclosing arrays and objects plus one.
     fileprivate static func check(_ id: Value, depth: Int) throws(Refusal) {
         func checkDepth() throws(Refusal) {
             guard depth <= Value.maximumDepth else { throw .tooDeep(limit: Value.maximumDepth) }
@@ -228,12 +228,12 @@ package enum DocumentID {
 extension DocumentID.Refusal: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .float: "an _id is no float, and holds none; use an integer or a string"
-        case .null: "an _id is not null, and holds no null; use a string"
+        case .float: "an _id must not be or contain a float; use an integer or a string"
+        case .null: "an _id must not be or contain null; use a string"
         case .tooDeep(let limit):
-            "arrays and objects in an _id are nested at most \(limit) deep"
+            "arrays and objects in an _id must not be nested deeper than \(limit)"
         case .tooLong(let count, let limit):
-            "an _id takes at most \(limit) bytes as a key, and this one takes \(count)"
+            "an encoded _id must not exceed \(limit) bytes; this one has \(count)"
         }
     }
 }

@@ -11,7 +11,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    /// Reads the pauses of a site: `count` of them, or all up to the end of the bytes.
+    /// Reads `count` pauses of a site, or all up to the end of the bytes.
     package mutating func readPauses(count: Int? = nil) throws(Malformed) -> [WritePause] {
         var pauses: [WritePause] = []
         while count.map({ pauses.count < $0 }) ?? (remaining > 0) {

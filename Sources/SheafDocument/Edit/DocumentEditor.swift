@@ -1,12 +1,12 @@
 package import SheafBytes
 
-/// Why an edit cannot be made.
+/// An error of an edit.
 package enum EditError: Error, Equatable, Sendable {
-    /// The document that is to be edited is damaged.
+    /// The edited document is damaged.
     case malformed(Malformed)
-    /// Fields lie in one another deeper than the limit.
+    /// Fields are nested deeper than the limit.
     case tooDeep(limit: Int)
-    /// Only an object can be set at the root, and nothing else be done there.
+    /// At the root, only merging an object is allowed.
     case emptyPath
     /// A value would hide a counter.
     case counter(HiddenCounter)
@@ -17,14 +17,14 @@ extension EditError: CustomStringConvertible {
         switch self {
         case .malformed(let reason): "the document is damaged: \(reason)"
         case .tooDeep(let limit): "fields are nested deeper than \(limit)"
-        case .emptyPath: "an edit needs the name of a field"
+        case .emptyPath: "an edit requires a field name"
         case .counter(let counter):
-            "\(counter.path.joined(separator: ".").shortened) is a counter, and cannot be set"
+            "\(counter.path.joined(separator: ".").shortened) is a counter and cannot be set"
         }
     }
 }
 
-/// Makes deltas: what edits change in a document, written with one stamp.
+/// Collects edits of a document, and encodes them as a delta with one stamp.
 package struct DocumentEditor {
     private let document: EncodedDocument?
     private let stamp: Stamp
@@ -32,7 +32,7 @@ package struct DocumentEditor {
     private let header: EncodedHeader?
     private let root: MapDraft
 
-    /// Starts editing a document; none where there is not even what is left of one.
+    /// Begins editing a document; pass nil if there is not even a tombstone.
     package init(
         _ document: EncodedDocument?, at stamp: Stamp, _ names: NameTable
     ) throws(EditError) {
@@ -54,7 +54,7 @@ package struct DocumentEditor {
         }
     }
 
-    /// Makes one edit; later ones see what it did.
+    /// Applies an edit; later edits see its result.
     package func apply(_ edit: Edit) throws(EditError) {
         switch edit {
         case .set(let path, let value, let mode):
@@ -81,9 +81,7 @@ package struct DocumentEditor {
         }
     }
 
-    /// What the edits change; nil where that is nothing.
-    ///
-    /// Where there was no document it is a state, and a delta otherwise.
+    /// Returns the delta of all edits, or the state of a new document; nil without changes.
     package func finish() throws(EditError) -> [UInt8]? {
         guard root.isChanged else { return nil }
         do throws(Malformed) {
@@ -123,7 +121,7 @@ package struct DocumentEditor {
         }
     }
 
-    /// Finds the field at the end of a path, and makes the maps on the way where they are missing.
+    /// Finds the field at a path, and creates missing maps on the way if `creating`.
     private func change(
         _ path: [String], creating: Bool = true,
         _ body: (FieldDraft) throws(Malformed) -> Void
@@ -152,8 +150,7 @@ package struct DocumentEditor {
 }
 
 extension Value {
-    /// Whether arrays and objects lie deeper in one another than a limit, behind which it does not
-    /// look.
+    /// Whether arrays and objects are nested deeper than a limit; stops at the limit.
     package func isDeeper(than limit: Int) -> Bool {
         switch self {
         case .array(let values):
@@ -168,9 +165,9 @@ extension Value {
         }
     }
 
-    /// Whether it has other values in it.
+    /// Whether the value is an array or object.
     ///
-    /// What has none is not looked at any further: to hand it around would count references.
+    /// Other values are not passed on, which avoids reference counting.
     fileprivate var isNesting: Bool {
         switch self {
         case .array, .object: true
@@ -180,7 +177,7 @@ extension Value {
 }
 
 extension Object {
-    /// The same for the value that the object is.
+    /// Whether the object, as a value, is nested deeper than a limit.
     func isDeeper(than limit: Int) -> Bool {
         limit < 1
             || withFields { fields in

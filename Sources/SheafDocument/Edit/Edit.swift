@@ -1,23 +1,24 @@
-/// What a statement wants to have changed in a document.
+/// A change of a document by a statement.
 ///
-/// A path names the fields on the way from the root. Maps that it leads through are made.
+/// A path has the field names from the root. Missing maps on it are created.
 package enum Edit: Sendable {
     /// How a value is set.
     package enum Mode: Sendable {
-        /// Tokens of attachments are attachments, other objects are maps, whose fields are set one by one; all
-        /// else is a register.
+        /// Sets tokens as attachments, and merges other objects into maps field by field.
+        ///
+        /// All other values become registers.
         case merging
-        /// The whole value is one register.
+        /// Sets the value as one register.
         case register
-        /// The value is the token of an attachment.
+        /// Sets the value as an attachment token.
         case attachment
     }
 
     case set(path: [String], to: Value, as: Mode = .merging)
-    /// Removes these parts with all that is below them.
+    /// Removes the given parts with all their content.
     case unset(path: [String], parts: PartSet = .all)
     case increment(path: [String], by: Number)
-    /// Sets a counter, and forgets what was counted, also where it has not been seen yet.
+    /// Sets a counter and discards concurrent increments.
     case restart(path: [String], with: Number)
     case incrementOlder(path: [String], by: Number)
 }

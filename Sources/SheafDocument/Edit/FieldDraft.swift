@@ -1,8 +1,8 @@
 import SheafBytes
 
-/// A field that is being edited: what a delta will say of its parts.
+/// The pending changes of a field.
 final class FieldDraft {
-    /// How a field is spelled.
+    /// The spelling of a field name.
     struct Name: Hashable {
         let bytes: [UInt8]
 
@@ -18,12 +18,12 @@ final class FieldDraft {
     let name: Name
     private let existing: EncodedEntry?
     private let source: DraftSource?
-    /// The parts, but for the map, of which all is said.
+    /// Parts, except the map, whose dots the delta states completely.
     private var named: PartSet = []
     private var dots: [Dot] = []
     private var overrides: PartSet = []
     private var map: MapDraft?
-    /// Whether the map there was is not there any more, or there was none.
+    /// Whether the map is new, or replaces the existing one.
     private var isMapNew = false
 
     init(_ name: Name, _ existing: EncodedEntry?, _ source: DraftSource?, isWhole: Bool) {
@@ -34,22 +34,22 @@ final class FieldDraft {
         isMapNew = isWhole
     }
 
-    /// Whether a delta has anything to say of the field.
+    /// Whether the delta has content for the field.
     var isTouched: Bool {
         !dots.isEmpty || !overrides.isEmpty || map?.isTouched == true
             || !isMapNew && !named.isEmpty
     }
 
-    /// The dots of a part as they are now.
+    /// Returns the current dots of a part.
     private func dots(of part: Part) throws(Malformed) -> [Dot] {
         if named.contains(part) { return dots.filter { $0.kind.part == part } }
         guard let existing, let source else { return [] }
         return try existing.dots(source).filter { $0.kind.part == part }
     }
 
-    /// Says which dots a part has from now on; seeds that go are overridden.
-    private func say(_ part: Part, _ newDots: [Dot], were: [Dot]) {
-        if were.contains(where: { $0.stamp == .initial }),
+    /// Replaces the dots of a part; marks its seeds as overridden if they are removed.
+    private func say(_ part: Part, _ newDots: [Dot], were previous: [Dot]) {
+        if previous.contains(where: { $0.stamp == .initial }),
             !newDots.contains(where: { $0.stamp == .initial })
         {
             overrides.insert(PartSet(part))
@@ -61,12 +61,12 @@ final class FieldDraft {
 
     // MARK: Edits
 
-    /// Replaces all that has been seen of a part.
+    /// Replaces all dots of a part.
     func replace(_ part: Part, with dot: Dot) throws(Malformed) {
         say(part, [dot], were: try dots(of: part))
     }
 
-    /// Sets the token of an attachment, or a map, and in it the fields of an object.
+    /// Sets an attachment token, or merges an object into the map.
     func set(_ object: Object, at stamp: Stamp) throws(Malformed) {
         guard !object.isAttachmentToken else {
             return try replace(.attachment, with: Dot(.token, stamp, .value(.object(object))))
@@ -74,7 +74,7 @@ final class FieldDraft {
         try merge(object, at: stamp)
     }
 
-    /// Sets a map, and in it the fields of an object.
+    /// Creates the map if necessary, and merges an object into it.
     func merge(_ object: Object, at stamp: Stamp) throws(Malformed) {
         guard let map = try openMap(creating: true) else { return }
         try map.mark(at: stamp)
@@ -82,14 +82,14 @@ final class FieldDraft {
     }
 
     func increment(by amount: Number, at stamp: Stamp) throws(Malformed) {
-        let were = try dots(of: .counter)
-        let epoch = were.map(\.countsFrom).max() ?? .initial
-        let current = were.filter { $0.countsFrom == epoch }
+        let previous = try dots(of: .counter)
+        let epoch = previous.map(\.countsFrom).max() ?? .initial
+        let current = previous.filter { $0.countsFrom == epoch }
         func isOwn(_ dot: Dot) -> Bool { dot.kind == .sum && dot.stamp.site == stamp.site }
         let sum = try sum(of: current.filter(isOwn), and: amount)
         let others = current.filter { !isOwn($0) }
         say(
-            .counter, others + [Dot(.sum, stamp, epoch: epoch, .value(sum.value))], were: were)
+            .counter, others + [Dot(.sum, stamp, epoch: epoch, .value(sum.value))], were: previous)
     }
 
     func restart(with number: Number, at stamp: Stamp) throws(Malformed) {
@@ -97,11 +97,11 @@ final class FieldDraft {
     }
 
     func incrementOlder(by amount: Number, at stamp: Stamp) throws(Malformed) {
-        let were = try dots(of: .olderCounter)
-        let own = were.filter { $0.stamp.site == stamp.site }
-        let others = were.filter { $0.stamp.site != stamp.site }
+        let previous = try dots(of: .olderCounter)
+        let own = previous.filter { $0.stamp.site == stamp.site }
+        let others = previous.filter { $0.stamp.site != stamp.site }
         let sum = try sum(of: own, and: amount)
-        say(.olderCounter, others + [Dot(.olderSum, stamp, .value(sum.value))], were: were)
+        say(.olderCounter, others + [Dot(.olderSum, stamp, .value(sum.value))], were: previous)
     }
 
     private func sum(of dots: [Dot], and amount: Number) throws(Malformed) -> Number {
@@ -116,8 +116,8 @@ final class FieldDraft {
 
     func unset(_ parts: PartSet) throws(Malformed) {
         for part in Part.allCases where parts.contains(part) && part != .map {
-            let were = try dots(of: part)
-            if !were.isEmpty { say(part, [], were: were) }
+            let previous = try dots(of: part)
+            if !previous.isEmpty { say(part, [], were: previous) }
         }
         guard parts.contains(.map), let map = try openMap(creating: false),
             try map.holdsDots()
@@ -128,7 +128,7 @@ final class FieldDraft {
         self.map = empty
     }
 
-    /// The map at the field; nil where there is none and none is made.
+    /// Returns the map of the field; nil if there is none and `creating` is false.
     func openMap(creating: Bool) throws(Malformed) -> MapDraft? {
         if let map { return map }
         guard let existing, let source, !isMapNew else {
@@ -145,7 +145,7 @@ final class FieldDraft {
         return map
     }
 
-    // MARK: What is there
+    // MARK: Existing content
 
     func holdsDots() throws(Malformed) -> Bool {
         for part in Part.allCases where part != .map {
@@ -163,7 +163,7 @@ final class FieldDraft {
 
     // MARK: Writing
 
-    /// Writes what is said; false where that is nothing.
+    /// Writes the pending changes; returns false if there are none.
     func write(
         into writer: inout EntryWriter, _ names: NameTable, isPartial: Bool, depth: Int
     ) throws(Malformed) -> Bool {
@@ -184,7 +184,7 @@ final class FieldDraft {
 }
 
 extension EncodedEntry {
-    /// The dots of all parts of a field but the map.
+    /// Returns the dots of all parts except the map.
     func dots(_ source: DraftSource) throws(Malformed) -> [Dot] {
         var dots: [Dot] = []
         try forEachEntry { (entry) throws(Malformed) in
@@ -194,7 +194,7 @@ extension EncodedEntry {
         return dots
     }
 
-    /// The map at a field, and its marks.
+    /// Returns the map of a field, and its marks.
     func map(_ source: DraftSource) throws(Malformed) -> (EncodedObject?, [Dot]) {
         var object: EncodedObject?
         var marks: [Dot] = []
@@ -207,12 +207,12 @@ extension EncodedEntry {
         return (object, marks)
     }
 
-    /// Whether anything in here was written by somebody.
+    /// Whether the entry or its content has a dot.
     func holdsDots(_ source: DraftSource, depth: Int = 1) throws(Malformed) -> Bool {
         try contains(depth: depth) { _ in true }
     }
 
-    /// Whether anything in here was written with INITIAL.
+    /// Whether the entry or its content has a seed, written by INSERT INITIAL.
     func holdsSeeds(_ source: DraftSource, depth: Int = 1) throws(Malformed) -> Bool {
         try contains(depth: depth) { (entry) throws(Malformed) in
             try entry.stamp(source.header, root: source.root) == .initial

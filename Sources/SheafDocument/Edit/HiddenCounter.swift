@@ -1,14 +1,14 @@
 import SheafBytes
 
-/// A counter that a value would hide, and that a later increment would show again without the value.
+/// A counter that a value would hide until the next increment.
 package struct HiddenCounter: Error, Equatable, Sendable {
     package let path: [String]
-    /// Whether it counts in the older way, which cannot be restarted.
+    /// Whether the counter is of the older kind, which cannot be restarted.
     package let isOlder: Bool
-    /// The value that was set where the counter is; nil below it.
+    /// The value set at the counter itself; nil if it is set below it.
     package let value: Value?
 
-    /// Returns the first counter that edits would hide; nil where they hide none.
+    /// Returns the first counter that edits would hide; nil if there is none.
     static func first(
         of edits: [Edit], in document: EncodedDocument, _ names: NameTable
     ) throws(Malformed) -> HiddenCounter? {
@@ -34,7 +34,7 @@ package struct HiddenCounter: Error, Equatable, Sendable {
         return nil
     }
 
-    /// Returns the first counter that shows on a path, or below it where an object is merged.
+    /// Returns the first visible counter on a path, or below it if an object is merged there.
     private static func first(
         on rest: ArraySlice<String>, _ path: [String], _ value: Value, _ mode: Edit.Mode,
         in fields: EncodedObject?, _ names: NameTable
@@ -74,7 +74,7 @@ package struct HiddenCounter: Error, Equatable, Sendable {
 }
 
 extension Edit.Mode {
-    /// Whether an object that is merged at a path sets the field at a longer path.
+    /// Whether merging an object at a path sets the field at a longer path.
     fileprivate func merges(_ value: Value, _ path: [String], reaching longer: [String]) -> Bool {
         guard case .merging = self, longer.starts(with: path) else { return false }
         var value = value

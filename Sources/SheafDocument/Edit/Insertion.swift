@@ -1,22 +1,22 @@
 package import SheafBytes
 
-/// Documents that are new, and the end of others.
+/// Encodes new documents and tombstones.
 package enum Insertion {
-    /// The state of a document that is inserted where there was none; objects in it are maps.
+    /// Returns the state of a new document; objects in it become maps.
     package static func document(
         _ object: Object, at stamp: Stamp, _ names: NameTable
     ) throws(EditError) -> [UInt8] {
         try document(object, without: nil, at: stamp, names).bytes
     }
 
-    /// The same without one of the fields, which is not where the id of a document belongs.
+    /// Returns the state of a new document without one field, such as its `_id`.
     package static func document(
         _ object: Object, without omitted: String?, at stamp: Stamp, _ names: NameTable
     ) throws(EditError) -> ChangedBytes {
         try checkDepth(of: object)
-        let noted = stamp == .initial ? initialStamp(object) : stamp
+        let covered = stamp == .initial ? initialStamp(object) : stamp
         var spellsNames = false
-        let bytes = try document(at: stamp, noting: noted, capacity: 256) {
+        let bytes = try document(at: stamp, noting: covered, capacity: 256) {
             (writer) throws(Malformed) in
             writer.writeFields(object, without: omitted, at: stamp, names)
             spellsNames = writer.hasSpelledFields
@@ -24,25 +24,28 @@ package enum Insertion {
         return ChangedBytes(bytes: bytes, isTold: false, spellsNames: spellsNames)
     }
 
-    /// The state of a document that many may insert, and that loses to every other write.
+    /// Returns the state of a document that any peer may insert; it loses to all other writes.
     package static func initial(
         _ object: Object, _ names: NameTable
     ) throws(EditError) -> [UInt8] {
         try document(object, at: .initial, names)
     }
 
-    /// What the vectors of documents note for seeds: as they have no stamp, the site is made from
-    /// what was inserted, and so is the same wherever the same is inserted.
+    /// Returns the entry for seeds in a version vector.
+    ///
+    /// Seeds have no stamp, so the site is derived from the inserted object and is equal in all
+    /// stores.
     package static func initialStamp(_ object: Object) -> Stamp {
         let bytes = EntryWriter.bytes(of: .object(object))
-        // A store of an older version made maps of tokens: the two have different vectors.
+        // Older versions encoded tokens as maps, so their vectors must differ.
         let seed: UInt64 = object.holdsAttachmentToken ? 1 : 0
         let hash = bytes.withUnsafeBytes { XXH3.hash64($0, seed: seed) }
         return Stamp(HybridTime(rawValue: 1), Site(rawValue: max(hash, 1)))
     }
 
-    /// What is left of a document that was taken away from the site that has written some of it: how far
-    /// it has, and when that was.
+    /// Returns the tombstone of a document evicted from the site that wrote to it.
+    ///
+    /// It keeps the time of the site's last write, and the time of the eviction.
     package static func remnant(
         of site: Site, writtenUntil time: HybridTime, evictedAt now: HybridTime
     ) throws(Malformed) -> [UInt8] {
@@ -56,13 +59,13 @@ package enum Insertion {
         }
     }
 
-    /// The state of a new document; `writeFields` writes its fields.
+    /// Returns the state of a new document with the fields written by `writeFields`.
     static func document(
-        at stamp: Stamp, noting noted: Stamp, capacity: Int,
+        at stamp: Stamp, noting covered: Stamp, capacity: Int,
         _ writeFields: (inout EntryWriter) throws(Malformed) -> Void
     ) throws(EditError) -> [UInt8] {
         var vector = VersionVector()
-        vector.note(noted)
+        vector.note(covered)
         do throws(Malformed) {
             return try DocumentWriter.write(
                 vector: vector, base: nil, deletion: nil, isPartial: false, capacity: capacity
@@ -76,9 +79,9 @@ package enum Insertion {
         }
     }
 
-    /// What is left of a document when it is deleted; nil where there is none.
+    /// Returns the tombstone that deletes a document; nil if the document does not exist.
     ///
-    /// It is the new state as well, with the base that it is given.
+    /// It is both the delta and the new state.
     package static func deletion(
         of document: EncodedDocument, at stamp: Stamp, base: VersionVector? = nil
     ) throws(EditError) -> [UInt8]? {
@@ -95,8 +98,7 @@ package enum Insertion {
         }
     }
 
-    /// The edits that make a document show what an object says, as far as it does not yet; fields
-    /// that the object does not have stay.
+    /// Returns the edits that give a document the fields of an object; other fields are kept.
     package static func differences(
         between document: EncodedDocument, and object: Object, _ names: NameTable
     ) throws(EditError) -> [Edit] {
@@ -134,10 +136,10 @@ package enum Insertion {
                         into: &edits)
                     continue
                 }
-                // A token is not the map or the value that looks like it.
+                // An attachment token differs from an equal map or value.
                 isOtherPart = inner.isAttachmentToken && tag != .token
             }
-            // Equal numbers of two types are one to a query, but not the same document.
+            // Equal numbers of two types are equal in queries, but differ in documents.
             if !isOtherPart, let old = try entry?.value(names, depth: depth + 1),
                 SortKey.bytes(of: old) == SortKey.bytes(of: field.value)
             {
@@ -149,7 +151,7 @@ package enum Insertion {
 }
 
 extension EntryWriter {
-    /// Writes the fields of a map, with all that is in them as old as the root.
+    /// Writes the fields of a map; all of them share the root stamp.
     mutating func writeFields(
         _ object: Object, without omitted: String? = nil, at stamp: Stamp, _ names: NameTable
     ) {

@@ -1,18 +1,18 @@
 import SheafBytes
 
-/// Where drafts look up what is there already.
+/// The encoded document that drafts read existing content from.
 struct DraftSource {
     let header: EncodedHeader
-    /// The stamp of entries that have none of their own.
+    /// Stamp of entries without a reference.
     let root: Stamp?
     let names: NameTable
 }
 
-/// A map that is being edited: what a delta will say of it.
+/// The pending changes of a map.
 final class MapDraft {
-    /// Whether all is said of the map; otherwise only of the fields that are touched.
+    /// Whether the delta states the map completely, and not only its changed fields.
     var isWhole = false
-    /// Whether the marks are said, and then which.
+    /// Whether the delta states the marks of the map.
     private(set) var namesMarks = false
     private var ownMarks: [Dot] = []
     private let existing: EncodedObject?
@@ -21,14 +21,14 @@ final class MapDraft {
     private var fields: [FieldDraft] = []
     private var positions: [FieldDraft.Name: Int] = [:]
 
-    /// A map that is not there yet, or was taken away.
+    /// Creates the draft of a new map, or of one that replaces an existing one.
     init() {
         existing = nil
         existingMarks = []
         source = nil
     }
 
-    /// The map at a field, or at the root.
+    /// Creates the draft of an existing map, at a field or at the root.
     init(_ object: EncodedObject?, marks: [Dot], _ source: DraftSource?) {
         existing = object
         existingMarks = marks
@@ -44,10 +44,10 @@ final class MapDraft {
         self.init(object, marks: marks, source)
     }
 
-    /// The marks as they are now.
+    /// The current marks.
     var marks: [Dot] { namesMarks ? ownMarks : isWhole ? [] : existingMarks }
 
-    /// The draft of a field, which may not be there.
+    /// Returns the draft of a field, which may not exist yet.
     func field(_ name: String) throws(Malformed) -> FieldDraft {
         let name = FieldDraft.Name(bytes: Array(name.utf8))
         if let position = positions[name] { return fields[position] }
@@ -63,9 +63,9 @@ final class MapDraft {
         return try existing.find(name.fieldName(source))
     }
 
-    /// Says that the map is there, whatever else is.
+    /// Marks the map as existing, regardless of its fields.
     func mark(at stamp: Stamp) throws(Malformed) {
-        // Seeds stay: what has to go with them would go, too.
+        // The initial mark is kept: removing it would also require overriding all seeds in the map.
         ownMarks = marks.filter { $0.stamp == .initial } + [Dot(.mark, stamp)]
         if stamp == .initial { ownMarks = [Dot(.mark, stamp)] }
         namesMarks = true
@@ -88,13 +88,13 @@ final class MapDraft {
         }
     }
 
-    /// Whether a delta has anything to say of the map, if only that it is gone.
+    /// Whether the delta has content for the map, or removes it.
     var isTouched: Bool { isWhole || isChanged }
 
-    /// Whether anything was written into the map.
+    /// Whether the marks or a field were changed.
     var isChanged: Bool { namesMarks || fields.contains { $0.isTouched } }
 
-    /// Whether anything is in the map that a write could take out.
+    /// Whether the map or its content has a dot.
     func holdsDots() throws(Malformed) -> Bool {
         if !marks.isEmpty { return true }
         for field in fields where try field.holdsDots() { return true }
@@ -106,7 +106,7 @@ final class MapDraft {
         return false
     }
 
-    /// Whether anything in the map was written with INITIAL.
+    /// Whether the map or its content has a seed, written by INSERT INITIAL.
     func holdsSeeds() throws(Malformed) -> Bool {
         if marks.contains(where: { $0.stamp == .initial }) { return true }
         for field in fields where try field.holdsSeeds() { return true }
@@ -134,7 +134,7 @@ final class MapDraft {
 
     // MARK: Writing
 
-    /// Writes the fields that are said; returns how many there are.
+    /// Writes the changed fields; returns their number.
     func writeFields(
         into writer: inout EntryWriter, _ names: NameTable, depth: Int
     ) throws(Malformed) -> Int {
@@ -164,7 +164,7 @@ final class MapDraft {
         }
     }
 
-    /// The touched fields in the order in which they are written.
+    /// Returns the changed fields in encoding order, with their name numbers.
     private func numbered(_ names: NameTable) -> [(UInt32, FieldDraft)] {
         fields.filter(\.isTouched).map { field in
             (names.number(of: field.name.bytes).map(UInt32.init) ?? FieldName.noNumber, field)

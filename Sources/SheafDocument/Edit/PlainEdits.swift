@@ -1,14 +1,14 @@
 import SheafBytes
 
-/// What edits change in a document, or a document that is new, and what is known of it.
+/// An encoded delta or new document, with properties known from its creation.
 package struct ChangedBytes: Sendable {
     package let bytes: [UInt8]
-    /// Whether every field that it names has a new value, so that a base tells all that was touched.
+    /// Whether each named field has a new value, so that the base alone identifies the changes.
     package let isTold: Bool
-    /// Whether there may be names in it that have no number.
+    /// Whether the encoding may spell out names.
     package let spellsNames: Bool
 
-    /// What little is known is not said.
+    /// Creates encoded bytes; the defaults apply if nothing is known.
     package init(bytes: [UInt8], isTold: Bool = false, spellsNames: Bool = true) {
         self.bytes = bytes
         self.isTold = isTold
@@ -17,14 +17,14 @@ package struct ChangedBytes: Sendable {
 }
 
 extension DocumentEditor {
-    /// Returns the delta of some edits that are made one after the other; nil where they change nothing.
+    /// Returns the delta of consecutive edits; nil if they change nothing.
     ///
     /// With `keepsCounters`, values that would hide a counter are refused.
     package static func delta(
         of edits: [Edit], in document: EncodedDocument, at stamp: Stamp, _ names: NameTable,
         keepsCounters: Bool = false
     ) throws(EditError) -> ChangedBytes? {
-        // These set values where there are values or nothing.
+        // Fast path: no counter can be hidden where only registers are replaced.
         if let delta = try PlainEdits.delta(of: edits, in: document, at: stamp, names) {
             return delta
         }
@@ -43,12 +43,13 @@ extension DocumentEditor {
     }
 }
 
-/// Edits that set fields of the root to values, where there was one value or none: most edits are like
-/// that, and their delta is written without drafts of what else might be there.
+/// Fast path for edits that set root fields with at most one register, as most edits do.
+///
+/// The delta is written without drafts.
 private enum PlainEdits {
     private static let maximumCount = 8
 
-    /// The same delta that an editor makes; nil where one is needed.
+    /// Returns the delta that an editor would produce; nil if the fast path does not apply.
     static func delta(
         of edits: [Edit], in document: EncodedDocument, at stamp: Stamp, _ names: NameTable
     ) throws(EditError) -> ChangedBytes? {
@@ -102,7 +103,7 @@ private enum PlainEdits {
                 else { return false }
             }
             guard let entry = try fields.find(FieldName(path[0], in: names)) else { continue }
-            // Who takes a seed away has to say so.
+            // Removing a seed requires an override.
             guard try entry.tag().isValue, try entry.stamp(header, root: mark) != .initial else {
                 return false
             }
@@ -112,7 +113,7 @@ private enum PlainEdits {
 }
 
 extension Edit.Mode {
-    /// Whether a value that is set like this is one register.
+    /// Whether a value set in this mode becomes one register.
     fileprivate func isRegister(_ value: Value) -> Bool {
         switch (self, value) {
         case (.attachment, _), (.merging, .object): false

@@ -1,6 +1,6 @@
-/// Bytes that are being written, in memory of their own.
+/// A growable byte buffer with unique ownership.
 ///
-/// Arrays ask with each byte whether somebody else has them, and that costs more than the byte.
+/// An array checks for unique ownership on each append, which costs more than a byte.
 struct ByteBuffer: ~Copyable {
     private var start: UnsafeMutableRawPointer
     private var capacity: Int
@@ -13,11 +13,11 @@ struct ByteBuffer: ~Copyable {
 
     deinit { start.deallocate() }
 
-    /// What was written; to be used before more is.
+    /// The bytes written so far; valid until the next write.
     @inline(__always)
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
-    /// Makes room for some bytes more.
+    /// Ensures capacity for `room` further bytes.
     @inline(__always)
     mutating func reserve(_ room: Int) {
         if capacity &- count < room { grow(room) }
@@ -40,7 +40,7 @@ struct ByteBuffer: ~Copyable {
         count &+= 1
     }
 
-    /// Appends an integer, the least significant byte first.
+    /// Appends an integer, little-endian.
     @inline(__always)
     mutating func append<Integer: FixedWidthInteger & BitwiseCopyable>(_ value: Integer) {
         reserve(MemoryLayout<Integer>.size)
@@ -48,7 +48,7 @@ struct ByteBuffer: ~Copyable {
         count &+= MemoryLayout<Integer>.size
     }
 
-    /// Appends some integers, which `integer` tells by their index.
+    /// Appends `number` integers, computed by `integer` from their index.
     @inline(__always)
     mutating func append<Integer: FixedWidthInteger & BitwiseCopyable>(
         _ number: Int, _ integer: (Int) -> Integer
@@ -71,32 +71,32 @@ struct ByteBuffer: ~Copyable {
         count &+= bytes.count
     }
 
-    /// Appends bytes that are here already.
+    /// Appends a copy of bytes within the buffer.
     mutating func append(copyOf range: Range<Int>) {
-        precondition(range.upperBound <= count, "Only what was written can be copied.")
+        precondition(range.upperBound <= count, "The range lies within the bytes written.")
         reserve(range.count)
         (start + count).copyMemory(from: start + range.lowerBound, byteCount: range.count)
         count += range.count
     }
 
-    /// Moves everything from `lower` on to `offset`, forwards or backwards.
+    /// Moves all bytes from `lower` on to `offset`, and adjusts the count.
     mutating func move(from lower: Int, to offset: Int) {
-        precondition(lower <= count && offset <= count, "Only what was written can be moved.")
+        precondition(lower <= count && offset <= count, "Offsets lie within the bytes written.")
         let length = count - lower
         reserve(offset + length - count)
         (start + offset).copyMemory(from: start + lower, byteCount: length)
         count = offset + length
     }
 
-    /// Overwrites bytes that were written before.
+    /// Overwrites a byte written earlier.
     mutating func patch(_ byte: UInt8, at offset: Int) {
-        precondition(offset < count, "A patch lies inside what was written.")
+        precondition(offset < count, "A patch lies within the bytes written.")
         start.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
     }
 
-    /// Forgets what was written behind `count`.
+    /// Removes all bytes from `count` on.
     mutating func truncate(to count: Int) {
-        precondition(count <= self.count, "Nothing is written by forgetting.")
+        precondition(count <= self.count, "Truncation does not extend the buffer.")
         self.count = count
     }
 }

@@ -1,16 +1,16 @@
 package import SheafBytes
 
-/// Documents that are opened, and asked for something, together.
+/// A batch of documents that are opened and filtered together.
 ///
-/// The loops are in here: a call from another module for each document would cost more than most
-/// questions do.
+/// The loops are in this module: a call across modules for each document would cost more than most
+/// filters.
 package final class DocumentBatch {
-    /// The fields of those that exist, each where its operation was.
+    /// Fields of the existing documents, by index of their entry in the batch.
     package let fields: UnsafeMutablePointer<EncodedObject>
     private let indexes: UnsafeMutablePointer<UInt16>
     @exclusivity(unchecked) private var count = 0
 
-    /// Which of the documents are left, in order.
+    /// Indexes of the remaining documents, in order.
     package var left: UnsafeBufferPointer<UInt16> {
         UnsafeBufferPointer(start: indexes, count: count)
     }
@@ -27,12 +27,11 @@ package final class DocumentBatch {
         indexes.deallocate()
     }
 
-    /// Opens documents in the payloads of their operations, and keeps those that exist and for which
-    /// a condition holds.
+    /// Opens the documents in payloads; keeps those that exist and match a filter.
     package func open(
         _ stored: UnsafeBufferPointer<StoredBytes>, where filter: FieldFilter?
     ) throws(Malformed) {
-        precondition(stored.count <= Self.capacity, "A batch has room for \(Self.capacity).")
+        precondition(stored.count <= Self.capacity, "A batch has at most \(Self.capacity).")
         var opened = 0
         for index in stored.indices {
             guard let found = try Self.open(stored[index].payload) else { continue }

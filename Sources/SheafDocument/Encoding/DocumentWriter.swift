@@ -1,11 +1,10 @@
 package import SheafBytes
 
-/// Puts the header before the entries of a document.
+/// Encodes documents: the header, then the entries.
 enum DocumentWriter {
-    /// Writes a document: `body` writes the root entry.
+    /// Encodes a document whose root entry is written by `body`.
     ///
-    /// It is called again, with wider references, where there turn out to be more stamps than
-    /// references can name.
+    /// Calls `body` again with wider references if the stamps exceed the range of the references.
     static func write(
         vector: VersionVector, base: VersionVector?, deletion: Stamp?, isPartial: Bool,
         capacity: Int, body: (inout EntryWriter) throws(Malformed) -> Void
@@ -41,7 +40,7 @@ enum DocumentWriter {
         let sites = writer.stamps.vector.entries
         var base = base
         var bases = base.map { differences(from: $0, in: sites) } ?? []
-        // To have seen nothing of these sites is not worth saying.
+        // A base without any of these sites is omitted.
         if bases.count == sites.count, bases.allSatisfy({ $0.time == .initial }) {
             (base, bases) = (nil, [])
         }
@@ -59,7 +58,7 @@ enum DocumentWriter {
         if isWide { flags |= HeaderBits.wideNumbers }
         flags |= UInt8(writer.referenceWidth.trailingZeroBitCount) << 4
 
-        // The header is known last: it is written behind the entries, and copied before them.
+        // The header depends on the entries, so it is written after them and copied to the front.
         let bodyLength = writer.count
         writer.buffer.reserve(length)
         writer.buffer.append(flags)
@@ -83,7 +82,7 @@ enum DocumentWriter {
         return document
     }
 
-    /// The sites of which a base has seen less, and how much.
+    /// Returns the indices of the sites with an earlier time in the base, with that time.
     private static func differences(
         from base: VersionVector, in sites: [VersionVector.Entry]
     ) -> [(index: Int, time: HybridTime)] {
@@ -96,7 +95,7 @@ enum DocumentWriter {
     }
 }
 
-/// What a header has.
+/// Fields of the header.
 extension EntryWriter {
     fileprivate mutating func append(number: Int, isWide: Bool) {
         if isWide {
@@ -117,7 +116,7 @@ extension EntryWriter {
 }
 
 extension EntryWriter {
-    /// Writes the root entry, with its marks and its fields; `writeFields` tells how many they are.
+    /// Writes the root entry with its marks and fields; `writeFields` returns the number of fields.
     mutating func writeRoot(
         marks: [Dot], isPartial: Bool,
         _ writeFields: (inout EntryWriter) throws(Malformed) -> Int
@@ -127,7 +126,7 @@ extension EntryWriter {
             mark: stamps.first, others: stamps.dropFirst(), isPartial: isPartial, writeFields)
     }
 
-    /// Writes the root entry, with its latest mark, the others and its fields.
+    /// Writes the root entry with its latest mark, all other marks, and its fields.
     mutating func writeRoot(
         mark: Stamp?, others: ArraySlice<Stamp> = [], isPartial: Bool,
         _ writeFields: (inout EntryWriter) throws(Malformed) -> Int
@@ -157,7 +156,7 @@ extension EntryWriter {
 }
 
 extension EncodedDocument {
-    /// The same document, with another base or none.
+    /// Returns the document with another base, or with none.
     package func settingBase(_ base: VersionVector?) throws(Malformed) -> [UInt8] {
         let header = try header()
         let older = try (0..<header.olderCount).map { (index) throws(Malformed) in

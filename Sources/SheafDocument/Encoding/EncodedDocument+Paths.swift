@@ -1,9 +1,9 @@
 package import SheafBytes
 
 extension EncodedDocument {
-    /// What a user sees at a path; nil where there is nothing.
+    /// Returns the visible value at a path; nil if there is none.
     ///
-    /// It is what a walk along the path through the whole value finds, of which nothing else is read.
+    /// Equals a walk along the path in the decoded document, but reads only the path.
     package func value(at path: [FieldName], _ names: NameTable) throws(Malformed) -> Value? {
         guard var fields = try fields(), let last = path.last else { return nil }
         var isPlain = false
@@ -21,9 +21,9 @@ extension EncodedDocument {
 }
 
 extension EncodedEntry {
-    /// The fields of the object that a user sees here; nil where that is something else.
+    /// Returns the fields of the visible object; nil for other values.
     ///
-    /// Within an object that was set as one value, all is `isPlain`.
+    /// Sets `isPlain` within an object that was set as one value.
     fileprivate func objectForUsers(isPlain: inout Bool) throws(Malformed) -> EncodedObject? {
         guard !isPlain else { return try tag() == .object ? try object() : nil }
         guard let shown = try shown() else { return nil }

@@ -1,25 +1,24 @@
 package import SheafBytes
 
-/// Tokens of attachments, wherever they stand in a document.
+/// Attachment tokens anywhere in a document.
 extension EncodedDocument {
-    /// Calls `body` with each token: also with those that others hide, and of a delta with those that it
-    /// names.
+    /// Calls `body` with each token, including hidden ones; for a delta, with those it names.
     ///
-    /// Only maps are looked through: a value holds no token, whatever it says.
+    /// Only maps are searched: values contain no tokens, even if they look like one.
     package func forEachToken(
         _ names: NameTable, _ body: (Value) -> Void
     ) throws(Malformed) {
         try root.forEachToken(names, depth: 1, body)
     }
 
-    /// Calls `body` with each text that is the field `id` of an object, be it a map or within a value.
+    /// Calls `body` with each string named `id` in a map or in an object value.
     package func forEachPlainID(
         _ names: NameTable, _ body: (String) -> Void
     ) throws(Malformed) {
         try root.forEachPlainID(names, depth: 1, body)
     }
 
-    /// Whether there is any token, which is found out without reading one.
+    /// Whether the document has tokens; none of them is decoded.
     package func hasTokens() throws(Malformed) -> Bool {
         try root.hasTokens(depth: 1)
     }
@@ -76,7 +75,7 @@ extension EncodedEntry {
             let object = try fields(depth: depth)
             for index in 0..<object.count {
                 let entry = try object.entry(index)
-                // Nearly all fields are values, of which no more than the tag is read.
+                // Nearly all fields are values, of which only the tag is read.
                 if try !entry.tag().isValue, try entry.hasTokens(depth: depth + 1) {
                     return true
                 }
@@ -99,7 +98,7 @@ extension EncodedEntry {
 }
 
 extension Value {
-    /// Calls `body` with each text that is the field `id` of an object in it.
+    /// Calls `body` with each string named `id` in the value.
     fileprivate func forEachPlainID(_ body: (String) -> Void) {
         switch self {
         case .array(let values): for value in values { value.forEachPlainID(body) }

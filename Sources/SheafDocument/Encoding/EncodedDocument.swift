@@ -1,16 +1,16 @@
 package import SheafBytes
 
-/// A document, or what changed of one, in its bytes (`format-spec/documents.md`).
+/// An encoded document or delta (`format-spec/documents.md`).
 ///
-/// Nothing is copied, and nothing is read that was not asked for. The bytes must outlive it.
+/// The bytes are borrowed and must outlive it. They are decoded lazily.
 package struct EncodedDocument {
     package let bytes: UnsafeRawBufferPointer
     let base: UnsafeRawPointer
     let flags: UInt8
-    /// Where the root entry starts.
+    /// Offset of the root entry.
     let rootStart: Int
 
-    /// The bytes of a document.
+    /// Maximum length of an encoded document.
     package static let maximumLength = 15 << 20
     package static let maximumSites = 65_535
 
@@ -34,10 +34,10 @@ package struct EncodedDocument {
         guard rootStart < bytes.count, rootStart >= 3 else { throw .truncated(at: 1) }
     }
 
-    /// Whether this is a delta that names only some of the document.
+    /// Whether this is a delta with only some parts of the document.
     package var isPartial: Bool { flags & HeaderBits.partial != 0 }
 
-    /// Whether it says what had been seen before the change that it came with.
+    /// Whether the document has a base: the version vector before the change.
     package var hasBase: Bool { flags & HeaderBits.base != 0 }
 
     @inline(__always)
@@ -45,13 +45,13 @@ package struct EncodedDocument {
         1 &<< Int((flags & HeaderBits.referenceWidth) &>> 4)
     }
 
-    /// The root, as an entry.
+    /// The root entry.
     @inline(__always)
     var root: EncodedEntry {
         EncodedEntry(base, rootStart..<bytes.count, referenceWidth: referenceWidth)
     }
 
-    /// The fields of the document; nil where it does not exist.
+    /// Returns the fields of the document; nil if it has no root.
     @inline(__always)
     package func fields() throws(Malformed) -> EncodedObject? {
         let root = root
@@ -82,35 +82,34 @@ extension EncodedDocument {
         try EncodedHeader(ofDocumentAt: base)
     }
 
-    /// What the document has seen.
+    /// Returns the version vector.
     package func vector() throws(Malformed) -> VersionVector { try header().vector() }
 
-    /// What had been seen before the change that the document came with.
+    /// Returns the version vector before the change.
     package func baseVector() throws(Malformed) -> VersionVector { try header().baseVector() }
 
-    /// When the document was deleted last.
+    /// Returns the stamp of the last deletion.
     package func deletion() throws(Malformed) -> Stamp? {
         flags & HeaderBits.deletion == 0 ? nil : try header().deletion()
     }
 
-    /// The site at which a remnant has the time of its eviction; no store draws it.
+    /// The site of the eviction time in a remnant; never drawn by a store.
     package static let evictionSite = Site(rawValue: .max)
 
-    /// Whether this is what is left of a document that was taken away here: nothing to be seen, and nothing
-    /// that others should know.
+    /// Whether this is the remnant of an evicted document: a tombstone that is not replicated.
     package var isRemnant: Bool {
         root.rawTag == Tag.noRoot.rawValue
             && flags & (HeaderBits.deletion | HeaderBits.partial) == 0
     }
 
-    /// Whether there is a document, and not only what is left of one.
+    /// Whether the document exists, and is not a tombstone.
     package func exists() throws(Malformed) -> Bool {
         guard let fields = try fields() else { return false }
         if try root.tag() != .bareMap { return true }
         for index in 0..<fields.count where try fields.entry(index).isVisible() { return true }
         return false
     }
-    /// The fields of the document; nil where there is none, or only what is left of one.
+    /// Returns the fields of the document; nil if it does not exist or is a tombstone.
     @inline(__always)
     package func existingFields() throws(Malformed) -> EncodedObject? {
         let fields = try fields()

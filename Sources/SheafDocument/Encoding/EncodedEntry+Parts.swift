@@ -1,8 +1,8 @@
 package import SheafBytes
 
-/// What a field holds of the part that somebody declares, whether it shows or not.
+/// Access to one part of a field, whether it is visible or not.
 extension EncodedEntry {
-    /// The map at a field.
+    /// Returns the map at the field.
     package func map() throws(Malformed) -> EncodedObject? {
         var object: EncodedObject?
         try forEachEntry { (entry) throws(Malformed) in
@@ -12,7 +12,7 @@ extension EncodedEntry {
         return object
     }
 
-    /// What one part of a field shows; nil where it is not there.
+    /// Returns the value of one part of the field; nil if it has none.
     package func value(
         as part: Part, _ names: NameTable, depth: Int = 1
     ) throws(Malformed) -> Value? {
@@ -21,7 +21,7 @@ extension EncodedEntry {
             guard latest == nil, try entry.tag().part == part, try entry.isVisible() else {
                 return
             }
-            // The latest dot of a part comes first.
+            // The latest dot of a part is its first entry.
             latest = entry
         }
         guard let latest else { return nil }
@@ -34,7 +34,7 @@ extension EncodedEntry {
 }
 
 extension EncodedObject {
-    /// Whether each field is one register and nothing else, so that registers are all there is to show.
+    /// Whether all fields have exactly one register.
     package func hasOnlyRegisters() throws(Malformed) -> Bool {
         for index in 0..<count {
             guard try entry(index).tag().isValue else { return false }
@@ -44,13 +44,13 @@ extension EncodedObject {
 }
 
 extension EncodedDocument {
-    /// The document as a user sees it, without its id; nil where it does not exist.
+    /// Returns the visible fields of the document, without its id; nil if it does not exist.
     package func value(_ names: NameTable) throws(Malformed) -> Object? {
         guard try exists(), let fields = try fields() else { return nil }
         return try fields.value(names)
     }
 
-    /// What stands at the end of a path of maps.
+    /// Returns the entry at the end of a path of maps.
     package func entry(
         at path: [String], _ names: NameTable
     ) throws(Malformed) -> EncodedEntry? {

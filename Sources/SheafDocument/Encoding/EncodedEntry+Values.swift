@@ -1,9 +1,10 @@
 package import SheafBytes
 
-/// What an entry shows to somebody who asks for a value.
+/// The visible value of an entry.
 extension EncodedEntry {
-    /// The entry that shows where there are several, the entry itself otherwise; nil where there
-    /// is nothing but notes.
+    /// Returns the visible one of several entries; nil if there are only annotations.
+    ///
+    /// A single entry is returned itself.
     @inline(__always)
     package func shown() throws(Malformed) -> EncodedEntry? {
         let tag = rawTag & ~Tag.referenceBit
@@ -25,7 +26,7 @@ extension EncodedEntry {
         }
     }
 
-    /// Whether anything of this shows.
+    /// Whether the entry has visible content.
     func isVisible(depth: Int = 1) throws(Malformed) -> Bool {
         switch try tag() {
         case .overrides, .empty, .noRoot: return false
@@ -47,7 +48,7 @@ extension EncodedEntry {
         }
     }
 
-    /// Whether this is exactly this string.
+    /// Whether the entry is this string.
     @inline(__always)
     package func isString(_ text: UnsafeRawBufferPointer) throws(Malformed) -> Bool {
         guard rawTag & ~Tag.referenceBit == Tag.string.rawValue else { return false }
@@ -58,7 +59,7 @@ extension EncodedEntry {
         return equalBytes(base + range.lowerBound, other, range.count)
     }
 
-    /// The number that this is, alone or as a register; nil where it is none.
+    /// Returns the number of an entry; nil for other types.
     @inline(__always)
     package func number() throws(Malformed) -> Number? {
         let range = try payload()
@@ -78,7 +79,7 @@ extension EncodedEntry {
         }
     }
 
-    /// The value that an entry of the tags 1 to 12 is; `depth` counts what it lies in, and itself.
+    /// Decodes an entry with a tag from 1 to 12; `depth` counts the entry and its containers.
     func plainValue(_ names: NameTable, depth: Int = 1) throws(Malformed) -> Value {
         if let number = try number() { return number.value }
         switch try tag() {
@@ -110,7 +111,7 @@ extension EncodedEntry {
         }
     }
 
-    /// What a user sees at a field; nil where there is nothing.
+    /// Returns the visible value of a field; nil if there is none.
     package func value(_ names: NameTable, depth: Int = 1) throws(Malformed) -> Value? {
         guard let shown = try shown(), let tag = Tag(rawValue: shown.rawTag & ~Tag.referenceBit)
         else { return nil }
@@ -128,7 +129,7 @@ extension EncodedEntry {
         }
     }
 
-    /// The entries of a field, whether it has one or several.
+    /// Calls `body` with each entry of a field.
     func forEachEntry(_ body: (EncodedEntry) throws(Malformed) -> Void) throws(Malformed) {
         _ = try containsEntry { (entry) throws(Malformed) in
             try body(entry)
@@ -136,7 +137,7 @@ extension EncodedEntry {
         }
     }
 
-    /// Whether `isWanted` says so of one of the entries of a field; those behind it are not read.
+    /// Whether an entry of a field satisfies a predicate; stops at the first one.
     func containsEntry(
         where isWanted: (EncodedEntry) throws(Malformed) -> Bool
     ) throws(Malformed) -> Bool {
@@ -153,14 +154,14 @@ extension EncodedEntry {
 }
 
 extension EncodedObject {
-    /// The fields of a map as a user sees them.
+    /// Returns the visible fields of the map.
     package func value(_ names: NameTable, depth: Int = 1) throws(Malformed) -> Object {
         try decode(names) { (entry) throws(Malformed) -> Value? in
             try entry.value(names, depth: depth + 1)
         }
     }
 
-    /// The name of a field.
+    /// Returns the name of a field.
     package func name(_ index: Int, _ names: NameTable) throws(Malformed) -> String {
         guard index < numberedCount else {
             return try text(try spellingBytes(index), at: try content(index).lowerBound)
@@ -185,7 +186,7 @@ extension EncodedObject {
     }
 }
 
-/// The bytes as text.
+/// Decodes UTF-8.
 func text(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(Malformed) -> String {
     let string = bytes.withMemoryRebound(to: UInt8.self) { bytes -> String? in
         guard let text = try? UTF8Span(validating: bytes.span) else { return nil }
@@ -195,12 +196,12 @@ func text(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(Malformed) -> 
     return string
 }
 
-/// Whether bytes are text.
+/// Whether bytes are valid UTF-8.
 func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bytes.withMemoryRebound(to: UInt8.self) { (try? UTF8Span(validating: $0.span)) != nil }
 }
 
-/// Whether so many bytes are the same.
+/// Whether two regions of `count` bytes are equal.
 @inline(__always)
 func equalBytes(
     _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ count: Int

@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// What stands at a field, or a value in an array, read in place.
+/// An entry at a field or an element of an array, decoded in place.
 package struct EncodedEntry {
     let base: UnsafeRawPointer
     let start: Int
@@ -15,7 +15,7 @@ package struct EncodedEntry {
         self.referenceWidth = referenceWidth
     }
 
-    /// The tag with its reference bit.
+    /// The tag, including the reference bit.
     @inline(__always)
     var rawTag: UInt8 { base.load(fromByteOffset: start, as: UInt8.self) }
 
@@ -30,7 +30,7 @@ package struct EncodedEntry {
         return tag
     }
 
-    /// Where the payload lies.
+    /// Returns the range of the payload.
     @inline(__always)
     func payload() throws(Malformed) -> Range<Int> {
         let lower = start &+ 1 &+ (hasReference ? referenceWidth : 0)
@@ -38,14 +38,14 @@ package struct EncodedEntry {
         return Range(uncheckedBounds: (lower, end))
     }
 
-    /// The bytes of the payload.
+    /// Returns the bytes of the payload.
     @inline(__always)
     func payloadBytes() throws(Malformed) -> UnsafeRawBufferPointer {
         let range = try payload()
         return UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
     }
 
-    /// The reference behind the tag; only for entries that have one.
+    /// Returns the reference after the tag; only for entries with the reference bit.
     func reference() throws(Malformed) -> UInt32 {
         try EncodedEntry.reference(base, at: start + 1, width: referenceWidth, end: end)
     }
@@ -68,18 +68,18 @@ package struct EncodedEntry {
         }
     }
 
-    /// The payload as fields.
+    /// Returns the payload as an object.
     @inline(__always)
     func object() throws(Malformed) -> EncodedObject {
         try EncodedObject(base, try payload(), referenceWidth: referenceWidth)
     }
 
-    /// The payload as elements.
+    /// Returns the payload as an array.
     func array() throws(Malformed) -> EncodedArray {
         try EncodedArray(base, try payload())
     }
 
-    /// The entry that a token, a restart or a sum has as payload, behind `skipped` bytes.
+    /// Returns the entry nested in a token, restart or sum, after `skipped` bytes.
     func inner(skipping skipped: Int = 0) throws(Malformed) -> EncodedEntry {
         let range = try payload()
         guard range.count > skipped else { throw .truncated(at: range.lowerBound) }
@@ -87,12 +87,12 @@ package struct EncodedEntry {
             base, range.lowerBound + skipped..<range.upperBound, referenceWidth: referenceWidth)
     }
 
-    /// The entries of *several*, in order.
+    /// Returns the entries of a *several* entry, in order.
     func several() throws(Malformed) -> SeveralEntries {
         SeveralEntries(base, try payload(), referenceWidth: referenceWidth)
     }
 
-    /// The parts that *overrides* or *empty* name.
+    /// Returns the parts of an *overrides* or *empty* entry.
     func partSet() throws(Malformed) -> PartSet {
         let bytes = try payloadBytes()
         guard bytes.count == 1, bytes[0] != 0, bytes[0] <= PartSet.all.rawValue else {
@@ -102,7 +102,7 @@ package struct EncodedEntry {
     }
 }
 
-/// Walks the entries of a field that has several.
+/// An iterator over the entries of a *several* entry.
 struct SeveralEntries {
     private let base: UnsafeRawPointer
     private var offset: Int
@@ -129,7 +129,7 @@ struct SeveralEntries {
     }
 }
 
-/// The elements of an array, read in place (`format-spec/documents.md`, table 4).
+/// The elements of an array, decoded in place (`format-spec/documents.md`, table 4).
 package struct EncodedArray {
     let base: UnsafeRawPointer
     let start: Int
@@ -158,7 +158,7 @@ package struct EncodedArray {
         self.endsAt = endsAt
     }
 
-    /// An element.
+    /// Returns an element.
     func element(_ index: Int) throws(Malformed) -> EncodedEntry {
         let lower = index == 0 ? start : start + end(index - 1)
         let upper = start + end(index)

@@ -1,13 +1,13 @@
 import SheafBytes
 
-/// What stands before the root: who wrote, when, and what had been seen.
+/// The header of a document: version vector, base, deletion, and older stamps.
 package struct EncodedHeader {
     private let base: UnsafeRawPointer
     private let rootStart: Int
     private let referenceWidth: Int
     let siteCount: Int
     let sitesAt: Int
-    /// How many sites the base has otherwise than the vector; nil where the base is empty.
+    /// Number of sites whose base time differs from the version vector; nil for an empty base.
     let baseCount: Int?
     let basesAt: Int
     private let deletionAt: Int?
@@ -17,7 +17,7 @@ package struct EncodedHeader {
     static let siteLength = 16
     static let stampLength = 10
 
-    /// The header of the document that these bytes begin with; it has been looked at before.
+    /// Decodes the header of a document whose first bytes were already checked.
     init(ofDocumentAt base: UnsafeRawPointer) throws(Malformed) {
         self.base = base
         let flags = base.load(as: UInt8.self)
@@ -70,7 +70,7 @@ package struct EncodedHeader {
         HybridTime(rawValue: load(sitesAt + index * Self.siteLength + 8))
     }
 
-    /// The index of a site and a time, as they stand at an offset.
+    /// Returns a site index and a time stored at an offset.
     private func indexed(_ offset: Int) throws(Malformed) -> (index: Int, time: HybridTime) {
         let index = Int(
             UInt16(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
@@ -80,12 +80,12 @@ package struct EncodedHeader {
         return (index, HybridTime(rawValue: load(offset + 2)))
     }
 
-    /// The index of a site, and how far the base has seen it.
+    /// Returns the site index and time of an entry of the base.
     func base(_ position: Int) throws(Malformed) -> (index: Int, time: HybridTime) {
         try indexed(basesAt + position * Self.stampLength)
     }
 
-    /// The stamp that a reference means.
+    /// Returns the stamp of a reference.
     @inline(__always)
     func stamp(_ reference: UInt32) throws(Malformed) -> Stamp {
         if reference == .max { return .initial }
@@ -99,9 +99,9 @@ package struct EncodedHeader {
         return Stamp(time, self.site(site))
     }
 
-    /// The stamp of the entries that have none of their own: that of the root's latest mark.
+    /// Returns the stamp of entries without a reference: that of the root's latest mark.
     ///
-    /// Nothing is read from `end` on.
+    /// Reads no bytes at `end` or later.
     func rootStamp(readingTo end: Int) throws(Malformed) -> Stamp? {
         guard rootStart < end else { throw .truncated(at: rootStart) }
         var tag = base.load(fromByteOffset: rootStart, as: UInt8.self)
@@ -118,7 +118,7 @@ package struct EncodedHeader {
                 base, at: offset, width: referenceWidth, end: end))
     }
 
-    /// What the document has seen.
+    /// Returns the version vector.
     func vector() throws(Malformed) -> VersionVector {
         guard
             let vector = VersionVector(
@@ -127,20 +127,20 @@ package struct EncodedHeader {
         return vector
     }
 
-    /// The latest time that the document has seen.
+    /// The latest time in the version vector.
     package var latest: HybridTime {
         var latest = HybridTime.initial
         for index in 0..<siteCount { latest = max(latest, time(index)) }
         return latest
     }
 
-    /// How far the document has seen what a site wrote.
+    /// Returns the time of a site in the version vector.
     package func time(of site: Site) -> HybridTime {
         for index in 0..<siteCount where self.site(index) == site { return time(index) }
         return .initial
     }
 
-    /// What had been seen before what the document says of changes.
+    /// Returns the base: the version vector before the change.
     func baseVector() throws(Malformed) -> VersionVector {
         guard let baseCount else { return VersionVector() }
         var times = (0..<siteCount).map { time($0) }
@@ -149,7 +149,7 @@ package struct EncodedHeader {
             let offset = basesAt + position * Self.stampLength
             let (index, time) = try indexed(offset)
             guard index > last, time < times[index] else {
-                throw .invalid("a base that does not come before its site's time", at: offset)
+                throw .invalid("a base not earlier than its site's time", at: offset)
             }
             last = index
             times[index] = time
@@ -163,28 +163,28 @@ package struct EncodedHeader {
         return vector
     }
 
-    /// When the document was deleted last.
+    /// Returns the stamp of the last deletion.
     func deletion() throws(Malformed) -> Stamp? {
         guard let deletionAt else { return nil }
         let (index, time) = try indexed(deletionAt)
         return Stamp(time, site(index))
     }
 
-    /// Checks what reading does not need: order, covering, and that nothing is written twice.
+    /// Throws if the header is not canonical: order, coverage, and uniqueness of its entries.
     func validate() throws(Malformed) {
         for index in 0..<siteCount {
             let offset = sitesAt + index * Self.siteLength
-            guard site(index) != .initial else { throw .invalid("a site of zero", at: offset) }
-            guard time(index) > .initial else { throw .invalid("a time of zero", at: offset + 8) }
+            guard site(index) != .initial else { throw .invalid("a zero site", at: offset) }
+            guard time(index) > .initial else { throw .invalid("a zero time", at: offset + 8) }
             guard index == 0 || site(index - 1) < site(index) else {
-                throw .invalid("a site that does not ascend", at: offset)
+                throw .invalid("a site out of order", at: offset)
             }
         }
         _ = try baseVector()
         if let deletionAt {
             let (index, time) = try indexed(deletionAt)
             guard time > .initial, time <= self.time(index) else {
-                throw .invalid("a deletion that its document has not seen", at: deletionAt)
+                throw .invalid("a deletion not covered by the version vector", at: deletionAt)
             }
         }
         var seen = Set<Stamp>()
@@ -193,7 +193,7 @@ package struct EncodedHeader {
             let (index, time) = try indexed(offset)
             guard time > .initial, time < self.time(index),
                 seen.insert(Stamp(time, site(index))).inserted
-            else { throw .invalid("a stamp that is not older, or stands there twice,", at: offset) }
+            else { throw .invalid("a duplicate or not older stamp", at: offset) }
         }
     }
 }

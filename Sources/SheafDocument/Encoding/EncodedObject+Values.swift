@@ -1,7 +1,7 @@
 package import SheafBytes
 
 extension EncodedObject {
-    /// The value of the field with this name that shows; nil where there is none.
+    /// Returns the visible value of a field; nil if there is none.
     package func value(of name: String, _ names: NameTable) throws(Malformed) -> Value? {
         let number = name.utf8.withContiguousStorageIfAvailable {
             names.number(of: UnsafeRawBufferPointer($0))

@@ -1,12 +1,12 @@
 package import SheafBytes
 
-/// The fields of an object or a map, read in place (`format-spec/documents.md`, table 3).
+/// The fields of an object or a map, decoded in place (`format-spec/documents.md`, table 3).
 ///
-/// Nothing is read outside of the bytes that it was given, whatever they say.
+/// Reads only within its range, even in malformed bytes.
 package struct EncodedObject {
-    /// The first byte of the document: all offsets count from there.
+    /// Start of the document, which all offsets are relative to.
     let base: UnsafeRawPointer
-    // As small as they can be: scans keep many of these.
+    // Stored as 32 bits: scans keep many objects.
     private let shortStart: UInt32
     private let shortEndsAt: UInt32
     private let shortNamesAt: UInt32
@@ -17,14 +17,14 @@ package struct EncodedObject {
 
     @inline(__always)
     var start: Int { Int(shortStart) }
-    /// Where the list of ends is, which is where the contents end.
+    /// Offset of the list of ends, which follows the contents.
     @inline(__always)
     var endsAt: Int { Int(shortEndsAt) }
     @inline(__always)
     var namesAt: Int { Int(shortNamesAt) }
     @inline(__always)
     var numberedCount: Int { Int(shortNumberedCount) }
-    /// How many fields there are.
+    /// Number of fields.
     @inline(__always)
     package var count: Int { Int(shortCount) }
     @inline(__always)
@@ -55,7 +55,7 @@ package struct EncodedObject {
             if hasSpelled { spelled = Self.count(base, at: end - 1 - 2 * width, width: width) }
         }
         let nameShift = flags & ShapeBits.wideNames == 0 ? 0 : 1
-        // Counts have 32 bits, so nothing of this leaves 64.
+        // Counts have 32 bits, so this cannot overflow 64 bits.
         let namesAt = end &- tail &- numbered &<< nameShift
         let endsAt = namesAt &- (numbered &+ spelled) &<< Int(flags & ShapeBits.endWidth)
         guard endsAt >= range.lowerBound else { throw .truncated(at: end) }
@@ -78,7 +78,7 @@ package struct EncodedObject {
     var isPartial: Bool { flags & ShapeBits.partial != 0 }
     var hasReferences: Bool { flags & ShapeBits.references != 0 }
 
-    /// The number of the name of a numbered field.
+    /// Returns the name number of a numbered field.
     @inline(__always)
     func nameNumber(_ index: Int) -> UInt32 {
         if flags & ShapeBits.wideNames == 0 {
@@ -90,7 +90,7 @@ package struct EncodedObject {
                     fromByteOffset: namesAt &+ 2 &* index, as: UInt16.self)))
     }
 
-    /// Where the content of a field ends, from the start.
+    /// Returns the end of the content of a field, relative to `start`.
     @inline(__always)
     func end(_ index: Int) -> Int {
         switch flags & ShapeBits.endWidth {
@@ -109,7 +109,7 @@ package struct EncodedObject {
         }
     }
 
-    /// Where the content of a field lies.
+    /// Returns the range of the content of a field.
     @inline(__always)
     func content(_ index: Int) throws(Malformed) -> Range<Int> {
         let lower = index == 0 ? start : start &+ end(index &- 1)
@@ -118,7 +118,7 @@ package struct EncodedObject {
         return Range(uncheckedBounds: (lower, upper))
     }
 
-    /// The entry of a field.
+    /// Returns the entry of a field.
     @inline(__always)
     package func entry(_ index: Int) throws(Malformed) -> EncodedEntry {
         let range = try content(index)
@@ -131,7 +131,7 @@ package struct EncodedObject {
             base, name.upperBound..<range.upperBound, referenceWidth: referenceWidth)
     }
 
-    /// Where the name of a spelled field lies, whose content this is.
+    /// Returns the range of the spelling in the content of a field.
     func spelling(_ content: Range<Int>) throws(Malformed) -> Range<Int> {
         var reader = ByteReader(
             UnsafeRawBufferPointer(start: base, count: content.upperBound),
@@ -141,7 +141,7 @@ package struct EncodedObject {
         return reader.offset..<reader.offset + Int(length)
     }
 
-    /// The bytes of the name of a spelled field.
+    /// Returns the spelling of a field.
     func spellingBytes(_ index: Int) throws(Malformed) -> UnsafeRawBufferPointer {
         let range = try spelling(try content(index))
         return UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
@@ -149,7 +149,7 @@ package struct EncodedObject {
 }
 
 extension EncodedObject {
-    /// The entry of the field with this name.
+    /// Returns the entry of a field; nil if there is none.
     @inline(__always)
     package func find(_ name: FieldName) throws(Malformed) -> EncodedEntry? {
         if name.number != FieldName.noNumber, let index = index(ofNumber: name.number) {
@@ -159,7 +159,7 @@ extension EncodedObject {
         return try findSpelled(name)
     }
 
-    /// Which field has the name with this number.
+    /// Returns the index of the field with a name number.
     @inline(__always)
     func index(ofNumber number: UInt32) -> Int? {
         var low = 0
@@ -169,7 +169,7 @@ extension EncodedObject {
             return indexAmongFew(number)
         }
         if flags & ShapeBits.wideNames == 0 {
-            // Nearly all objects: the steps are one load and one comparison each.
+            // Branchless binary search; nearly all objects take this path.
             let names = base + namesAt
             while left > 1 {
                 let half = left &>> 1
@@ -187,7 +187,7 @@ extension EncodedObject {
         return nameNumber(low) == number ? low : nil
     }
 
-    /// Looks at eight names of one byte at once; there are at most sixteen.
+    /// Searches up to sixteen one-byte name numbers, eight at a time.
     @inline(__always)
     private func indexAmongFew(_ number: UInt32) -> Int? {
         guard number <= 0xFF else { return nil }
@@ -197,7 +197,7 @@ extension EncodedObject {
             let index = Self.firstByte(equalTo: pattern, in: names(at: namesAt))
             if index < 8 { return index }
         }
-        // The last eight; of fewer, what stands before them is shifted away.
+        // The last eight; with fewer names, the bytes before them are shifted out.
         let word = names(at: namesAt &+ count &- 8)
         let missing = max(8 &- count, 0)
         let index = Self.firstByte(
@@ -210,7 +210,7 @@ extension EncodedObject {
         UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// Which byte is the first that is that of the pattern; eight where none is.
+    /// Returns the index of the first byte equal to that of the pattern; 8 if there is none.
     @inline(__always)
     private static func firstByte(equalTo pattern: UInt64, in word: UInt64) -> Int {
         let difference = word ^ pattern
@@ -218,7 +218,7 @@ extension EncodedObject {
         return zeros.trailingZeroBitCount &>> 3
     }
 
-    /// Older documents spell names that have numbers now.
+    /// Finds a field whose name was spelled out before it got a number.
     private func findSpelled(_ name: FieldName) throws(Malformed) -> EncodedEntry? {
         guard
             let index = try name.spelling.span.withUnsafeBytes({ spelling throws(Malformed) in
@@ -228,7 +228,7 @@ extension EncodedObject {
         return try entry(index)
     }
 
-    /// Which field is spelled like this.
+    /// Returns the index of the field with a spelling.
     func index(ofSpelling spelling: UnsafeRawBufferPointer) throws(Malformed) -> Int? {
         var low = numberedCount
         var high = count

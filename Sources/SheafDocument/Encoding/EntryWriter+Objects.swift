@@ -1,13 +1,13 @@
 import SheafBytes
 
-/// Writing objects: their fields, and the tables behind them.
+/// Encoding of objects: the contents, then the tables.
 extension EntryWriter {
     @inline(__always)
     mutating func beginObject() -> Frame {
         Frame(firstField: fields.count, start: count, referenceCount: referenceCount)
     }
 
-    /// How many fields the innermost object has so far.
+    /// Returns the number of fields of the innermost object.
     func fieldCount(_ frame: Frame) -> Int { fields.count - frame.firstField }
 
     @inline(__always)
@@ -27,13 +27,13 @@ extension EntryWriter {
         fields.endLast(at: count)
     }
 
-    /// Takes back the field that was begun last.
+    /// Removes the last field.
     mutating func dropField() {
         truncate(to: fields[fields.count - 1].start)
         fields.removeLast(1)
     }
 
-    /// Ends an object; returns where a field starts whose name comes twice, if one does.
+    /// Ends an object; returns the offset of a field with a duplicate name, or nil.
     mutating func endObject(_ frame: Frame, isPartial: Bool = false) -> Int? {
         let range = frame.firstField..<fields.count
         var duplicate: Int?
@@ -79,9 +79,9 @@ extension EntryWriter {
     }
 }
 
-/// The order of the fields.
+/// Sorting of fields.
 extension EntryWriter {
-    /// So many fields are sorted in place.
+    /// Maximum number of fields for insertion sort.
     private static let insertionLimit = 24
 
     private func isSorted(_ range: Range<Int>) -> Bool {
@@ -94,7 +94,7 @@ extension EntryWriter {
         return true
     }
 
-    /// Whether a field stands before another one with another name.
+    /// Whether a field precedes another one; false for equal names.
     @inline(__always)
     private func precedes(_ left: FieldList.Field, _ right: FieldList.Field) -> Bool {
         if left.number != right.number { return left.number < right.number }
@@ -110,8 +110,7 @@ extension EntryWriter {
         return spelling
     }
 
-    /// Sorts the fields and what was written of them; returns where the second of two with one
-    /// name starts.
+    /// Sorts the fields and their content; returns the offset of a duplicate name, or nil.
     private mutating func sort(_ range: Range<Int>, _ frame: Frame) -> Int? {
         if range.count <= Self.insertionLimit {
             sortByInsertion(range)
@@ -135,20 +134,20 @@ extension EntryWriter {
     private mutating func sortByInsertion(_ range: Range<Int>) {
         for index in range.dropFirst() {
             let field = fields[index]
-            var place = index
-            while place > range.lowerBound, precedes(field, fields[place - 1]) {
-                fields[place] = fields[place - 1]
-                place -= 1
+            var target = index
+            while target > range.lowerBound, precedes(field, fields[target - 1]) {
+                fields[target] = fields[target - 1]
+                target -= 1
             }
-            fields[place] = field
+            fields[target] = field
         }
     }
 
     private mutating func sortByMerging(_ range: Range<Int>) {
         let unsorted = range.map { fields[$0] }
-        let places = unsorted.indices.sorted { precedes(unsorted[$0], unsorted[$1]) }
-        for (offset, place) in places.enumerated() {
-            fields[range.lowerBound + offset] = unsorted[place]
+        let order = unsorted.indices.sorted { precedes(unsorted[$0], unsorted[$1]) }
+        for (offset, index) in order.enumerated() {
+            fields[range.lowerBound + offset] = unsorted[index]
         }
     }
 }

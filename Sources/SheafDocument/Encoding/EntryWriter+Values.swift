@@ -1,8 +1,8 @@
 import SheafBytes
 
-/// Writing values: alone as registers, or with everything that is in them.
+/// Encoding of values, with or without a stamp.
 extension EntryWriter {
-    /// Writes a value without a stamp, as it stands in arrays, objects and tokens.
+    /// Writes a value without a stamp, as an element of an array, object or token.
     mutating func write(_ value: Value, _ names: NameTable) {
         write(value, names) { $0.write($1) }
     }
@@ -52,7 +52,7 @@ extension EntryWriter {
         }
     }
 
-    /// Writes the table behind the elements of an array, which end at these offsets.
+    /// Ends an array whose elements end at the given offsets.
     mutating func endArray(_ ends: [Int]) {
         let last = ends.last ?? 0
         let width: UInt8 = last <= 0xFF ? 0 : last <= 0xFFFF ? 1 : 2
@@ -72,14 +72,14 @@ extension EntryWriter {
         }
     }
 
-    /// Begins a field by its name, which is written as a number if it has one.
+    /// Begins a field; its name is written as a number if it has one.
     mutating func beginField(_ name: String, _ names: NameTable) {
         name.withRawUTF8 { beginField($0, names) }
     }
 
-    /// Begins a field by its name, which is written as a number if it has one.
+    /// Begins a field; its name is written as a number if it has one.
     mutating func beginField(_ spelling: UnsafeRawBufferPointer, _ names: NameTable) {
-        // Names often come in the order in which they got their numbers.
+        // Names often occur in the order of their numbers.
         if let number = names.number(of: spelling, guess: nextNumber) {
             nextNumber = Int(number) + 1
             beginField(number: UInt32(number))

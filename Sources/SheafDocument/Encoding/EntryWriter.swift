@@ -1,21 +1,21 @@
 import SheafBytes
 
-/// Writes the entries of a document, each field behind the other, and the tables behind them.
+/// Encodes the entries of a document: contents first, then the tables of each object.
 struct EntryWriter: ~Copyable {
-    /// What was written so far.
+    /// The bytes written so far.
     var buffer: ByteBuffer
     var stamps: StampTable
     let referenceWidth: Int
-    /// The stamp of entries that have none of their own; known before the first of them is written.
+    /// Stamp of entries without a reference; set before the first of them is written.
     var rootStamp: Stamp?
     var fields = FieldList()
     var referenceCount = 0
-    /// Whether a name was spelled, be it in what was taken back again.
+    /// Whether a name was spelled out, even in content removed since.
     var hasSpelledFields = false
-    /// The number behind that of the name that was looked up last.
+    /// Successor of the last name number found.
     var nextNumber = 0
 
-    /// An object that is open.
+    /// An object that was begun and not ended.
     struct Frame {
         let firstField: Int
         let start: Int
@@ -30,20 +30,20 @@ struct EntryWriter: ~Copyable {
 
     var count: Int { buffer.count }
 
-    /// What was written so far; to be used before more is.
+    /// The bytes written so far; valid until the next write.
     var bytes: UnsafeRawBufferPointer { buffer.bytes }
 
-    /// Whether there are more stamps than references of this width can name.
+    /// Whether the stamps exceed the range of references of this width.
     var hasOverflown: Bool { StampTable.width(forCount: stamps.count) > referenceWidth }
 
-    /// Writes the tag of an entry with a stamp, and a reference where it is not the root's.
+    /// Writes the tag of an entry, and a reference unless its stamp is that of the root.
     @inline(__always)
     mutating func write(_ tag: Tag, at stamp: Stamp) {
         guard stamp != rootStamp else { return buffer.append(tag.rawValue) }
         writeReferring(tag, to: stamp)
     }
 
-    /// Writes a tag with a reference in any case.
+    /// Writes a tag and a reference.
     mutating func writeReferring(_ tag: Tag, to stamp: Stamp) {
         buffer.append(tag.rawValue | Tag.referenceBit)
         writeReference(to: stamp)
@@ -60,18 +60,18 @@ struct EntryWriter: ~Copyable {
         }
     }
 
-    /// Writes a tag alone.
+    /// Writes a tag without a reference.
     mutating func write(_ tag: Tag) {
         buffer.append(tag.rawValue)
     }
 
-    /// Writes a note on some parts.
+    /// Writes an annotation of parts.
     mutating func write(_ tag: Tag, _ parts: PartSet) {
         buffer.append(tag.rawValue)
         buffer.append(parts.rawValue)
     }
 
-    /// Writes bytes as they are.
+    /// Writes raw bytes.
     @inline(__always)
     mutating func write(_ raw: UnsafeRawBufferPointer) {
         buffer.append(raw)
@@ -113,12 +113,12 @@ struct EntryWriter: ~Copyable {
         append(value.bitPattern)
     }
 
-    /// Forgets what was written behind `count`.
+    /// Removes all bytes from `count` on.
     mutating func truncate(to count: Int) {
         buffer.truncate(to: count)
     }
 
-    /// Puts the length of what was written behind `start` before it.
+    /// Inserts the length of the bytes after `start` before them.
     mutating func prependLength(at start: Int) {
         var rest = UInt64(count - start)
         let width = max((UInt64.bitWidth - rest.leadingZeroBitCount + 6) / 7, 1)

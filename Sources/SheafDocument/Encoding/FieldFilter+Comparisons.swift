@@ -1,8 +1,8 @@
 import SheafBytes
 
-/// Questions about the order of the value of a field to another.
+/// Filters that compare the value of a field.
 extension FieldFilter {
-    /// Which outcomes of a comparison are wanted.
+    /// The accepted results of a comparison.
     package struct Outcomes: OptionSet, Sendable {
         package let rawValue: UInt8
 
@@ -21,7 +21,7 @@ extension FieldFilter {
         }
     }
 
-    /// Whether a field has one of some orders to a value.
+    /// Returns a filter for documents whose field compares to a value with an accepted result.
     package static func compare(
         _ path: FieldPath, _ outcomes: Outcomes, _ value: Value, _ names: NameTable
     ) -> FieldFilter {
@@ -87,7 +87,7 @@ extension FieldFilter {
         }
     }
 
-    /// The loop of a sieve for the field at a path.
+    /// The loop of a batch filter on one field.
     @inline(__always)
     private static func keep(
         _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
@@ -161,7 +161,7 @@ extension FieldFilter {
         }
     }
 
-    /// What there is to say of a field that holds no plain value of the right type.
+    /// Compares a field without a plain value of the expected type.
     @inline(never)
     private static func other(
         _ entry: EncodedEntry, _ outcomes: Outcomes, _ value: Value, _ names: NameTable
@@ -176,7 +176,7 @@ extension FieldFilter {
 }
 
 extension EncodedEntry {
-    /// Whether this is a string that is a value.
+    /// Whether the entry is a string value.
     @inline(__always)
     var isText: Bool { rawTag & ~Tag.referenceBit == Tag.string.rawValue }
 }

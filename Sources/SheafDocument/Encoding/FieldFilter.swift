@@ -1,13 +1,12 @@
 package import SheafBytes
 
-/// A condition on the fields of documents that is asked of many: closures over names that were
-/// looked up once.
+/// A condition on document fields, compiled to closures over resolved names.
 ///
-/// The questions are answered here and not where they are put together: a call into another module
-/// for each step would cost more than the steps. Nobody knows the answer where a field is null,
-/// missing, or of another type than what it is compared with.
+/// The closures are in this module, since a call across modules for each step would cost more than
+/// the steps. The result is unknown if a field is null, missing, or of a type other than that of
+/// the operand.
 package struct FieldFilter: Sendable {
-    /// What a condition says of a document.
+    /// The result of a condition, in three-valued logic.
     package enum Answer: Int8, Sendable {
         case no = 0
         case yes = 1
@@ -15,8 +14,7 @@ package struct FieldFilter: Sendable {
     }
 
     typealias Question = @Sendable (borrowing EncodedObject) throws(Malformed) -> Answer
-    /// Keeps those of some documents, named by their indexes, for which a condition holds; returns
-    /// how many.
+    /// A batch condition: keeps the indexes of matching documents, and returns their number.
     typealias Sieve =
         @Sendable (
             _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
@@ -24,7 +22,7 @@ package struct FieldFilter: Sendable {
         ) throws(Malformed) -> Int
 
     let question: Question
-    /// The conditions that all have to hold, each for many documents at once.
+    /// Batch conditions, all of which must hold.
     let sieves: [Sieve]
 
     init(_ question: @escaping Question) {
@@ -45,7 +43,7 @@ package struct FieldFilter: Sendable {
         self.sieves = sieves
     }
 
-    /// The loop of a sieve, around a condition that is to be inlined.
+    /// The loop of a batch condition around an inlined predicate.
     @inline(__always)
     static func keep(
         _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
@@ -61,7 +59,7 @@ package struct FieldFilter: Sendable {
         return kept
     }
 
-    /// Writes the indexes of those documents for which the condition holds; returns how many.
+    /// Copies the indexes of matching documents to `kept`; returns their number.
     package func keep(
         _ indexes: UnsafeBufferPointer<UInt16>, of documents: UnsafePointer<EncodedObject>,
         into kept: UnsafeMutablePointer<UInt16>
@@ -71,8 +69,7 @@ package struct FieldFilter: Sendable {
         return try keep(kept, indexes.count, of: documents)
     }
 
-    /// Keeps those of some documents, named by their indexes, for which the condition holds; returns
-    /// how many.
+    /// Keeps the indexes of matching documents; returns their number.
     func keep(
         _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
         of documents: UnsafePointer<EncodedObject>
@@ -82,23 +79,23 @@ package struct FieldFilter: Sendable {
         return count
     }
 
-    /// Whether the condition holds for these fields.
+    /// Whether the condition holds for the fields.
     @inline(__always)
     package func holds(_ fields: borrowing EncodedObject) throws(Malformed) -> Bool {
         try question(fields) == .yes
     }
 
-    /// Whether there is a document in these bytes, for which the condition holds.
+    /// Whether the bytes are an existing document for which the condition holds.
     package func holds(_ document: UnsafeRawBufferPointer) throws(Malformed) -> Bool {
         guard let fields = try EncodedDocument(document).fields() else { return false }
         return try holds(fields)
     }
 }
 
-// MARK: Other questions
+// MARK: Other conditions
 
 extension FieldFilter {
-    /// Asks something of the value of a field; nil stands for a missing one.
+    /// Returns a filter on the value of a field; nil represents a missing one.
     package static func ask(
         _ path: FieldPath, _ names: NameTable,
         _ question: @escaping @Sendable (Value?) -> Answer
@@ -108,7 +105,7 @@ extension FieldFilter {
         }
     }
 
-    /// Whether a string begins with a text.
+    /// Returns a filter for strings with a prefix.
     package static func hasPrefix(
         _ path: FieldPath, _ prefix: [UInt8], _ names: NameTable
     ) -> FieldFilter {
@@ -124,7 +121,7 @@ extension FieldFilter {
         }
     }
 
-    /// The same, and holds where nobody knows.
+    /// The filter that also accepts unknown results.
     package var allowingUnknown: FieldFilter {
         let question = question
         return FieldFilter { (fields) throws(Malformed) in
@@ -132,7 +129,7 @@ extension FieldFilter {
         }
     }
 
-    /// The opposite; what nobody knows stays unknown.
+    /// The negation; unknown remains unknown.
     package var negated: FieldFilter {
         let question = question
         return FieldFilter { (fields) throws(Malformed) in
@@ -144,7 +141,7 @@ extension FieldFilter {
         }
     }
 
-    /// Whether all hold.
+    /// Returns the conjunction of filters.
     package static func all(_ filters: [FieldFilter]) -> FieldFilter {
         let sieves = filters.flatMap(\.sieves)
         if filters.count == 2 {
@@ -172,7 +169,7 @@ extension FieldFilter {
         return FieldFilter(all, sieves)
     }
 
-    /// Whether one holds.
+    /// Returns the disjunction of filters.
     package static func any(_ filters: [FieldFilter]) -> FieldFilter {
         let questions = filters.map(\.question)
         return FieldFilter { (fields) throws(Malformed) in

@@ -1,8 +1,8 @@
-/// The fields of all objects that a writer has open, the innermost last.
+/// The fields of all unfinished objects of a writer, innermost last.
 struct FieldList: ~Copyable {
-    /// A field of an object that is open.
+    /// A field of an unfinished object.
     struct Field: BitwiseCopyable {
-        /// The number of its name, or `FieldName.noNumber` where the name is spelled.
+        /// Name number, or `FieldName.noNumber` for a name that is spelled out.
         let number: UInt32
         let start: Int
         var end: Int
@@ -21,11 +21,11 @@ struct FieldList: ~Copyable {
     @inline(__always)
     subscript(index: Int) -> Field {
         get {
-            precondition(index >= 0 && index < count, "A field is among those that are open.")
+            precondition(index >= 0 && index < count, "The index is that of a pending field.")
             return fields[index]
         }
         set {
-            precondition(index >= 0 && index < count, "A field is among those that are open.")
+            precondition(index >= 0 && index < count, "The index is that of a pending field.")
             fields[index] = newValue
         }
     }
@@ -36,37 +36,37 @@ struct FieldList: ~Copyable {
         appendReserved(field)
     }
 
-    /// Appends a field that there is room for.
+    /// Appends a field within the reserved capacity.
     @inline(__always)
     mutating func appendReserved(_ field: Field) {
-        assert(count < capacity, "Room was made before.")
+        assert(count < capacity, "Capacity was reserved.")
         (fields + count).initialize(to: field)
         count &+= 1
     }
 
-    /// Makes room for some fields more.
+    /// Ensures capacity for `room` further fields.
     @inline(__always)
     mutating func reserve(_ room: Int) {
         while capacity &- count < room { grow() }
     }
 
-    /// Some of the fields; to be used before there are more.
+    /// Returns a slice of the fields; valid until the next append.
     @inline(__always)
     func slice(_ range: Range<Int>) -> UnsafeMutableBufferPointer<Field> {
         precondition(
-            range.lowerBound >= 0 && range.upperBound <= count, "A slice has fields that are open.")
+            range.lowerBound >= 0 && range.upperBound <= count, "The range covers pending fields.")
         return UnsafeMutableBufferPointer(start: fields + range.lowerBound, count: range.count)
     }
 
-    /// Says where the last field ends.
+    /// Sets the end of the last field.
     @inline(__always)
     mutating func endLast(at end: Int) {
-        precondition(count > 0, "A field that ends has begun.")
+        precondition(count > 0, "A field was begun.")
         fields[count &- 1].end = end
     }
 
     mutating func removeLast(_ number: Int) {
-        precondition(number <= count, "Only fields that are open can be closed.")
+        precondition(number <= count, "At most all pending fields are removed.")
         count -= number
     }
 

@@ -1,18 +1,17 @@
-/// The name of a field, as objects in bytes are asked for it: its number, if there is one, and
-/// how it is spelled.
+/// A resolved field name: its spelling, and its number if it has one.
 package struct FieldName: Sendable {
-    /// Beyond all numbers that names can have.
+    /// Greater than all name numbers.
     static let noNumber = UInt32.max
 
     let number: UInt32
     let spelling: [UInt8]
 
-    /// The name in documents that have no numbers for names.
+    /// Creates a name for documents without numbered names.
     package init(_ name: String) {
         self.init(name, in: NameTable())
     }
 
-    /// The name in documents of a store with this table.
+    /// Creates a name for documents encoded with a name table.
     package init(_ name: String, in names: NameTable) {
         self.init(spelling: Array(name.utf8), in: names)
     }

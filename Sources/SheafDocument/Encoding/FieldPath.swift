@@ -1,11 +1,11 @@
 package import SheafBytes
 
-/// A path of names that is followed in many documents.
+/// A path of resolved field names.
 package struct FieldPath: Sendable {
-    /// A name, and the part that is meant where a field may have several.
+    /// A field name, and the part of the field to follow.
     package struct Step: Sendable {
         package let name: FieldName
-        /// None for what shows.
+        /// Nil for the visible part.
         package let part: Part?
 
         package init(_ name: FieldName, _ part: Part? = nil) {
@@ -20,18 +20,17 @@ package struct FieldPath: Sendable {
         self.steps = steps
     }
 
-    /// A path to what shows.
+    /// Creates a path through visible parts.
     package init(_ path: [String], in names: NameTable) {
         self.init(path.map { Step(FieldName($0, in: names)) })
     }
 
-    /// Whether the path asks for what shows at each step.
+    /// Whether the path follows the visible part at each step.
     package var isShown: Bool { steps.allSatisfy { $0.part == nil } }
 
-    /// The field that the last name leads to; nil where there is nothing, or something that has no
-    /// fields on the way.
+    /// Returns the field at the path; nil if there is none.
     ///
-    /// Of several entries at the field none is chosen: counters are the sum of all of them.
+    /// The field may have several entries: a counter is the sum of all of them.
     @inline(__always)
     package func find(in fields: borrowing EncodedObject) throws(Malformed) -> EncodedEntry? {
         if steps.count == 1 { return try fields.find(steps[0].name) }
@@ -51,7 +50,7 @@ package struct FieldPath: Sendable {
         return nil
     }
 
-    /// The value that the path leads to; nil where there is none.
+    /// Returns the value at the path; nil if there is none.
     package func value(
         in fields: EncodedObject, _ names: NameTable
     ) throws(Malformed) -> Value? {
@@ -64,7 +63,7 @@ package struct FieldPath: Sendable {
 }
 
 extension EncodedEntry {
-    /// The fields of a map, or of an object that is a value; nil for all else.
+    /// Returns the fields of a map or an object value; nil for other entries.
     fileprivate func fieldsWithin() throws(Malformed) -> EncodedObject? {
         switch try tag() {
         case .map, .bareMap, .object: return try object()
@@ -75,7 +74,7 @@ extension EncodedEntry {
         }
     }
 
-    /// The latest entry of a part that shows.
+    /// Returns the latest visible entry of a part.
     fileprivate func latest(of part: Part) throws(Malformed) -> EncodedEntry? {
         var latest: EncodedEntry?
         try forEachEntry { (entry) throws(Malformed) in

@@ -1,13 +1,13 @@
 package import SheafBytes
 
-/// Which stamps of a document get another site.
+/// A reassignment of stamps of a document from one site to another.
 private struct SiteMove {
     let site: Site
     let time: HybridTime
     let other: Site
-    /// Whether the stamps up to the time are assigned to the other site, instead of the later ones.
+    /// Whether the stamps up to `time` are reassigned, instead of the later ones.
     let isReversed: Bool
-    /// Whether the vector keeps its time of the site.
+    /// Whether the version vector keeps its time of `site`.
     let keepsTime: Bool
 
     func moved(_ stamp: Stamp, _ kind: Dot.Kind) -> Stamp {
@@ -23,9 +23,9 @@ private struct SiteMove {
 
     func moved(_ vector: VersionVector) -> VersionVector {
         guard !isReversed, !keepsTime else {
-            var noted = vector
-            noted.note(Stamp(vector.time(of: site), other))
-            return noted
+            var result = vector
+            result.note(Stamp(vector.time(of: site), other))
+            return result
         }
         var moved = VersionVector()
         for entry in vector.entries where entry.site != site {
@@ -37,7 +37,7 @@ private struct SiteMove {
     }
 }
 
-/// The additions of a store to a counter, under one of its sites.
+/// The sum that a store added to a counter, under one of its sites.
 private struct StoreSum {
     let isOlder: Bool
     let stamp: Stamp
@@ -48,18 +48,18 @@ private struct StoreSum {
         (isOlder, stamp, epoch) = (dot.kind == .olderSum, dot.stamp, dot.epoch)
     }
 
-    /// Whether another sum of the store is later, and includes the same additions.
+    /// Whether a later sum of the store includes the same increments.
     func isReplaced(by other: StoreSum) -> Bool {
         other.isOlder == isOlder && other.epoch == epoch && other.stamp > stamp
     }
 }
 
-/// The sums of forgotten writes in a document that later ones of the same store replace.
+/// Sums of lost writes that later sums of the same store include.
 private struct ReplacedSums {
     private let side: JoinSide
     private let stores: [Site: Set<Site>]
     private let names: NameTable
-    /// Adds what tells the removal of each.
+    /// The version vector with an entry for each removal.
     private(set) var vector: VersionVector
     private(set) var isEmpty = true
 
@@ -72,7 +72,7 @@ private struct ReplacedSums {
         try collect(from: document.root, path: [])
     }
 
-    /// Whether one of the dots of a field replaces this one.
+    /// Whether a dot of the same field replaces this one.
     func contain(_ dot: Dot, in dots: [Dot]) -> Bool {
         guard let siblings = stores[dot.stamp.site], let sum = StoreSum(dot) else { return false }
         return dots.contains { other in
@@ -112,7 +112,7 @@ private struct ReplacedSums {
     }
 }
 
-/// Writes a document with other dots, field by field: another site can change the order of dots of one time.
+/// Rewrites a document with other dots; fields are rewritten since the order of dots may change.
 private struct ChangedDots {
     let source: JoinSide
     let names: NameTable
@@ -160,16 +160,16 @@ private struct ChangedDots {
 }
 
 extension EncodedDocument {
-    /// The same state, where what `site` has written after `time` has the stamps of `other`; nil where there
-    /// is nothing of that.
+    /// Returns the state with the writes of `site` after `time` reassigned to `other`, or nil.
     ///
-    /// If `site` has added to a counter, or restarted one, after `time`, the assignment is reversed: the later writes
-    /// keep their stamps, and the earlier ones have the stamps of `other`. A sum includes the earlier additions of its
-    /// site, and a peer that has the earlier sum would count these twice. So sums and restarts keep their stamps then;
-    /// without the reversal, peers that have seen forgotten writes would drop the earlier parts.
+    /// If `site` has incremented or restarted a counter after `time`, the reassignment is reversed:
+    /// the later writes keep their stamps, and the earlier ones get the site `other`. A sum
+    /// includes the earlier increments of its site, and a peer with the earlier sum would count
+    /// these twice, so sums and restarts keep their stamps. Without the reversal, peers that have
+    /// lost writes would drop the earlier parts.
     ///
-    /// Otherwise the vector ends at `time`, unless other sites have written later: they may have replaced writes of
-    /// `site`, and the vector must tell that these were seen.
+    /// Otherwise the version vector ends at `time`, unless other sites have later writes: these may
+    /// have replaced writes of `site`, which the vector must cover.
     package func movingWrites(
         of site: Site, after time: HybridTime, to other: Site, _ names: NameTable
     ) throws(Malformed) -> [UInt8]? {
@@ -192,10 +192,10 @@ extension EncodedDocument {
             names)
     }
 
-    /// The same state, where the forgotten writes of `site`, those after `time`, have the stamps of `other`; nil where
-    /// there is nothing of that.
+    /// Returns the state with the lost writes of `site` reassigned to `other`, or nil.
     ///
-    /// The vector keeps its time of `site`: the state has seen these writes under both sites.
+    /// Lost writes are those after `time`.
+    /// The version vector keeps its time of `site`: the state covers these writes under both sites.
     package func assigningForgottenWrites(
         of site: Site, after time: HybridTime, to other: Site, _ names: NameTable
     ) throws(Malformed) -> [UInt8]? {
@@ -212,12 +212,13 @@ extension EncodedDocument {
         ) { $0.map(move.moved) }
     }
 
-    /// The same state without the sums of forgotten writes that later sums of the same store replace; nil where there
-    /// are none.
+    /// Returns the state without sums of lost writes that later sums include, or nil.
     ///
-    /// Both sums include the earlier additions of the store. For each field, the vector notes the removal with a
-    /// derived site, so that states with and without the sum have different vectors. `stores` has the sites of forgotten
-    /// writes, each with all sites of its store.
+    /// Both sums include the earlier increments of the store. For each field, the version vector
+    /// records the removal with a derived site, so that states with and without the sum have
+    /// different vectors.
+    ///
+    /// - Parameter stores: Sites of lost writes, each with all sites of its store.
     package func removingForgottenSums(
         of stores: [Site: Set<Site>], _ names: NameTable
     ) throws(Malformed) -> [UInt8]? {
@@ -231,7 +232,7 @@ extension EncodedDocument {
     private func changing(
         vector: VersionVector, deletion: Stamp?, _ names: NameTable, _ change: ([Dot]) -> [Dot]
     ) throws(Malformed) -> [UInt8] {
-        guard !isPartial else { throw .invalid("a delta in the place of a state", at: 0) }
+        guard !isPartial else { throw .invalid("a delta instead of a state", at: 0) }
         let source = try JoinSide(self)
         return try withoutActuallyEscaping(change) { (change) throws(Malformed) in
             let dots = ChangedDots(source: source, names: names, change: change)

@@ -1,24 +1,24 @@
 import SheafBytes
 
-/// The names that a store has numbers for.
+/// The field names that a store has numbered.
 ///
-/// A name costs more than many a value, so documents have numbers in their place. Names are only
-/// ever added, so a table that is newer than a document always knows the document's numbers.
+/// A name is longer than most values, so documents store its number. Names are only added, so a
+/// newer table has all numbers of an older document.
 package struct NameTable: Sendable, Equatable {
-    /// Names have numbers of two bytes.
+    /// Maximum number of names; numbers have two bytes.
     package static let maximumCount = 1 << 16
-    /// Longer names are spelled wherever they stand.
+    /// Maximum length of a numbered name; longer names are always spelled out.
     package static let maximumNameLength = 64
 
-    /// Who chooses names cannot choose where they fall in the table.
+    /// Random seed, so that chosen names cannot cause hash collisions.
     private static let seed = UInt64(truncatingIfNeeded: Hasher().finalize())
 
-    /// One of them at most: so a copy of the table counts one reference, and not four.
+    /// At most one element: copying the table then retains one reference instead of four.
     private var contents: [NameContents] = []
 
     package init() {}
 
-    /// A table in which names are numbered from zero on; nil where one comes twice.
+    /// Creates a table that numbers names from zero on; nil for duplicate names.
     package init?(_ names: [String]) {
         for name in names {
             guard add(Array(name.utf8)) != nil else { return nil }
@@ -27,27 +27,27 @@ package struct NameTable: Sendable, Equatable {
 
     package var count: Int { contents.isEmpty ? 0 : contents[0].names.count }
 
-    /// The name that has this number.
+    /// Returns the name with a number.
     package func name(_ number: Int) -> String? {
         number >= 0 && number < count ? contents[0].names[number] : nil
     }
 
-    /// The number of a name.
+    /// Returns the number of a name.
     package func number(of spelling: [UInt8]) -> UInt16? {
         spelling.withUnsafeBytes { number(of: $0) }
     }
 
-    /// The number of a name.
+    /// Returns the number of a name.
     package func number(of spelling: UnsafeRawBufferPointer) -> UInt16? {
         guard !contents.isEmpty, spelling.count <= Self.maximumNameLength else { return nil }
-        // Lent, or each look would count references.
+        // Borrowed, which avoids reference counting in each lookup.
         let found = contents.withUnsafeBufferPointer {
             $0[0].number(of: spelling, seed: Self.seed)
         }
         return found == 0 ? nil : UInt16(found - 1)
     }
 
-    /// The number of a name that may be this one.
+    /// Returns the number of a name, checking a guess first.
     @inline(__always)
     func number(of spelling: UnsafeRawBufferPointer, guess: Int) -> UInt16? {
         let isGuessed = contents.withUnsafeBufferPointer {
@@ -56,7 +56,7 @@ package struct NameTable: Sendable, Equatable {
         return isGuessed ? UInt16(guess) : number(of: spelling)
     }
 
-    /// Gives a name the next number; nil where it has one, is too long, or there are none left.
+    /// Assigns the next number to a name; nil if it has one, is too long, or none is left.
     package mutating func add(_ spelling: [UInt8]) -> UInt16? {
         guard count < Self.maximumCount, spelling.count <= Self.maximumNameLength,
             number(of: spelling) == nil
@@ -67,13 +67,13 @@ package struct NameTable: Sendable, Equatable {
     }
 }
 
-/// What a table of names has.
+/// The storage of a name table.
 private struct NameContents: Equatable {
     private(set) var names: [String] = []
-    /// The bytes of all names, one behind the other, and where each of them ends.
+    /// Concatenated spellings of all names, and their ends.
     private var spellings: [UInt8] = []
     private var ends: [Int] = []
-    /// Numbers plus one, by the hashes of their names; zero where there is none.
+    /// Open-addressing hash table of numbers plus one; zero is an empty slot.
     private var slots: [UInt32] = Array(repeating: 0, count: 64)
 
     mutating func append(_ spelling: [UInt8], seed: UInt64) {
@@ -90,10 +90,10 @@ private struct NameContents: Equatable {
 
     private mutating func enter(_ number: Int, _ seed: UInt64) {
         let range = range(of: number)
-        let place = spellings.withUnsafeBytes { bytes in
+        let target = spellings.withUnsafeBytes { bytes in
             slot(of: UnsafeRawBufferPointer(rebasing: bytes[range]), seed: seed)
         }
-        slots[place] = UInt32(number + 1)
+        slots[target] = UInt32(number + 1)
     }
 
     @inline(__always)
@@ -101,12 +101,12 @@ private struct NameContents: Equatable {
         (number == 0 ? 0 : ends[number - 1])..<ends[number]
     }
 
-    /// The number of a name plus one; zero where it has none.
+    /// Returns the number of a name plus one; zero if it has none.
     func number(of spelling: UnsafeRawBufferPointer, seed: UInt64) -> UInt32 {
         slots[slot(of: spelling, seed: seed)]
     }
 
-    /// Where a name is in the table, or would be.
+    /// Returns the slot of a name, or the free slot for it.
     private func slot(of spelling: UnsafeRawBufferPointer, seed: UInt64) -> Int {
         slots.withUnsafeBufferPointer { slots in
             let mask = slots.count - 1

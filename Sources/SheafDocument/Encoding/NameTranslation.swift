@@ -1,13 +1,13 @@
 package import SheafBytes
 
-/// Writes documents with the numbers that names have in another table.
+/// Translates documents to the name numbers of another table.
 ///
-/// Most documents have names that come in one order in both tables: then the numbers are exchanged in a
-/// copy. All others are written anew (`EncodedDocument.renamed(from:to:)`).
+/// Most documents have names in the same order in both tables, so their numbers are replaced in a
+/// copy. All others are rewritten (`EncodedDocument.renamed(from:to:)`).
 package struct NameTranslation: Sendable {
     package private(set) var source: NameTable
     package private(set) var target: NameTable
-    /// By the number of a name in the source: its number in the target.
+    /// Name numbers of the target, indexed by those of the source.
     private var numbers: [UInt32] = []
 
     package init(from source: NameTable = NameTable(), to target: NameTable = NameTable()) {
@@ -15,7 +15,7 @@ package struct NameTranslation: Sendable {
         noteSource()
     }
 
-    /// Takes in that the source has more names, or the target; both only grow.
+    /// Adopts newer tables; tables only grow.
     package mutating func update(from source: NameTable, to target: NameTable) {
         let hasGrown = target.count > self.target.count
         (self.source, self.target) = (source, target)
@@ -36,16 +36,16 @@ package struct NameTranslation: Sendable {
 
     private static let unknown = UInt32.max
 
-    /// What became of a document.
+    /// The result of a translation.
     package enum Outcome {
-        /// Other numbers, and nothing else: it spells no name.
+        /// Only numbers were replaced; the document spells out no names.
         case patched([UInt8])
         case written([UInt8])
-        /// A name has a number in the source, and none in the target.
+        /// The target lacks a number for a name that has one in the source.
         case unknown
     }
 
-    /// The document in the numbers of the target, if it knows all names that have numbers in the source.
+    /// Returns the translated document, or `unknown` if the target lacks a name.
     package func translateAll(_ document: EncodedDocument) throws(Malformed) -> Outcome {
         switch try patch(document) {
         case .patched(let bytes): return .patched(bytes)
@@ -54,16 +54,16 @@ package struct NameTranslation: Sendable {
         }
     }
 
-    /// The same, with the names spelled that the target does not know.
+    /// Returns the translated document; names that the target lacks are spelled out.
     package func translate(_ document: EncodedDocument) throws(Malformed) -> Outcome {
         if case .patched(let bytes) = try patch(document) { return .patched(bytes) }
         return .written(try document.renamed(from: source, to: target))
     }
 
-    /// The names with numbers in the source that the target lacks, of those that a document has.
+    /// Returns the names of a document that have a number in the source but not in the target.
     package func unknownNames(of document: EncodedDocument) throws(Malformed) -> [[UInt8]] {
         var found: [[UInt8]] = []
-        // Whoever sends a document chooses how many there are.
+        // A set, since the sender controls the number of names.
         var seen: Set<UInt32> = []
         try document.forEachNameNumber { number in
             guard number < numbers.count, numbers[Int(number)] == Self.unknown,
@@ -74,13 +74,13 @@ package struct NameTranslation: Sendable {
         return found
     }
 
-    // MARK: In a copy
+    // MARK: Replacing numbers in a copy
 
     private enum Copy {
         case patched([UInt8])
-        /// Other numbers would change more than the numbers.
+        /// The replacement would change more than the numbers.
         case unlike
-        /// The target does not know a name.
+        /// The target lacks a name.
         case unknown
     }
 
@@ -107,7 +107,7 @@ package struct NameTranslation: Sendable {
         }
     }
 
-    /// Exchanges numbers in a copy of a document, as long as nothing else changes.
+    /// Replaces name numbers in a copy of a document, as long as nothing else changes.
     private struct Patch {
         enum Verdict {
             case done, unlike, unknown
@@ -136,7 +136,7 @@ package struct NameTranslation: Sendable {
         }
 
         private func patch(_ object: EncodedObject, depth: Int) throws(Malformed) -> Verdict {
-            // Spelled names may have numbers on the other side.
+            // Spelled-out names may have numbers in the target.
             guard object.count == object.numberedCount else { return .unlike }
             let isWide = object.flags & ShapeBits.wideNames != 0
             var last: UInt32?
@@ -161,7 +161,7 @@ package struct NameTranslation: Sendable {
                 let verdict = try patch(entry, depth: depth + 1)
                 guard verdict == .done else { return verdict }
             }
-            // Numbers are as wide as the last one needs.
+            // Numbers use the narrowest width that fits the last one.
             if isWide, let last, last <= 0xFF { return .unlike }
             return .done
         }
@@ -169,7 +169,7 @@ package struct NameTranslation: Sendable {
 }
 
 extension EncodedDocument {
-    /// Visits the numbers of all names that have one.
+    /// Calls `body` with the name number of each numbered field.
     fileprivate func forEachNameNumber(_ body: (UInt32) -> Void) throws(Malformed) {
         guard try root.tag() != .noRoot else { return }
         try visitObjects(in: root, depth: 1) { object in
@@ -179,7 +179,7 @@ extension EncodedDocument {
 }
 
 extension NameTranslation.Outcome {
-    /// The document; none where a name is not known.
+    /// The document; nil if a name is unknown.
     package var bytes: [UInt8]? {
         switch self {
         case .patched(let bytes), .written(let bytes): bytes

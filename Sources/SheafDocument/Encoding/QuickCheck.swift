@@ -1,21 +1,22 @@
 import SheafBytes
 
-/// Checks documents that are like most, and leaves all others to the validator.
+/// A fast path of validation for ordinary documents; all others go to the validator.
 ///
-/// Those are states whose fields hold one value each, or maps of such fields. It writes nothing anew, and so
-/// takes a tenth of the time. What it takes for right the validator does, too.
+/// Ordinary documents are states whose fields have one value each, or are maps of such fields.
+/// Checking in place takes a tenth of the time of rewriting. It accepts nothing that the validator
+/// refuses.
 struct QuickCheck {
     private let base: UnsafeRawPointer
     private let document: EncodedDocument
-    /// How many names have numbers.
+    /// Number of numbered names.
     private let nameCount: Int
     private let header: EncodedHeader
     private var root: Stamp?
-    /// How many of the older stamps were referred to: they are numbered by their first use.
+    /// Number of older stamps referenced so far; they are numbered by first use.
     private var olderCount = 0
     private var referenceCount = 0
 
-    /// Whether a document is right beyond doubt.
+    /// Whether a document is certainly valid.
     static func passes(_ document: EncodedDocument, _ names: NameTable) -> Bool {
         guard document.flags == 0, document.bytes.count <= EncodedDocument.maximumLength,
             var check = try? QuickCheck(document, names.count)
@@ -51,7 +52,7 @@ struct QuickCheck {
         return olderCount == header.olderCount
     }
 
-    /// More are compared with each other in another way.
+    /// Maximum number of older stamps, which are compared pairwise.
     private static let fewStamps = 8
 
     private func areRightOlderStamps() throws(Malformed) -> Bool {
@@ -67,7 +68,7 @@ struct QuickCheck {
         return true
     }
 
-    /// Takes in what an entry refers to: never what is understood without a word.
+    /// Checks the reference of an entry; one to the root stamp is redundant and refused.
     private mutating func takeReference(
         _ entry: EncodedEntry, isRoot: Bool = false
     ) throws(Malformed) -> Bool {
@@ -85,7 +86,7 @@ struct QuickCheck {
     private mutating func areRight(
         _ object: EncodedObject, depth: Int, isValue: Bool
     ) throws(Malformed) -> Bool {
-        // Names that are all spelled or all numbered, counts of one byte, ends of the fewest bytes.
+        // All names numbered or all spelled out, one-byte counts, and ends of minimum width.
         let isNumbered = object.numberedCount > 0
         guard depth <= Value.maximumDepth, !isNumbered || object.numberedCount == object.count
         else { return false }
@@ -138,7 +139,7 @@ struct QuickCheck {
         return true
     }
 
-    /// Whether a field is right, or what stands in a value.
+    /// Whether a field, or an element of a value, is valid.
     private mutating func isRight(
         _ entry: EncodedEntry, depth: Int, isValue: Bool
     ) throws(Malformed) -> Bool {
@@ -191,7 +192,7 @@ struct QuickCheck {
         UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
     }
 
-    /// Whether some bytes are UTF-8; most texts are ASCII.
+    /// Whether bytes are UTF-8; most texts are ASCII.
     private func isText(_ range: Range<Int>) -> Bool {
         let text = bytes(range)
         var position = 0

@@ -1,8 +1,9 @@
 package import SheafBytes
 
 extension EncodedDocument {
-    /// The same document with the numbers that names have in another table, and all names spelled
-    /// that have none there.
+    /// Returns the document with the name numbers of another table.
+    ///
+    /// Names without a number in that table are spelled out.
     package func renamed(
         from names: NameTable, to others: NameTable
     ) throws(Malformed) -> [UInt8] {
@@ -14,7 +15,7 @@ extension EncodedDocument {
             from: names, to: others, source, vector: try header.vector(), base: base)
     }
 
-    /// Returns the same document with a vector and a base, and with the stamps that `source` has.
+    /// Returns the document with the given version vector and base, and the stamps of `source`.
     func rewritten(
         from names: NameTable, to others: NameTable, _ source: CopySource<some StampSource>,
         vector: VersionVector, base: VersionVector?
@@ -25,14 +26,14 @@ extension EncodedDocument {
             isPartial: isPartial, capacity: bytes.count + 64
         ) { (writer) throws(Malformed) in
             guard try root.tag() != .noRoot else { return writer.write(.noRoot) }
-            // The root refers to its stamp in any case.
+            // The root always has a reference to its stamp.
             writer.rootStamp = nil
             try renaming.write(root, isRoot: true, depth: 0, into: &writer)
         }
     }
 }
 
-/// Writes entries with other numbers for their names.
+/// Rewrites entries with other name numbers.
 struct Renaming<Stamps: StampSource> {
     let names: NameTable
     let others: NameTable
@@ -83,7 +84,7 @@ struct Renaming<Stamps: StampSource> {
         }
     }
 
-    /// Writes what a value is besides its tag.
+    /// Writes the payload of a value.
     private func writePayload(
         of value: EncodedEntry, depth: Int, into writer: inout EntryWriter
     ) throws(Malformed) {
@@ -114,7 +115,7 @@ struct Renaming<Stamps: StampSource> {
         }
     }
 
-    /// Writes fields in the order of their new numbers, as stamps are numbered by their first use.
+    /// Writes fields in order of their new numbers, since stamps are numbered by first use.
     private func writeFields(
         _ object: EncodedObject, into writer: inout EntryWriter,
         _ write: (EncodedEntry, inout EntryWriter) throws(Malformed) -> Void
@@ -144,7 +145,7 @@ struct Renaming<Stamps: StampSource> {
             writer.endField()
         }
         guard writer.endObject(frame, isPartial: object.isPartial) == nil else {
-            throw .invalid("a name that comes twice", at: object.namesAt)
+            throw .invalid("a duplicate name", at: object.namesAt)
         }
     }
 }

@@ -1,10 +1,10 @@
 package import SheafBytes
 
 extension EncodedDocument {
-    /// Objects with more spelled fields are maps whose names are data: they get no numbers.
+    /// Objects with more spelled-out names are maps whose names are data, which get no numbers.
     private static let maximumSpelledFields = 128
 
-    /// Visits the names that are spelled in this document and may deserve a number.
+    /// Calls `body` with each spelled-out name that is eligible for a number.
     package func forEachSpelledName(
         _ body: (UnsafeRawBufferPointer) -> Void
     ) throws(Malformed) {
@@ -17,7 +17,7 @@ extension EncodedDocument {
         }
     }
 
-    /// Visits the objects and maps in an entry.
+    /// Calls `body` with each object and map in an entry.
     func visitObjects(
         in field: EncodedEntry, depth: Int,
         _ body: (EncodedObject) throws(Malformed) -> Void
@@ -47,7 +47,7 @@ extension EncodedDocument {
 }
 
 extension EncodedEntry {
-    /// Whether there may be objects in it, at once or deeper.
+    /// Whether the entry may contain objects at any depth.
     var mayHoldNames: Bool {
         guard let tag = Tag(rawValue: rawTag & ~Tag.referenceBit) else { return true }
         return switch tag {

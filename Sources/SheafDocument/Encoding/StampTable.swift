@@ -1,18 +1,17 @@
 import SheafBytes
 
-/// The stamps of a document that is being written, each with the reference by which entries name
-/// it (`format-spec/documents.md`, table 1).
+/// The stamps of a document being written, by reference (`format-spec/documents.md`, table 1).
 struct StampTable {
     let vector: VersionVector
-    /// Stamps that are older than what the vector has of their sites, in the order of first use.
+    /// Stamps other than the latest of their site, in order of first use.
     var older: [Stamp] { list.stamps }
     private let list = List()
-    /// Found by search where there are few, and by hash where there are many.
+    /// A hash index for many stamps; few stamps are searched linearly.
     private var references: [Stamp: UInt32] = [:]
 
     private static let searched = 12
 
-    /// Held by reference, so that what was written can be read while more is.
+    /// A reference type, so that removed content can be read while new content is written.
     final class List {
         var stamps: [Stamp] = []
     }
@@ -22,16 +21,15 @@ struct StampTable {
         list.stamps = older
     }
 
-    /// What knows the stamps so far, also when those behind the first `count` older ones have been
-    /// taken back and others have come in their place.
+    /// Returns the current stamps, unaffected by truncation to `count` older ones.
     func memory(behind count: Int) -> StampMemory {
         StampMemory(vector: vector, list: list, count: count, rest: Array(list.stamps[count...]))
     }
 
-    /// How many stamps there are.
+    /// Number of stamps.
     var count: Int { vector.entries.count + older.count }
 
-    /// The reference to a stamp, which becomes one of the older ones if it is none yet.
+    /// Returns the reference to a stamp; adds an older stamp on first use.
     mutating func reference(to stamp: Stamp) -> UInt32 {
         if stamp == .initial { return .max }
         let sites = vector.entries
@@ -54,27 +52,27 @@ struct StampTable {
         return UInt32(sites.count + list.stamps.count - 1)
     }
 
-    /// Takes back the stamps that were added since there were `count` older ones.
+    /// Removes the older stamps from index `count` on.
     mutating func truncate(olderCount count: Int) {
         guard older.count > count else { return }
-        // The table knows the first of them, and only as many as it was asked for.
+        // The index contains only the first stamps, up to the last search.
         if references.count > count {
             for stamp in older[count..<references.count] { references[stamp] = nil }
         }
         list.stamps.removeSubrange(count...)
     }
 
-    /// How many bytes references need: the greatest one is kept free, for INITIAL.
+    /// Returns the width of references in bytes; the greatest reference is reserved for INITIAL.
     static func width(forCount count: Int) -> Int {
         count <= 0xFF ? 1 : count <= 0xFFFF ? 2 : 4
     }
 }
 
-/// The stamps of something that was written and taken back.
+/// The stamps of content that was written and removed.
 struct StampMemory: StampSource {
     let vector: VersionVector
     fileprivate let list: StampTable.List
-    /// So many of the list are as they were.
+    /// Number of stamps still valid in the list.
     fileprivate let count: Int
     fileprivate let rest: [Stamp]
 

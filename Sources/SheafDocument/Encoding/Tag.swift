@@ -1,4 +1,4 @@
-/// What an entry is (`format-spec/documents.md`, table 2).
+/// The type of an entry (`format-spec/documents.md`, table 2).
 enum Tag: UInt8 {
     case null = 1
     case no = 2
@@ -15,7 +15,7 @@ enum Tag: UInt8 {
     case token = 13
     /// A map with its latest mark.
     case map = 14
-    /// A map that is there only because something is in it.
+    /// A map without a mark, which exists only while it has content.
     case bareMap = 15
     case mark = 16
     case restart = 17
@@ -23,23 +23,23 @@ enum Tag: UInt8 {
     case olderSum = 19
     case several = 20
     case overrides = 21
-    /// Parts that a delta names and that are not there.
+    /// Parts that a delta names and that have no content.
     case empty = 22
     case noRoot = 23
 
-    /// The bit of a tag behind which a reference to a stamp follows.
+    /// Tag bit of entries with a reference to a stamp after the tag.
     static let referenceBit: UInt8 = 0x80
 
-    /// Whether an entry of this kind is a value, alone or as a register.
+    /// Whether an entry with this tag is a value, with or without a stamp.
     @inline(__always)
     var isValue: Bool { rawValue <= Tag.object.rawValue }
 
-    /// Whether an entry of this kind was written by somebody, at some time.
+    /// Whether an entry with this tag has a stamp.
     var hasStamp: Bool {
         rawValue <= Tag.olderSum.rawValue && self != .bareMap
     }
 
-    /// The part of a field that an entry of this kind belongs to.
+    /// The part of a field that an entry with this tag belongs to.
     var part: Part? {
         switch self {
         case .token: .attachment
@@ -52,7 +52,7 @@ enum Tag: UInt8 {
     }
 }
 
-/// The bits of the last byte of objects and arrays (tables 3 and 4).
+/// Bits of the last byte of objects and arrays (`format-spec/documents.md`, tables 3 and 4).
 enum ShapeBits {
     static let endWidth: UInt8 = 0b0000_0011
     static let wideNames: UInt8 = 0b0000_0100
@@ -63,7 +63,7 @@ enum ShapeBits {
     static let unknown: UInt8 = 0b1000_0000
 }
 
-/// The bits of the first byte of a document (table 1).
+/// Bits of the first byte of a document (`format-spec/documents.md`, table 1).
 enum HeaderBits {
     static let partial: UInt8 = 0b0000_0001
     static let base: UInt8 = 0b0000_0010

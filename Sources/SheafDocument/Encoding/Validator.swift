@@ -1,40 +1,40 @@
 package import SheafBytes
 
 extension EncodedDocument {
-    /// Checks everything that the format says of a document, as is done once with all that comes
-    /// from somebody else.
+    /// Throws if a document from an untrusted source violates the format.
     ///
-    /// A document has one form, so it is written anew and compared; what is found first is said.
+    /// Encodings are canonical, so the document is rewritten and compared. The first violation
+    /// found is reported.
     package func validate(_ names: NameTable) throws(Malformed) {
         _ = try validateAndLookForTokens(names)
     }
 
-    /// The same, and says whether there are any tokens.
+    /// Validates the document, and returns whether it has tokens.
     package func validateAndLookForTokens(_ names: NameTable) throws(Malformed) -> Bool {
         guard bytes.count <= EncodedDocument.maximumLength else {
             throw .tooLong(
                 at: 0, length: UInt64(bytes.count), limit: UInt64(EncodedDocument.maximumLength))
         }
-        // What passes so has values and maps alone.
+        // The fast path accepts only values and maps.
         guard !QuickCheck.passes(self, names) else { return false }
         try validateThoroughly(names)
         return try hasTokens()
     }
 
-    /// The same without the short way that most documents take.
+    /// Validates the document without the fast path.
     package func validateThoroughly(_ names: NameTable) throws(Malformed) {
         let validator = try Validator(self, names)
         let rewritten = try validator.rewrite()
         guard rewritten.count == bytes.count, rewritten.elementsEqual(bytes) else {
             let offset = zip(rewritten, bytes).enumerated().first { $0.element.0 != $0.element.1 }
             throw .invalid(
-                "bytes that no writer would have written",
+                "a non-canonical encoding",
                 at: offset?.offset ?? min(rewritten.count, bytes.count))
         }
     }
 }
 
-/// Writes a document anew, and checks on the way what that would not show.
+/// Rewrites a document, and checks rules that a comparison would not detect.
 private struct Validator {
     private let side: JoinSide
     private let base: VersionVector?
@@ -72,7 +72,7 @@ private struct Validator {
         }
         guard field.overrides.isEmpty, field.dots.allSatisfy({ $0.kind == .mark }),
             object.map(\.isPartial) ?? isPartial == isPartial
-        else { throw .invalid("a root that is no map of its kind", at: root.start) }
+        else { throw .invalid("a root that is not a map of its kind", at: root.start) }
         try check(field, at: root.start, dropsSeeds: deletion != nil)
         try writer.writeRoot(marks: field.dots, isPartial: isPartial) {
             (writer) throws(Malformed) in
@@ -97,7 +97,7 @@ private struct Validator {
             writer.endField()
         }
         guard writer.endObject(frame, isPartial: object.isPartial) == nil else {
-            throw .invalid("a name that comes twice", at: object.namesAt)
+            throw .invalid("a duplicate name", at: object.namesAt)
         }
         return object.count
     }
@@ -109,7 +109,7 @@ private struct Validator {
         if index >= object.numberedCount, let number = names.number(of: Array(name.utf8)),
             object.index(ofNumber: UInt32(number)) != nil
         {
-            throw .invalid("a name that comes twice", at: try object.content(index).lowerBound)
+            throw .invalid("a duplicate name", at: try object.content(index).lowerBound)
         }
         try writer.beginField(index, of: object)
     }
@@ -120,9 +120,9 @@ private struct Validator {
     ) throws(Malformed) {
         let field = try entry.content(side, isWhole: !isPartial)
         if dropsSeeds, !field.overrides.isEmpty {
-            throw .invalid("overrides where all is overridden", at: entry.start)
+            throw .invalid("redundant overrides", at: entry.start)
         }
-        // What overrides a map overrides what is below, and not the other parts beside it.
+        // Overriding a map affects its content, but not the other parts of the field.
         try check(field, at: entry.start, dropsSeeds: dropsSeeds)
         let dropsSeeds = dropsSeeds || field.overrides.contains(.map)
         try entry.forEachEntry { (entry) throws(Malformed) in
@@ -134,7 +134,7 @@ private struct Validator {
                 throw .unexpected(entry.rawTag, at: entry.start)
             }
             if tag == .mark, try !entry.payload().isEmpty {
-                throw .invalid("a mark that holds something", at: entry.start)
+                throw .invalid("a mark with content", at: entry.start)
             }
         }
         for dot in field.dots {
@@ -148,7 +148,7 @@ private struct Validator {
         contents.overrides = field.overrides
         contents.named = isPartial ? field.named : []
         guard field.map.object.map({ isPartial || !$0.isPartial }) ?? true else {
-            throw .invalid("a partial map in one that is whole", at: entry.start)
+            throw .invalid("a partial map in a complete one", at: entry.start)
         }
         let isThere = try contents.write(into: &writer, names, depth: depth) {
             (writer) throws(Malformed) in
@@ -156,10 +156,10 @@ private struct Validator {
             return try rewriteFields(
                 object, dropsSeeds: dropsSeeds, depth: depth + 1, into: &writer)
         }
-        guard isThere else { throw .invalid("a field without anything", at: entry.start) }
+        guard isThere else { throw .invalid("an empty field", at: entry.start) }
     }
 
-    /// Checks what a field holds against what else is known of it.
+    /// Checks the dots of a field against each other, and against overrides.
     private func check(
         _ field: FieldSide, at offset: Int, dropsSeeds: Bool
     ) throws(Malformed) {
@@ -176,12 +176,12 @@ private struct Validator {
             if dot.stamp == .initial,
                 dropsSeeds || field.overrides.contains(PartSet(dot.kind.part))
             {
-                throw .invalid("a seed that is overridden", at: offset)
+                throw .invalid("an overridden seed", at: offset)
             }
         }
     }
 
-    /// Checks a register, or what another dot holds, by writing it anew.
+    /// Checks a register, or the content of another dot, by rewriting it.
     private func checkValue(
         _ entry: EncodedEntry, depth: Int, isNumber: Bool
     ) throws(Malformed) {
@@ -195,7 +195,7 @@ private struct Validator {
         let isAsWritten = writer.bytes.dropFirst().elementsEqual(payload)
         withExtendedLifetime(writer) {}
         guard isAsWritten else {
-            throw .invalid("a value that no writer would have written", at: entry.start)
+            throw .invalid("a value in a non-canonical encoding", at: entry.start)
         }
     }
 
@@ -243,13 +243,13 @@ private struct Validator {
                 writer.endField()
             }
             guard writer.endObject(frame) == nil else {
-                throw .invalid("a name that comes twice", at: object.namesAt)
+                throw .invalid("a duplicate name", at: object.namesAt)
             }
         default: throw .unexpected(entry.rawTag, at: entry.start)
         }
     }
 
-    /// A value within another one has no reference.
+    /// Rewrites an element of a value, which must have no reference.
     private func rewritePlain(
         _ entry: EncodedEntry, depth: Int, into writer: inout EntryWriter
     ) throws(Malformed) {

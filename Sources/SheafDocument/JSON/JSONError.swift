@@ -1,34 +1,34 @@
 import SheafBytes
 
-/// Why a text is no JSON that a document can hold, and where.
+/// A syntax error in a JSON text, or a limit it exceeds.
 public struct JSONError: Error, Hashable, Sendable {
-    /// What was wrong.
+    /// The kind of an error.
     public enum Reason: Hashable, Sendable {
-        /// Something else belongs here.
+        /// Other input was expected.
         case expected(String)
-        /// The text goes on behind the value.
+        /// The text continues after the value.
         case trailing
-        /// A name that the same object has already.
+        /// A name occurs twice in one object.
         case duplicateName(String)
-        /// Bytes that are no UTF-8, or half of a pair of surrogates.
+        /// Invalid UTF-8, or an unpaired surrogate.
         case invalidText
-        /// A character that must be written as an escape.
+        /// A character that must be escaped.
         case controlCharacter(UInt8)
         case invalidEscape
-        /// A number that no float is large enough for.
+        /// A number exceeds the range of floats.
         case numberTooLarge
-        /// Arrays and objects in one another, deeper than the limit.
+        /// Arrays and objects are nested deeper than the limit.
         case tooDeep(limit: Int)
-        /// More bytes than the limit.
+        /// The text is longer than the limit.
         case tooLong(limit: Int)
     }
 
     public let reason: Reason
-    /// In bytes, from the start of the text.
+    /// Offset in bytes from the start of the text.
     public let offset: Int
-    /// From 1.
+    /// Line number, starting at 1.
     public let line: Int
-    /// From 1, in bytes.
+    /// Column in bytes, starting at 1.
     public let column: Int
 
     init(_ reason: Reason, at offset: Int, in text: UnsafeRawBufferPointer) {
@@ -48,12 +48,12 @@ extension JSONError: CustomStringConvertible {
     private var explanation: String {
         switch reason {
         case .expected(let what): "expected \(what)"
-        case .trailing: "there is more behind the value"
+        case .trailing: "unexpected text after the value"
         case .duplicateName(let name):
-            "the name \"\(name.shortened)\" comes twice in one object"
+            "duplicate name \"\(name.shortened)\" in an object"
         case .invalidText: "the text is not valid Unicode"
         case .controlCharacter(let byte):
-            "the control character \(byte) must be written as an escape"
+            "the control character \(byte) must be escaped"
         case .invalidEscape: "a backslash must be followed by one of \" \\ / b f n r t u"
         case .numberTooLarge: "the number is too large"
         case .tooDeep(let limit): "arrays and objects are nested deeper than \(limit)"

@@ -1,5 +1,6 @@
-/// Numbers: integers where 64 bits hold them, the nearest float otherwise; `-0` is the integer zero,
-/// and `-0.0` a float that keeps its sign.
+/// JSON numbers: integers if they fit in 64 bits, otherwise the nearest float.
+///
+/// `-0` is the integer zero, and `-0.0` is a float that keeps its sign.
 extension JSONReader {
     mutating func readNumber() throws(JSONError) -> Value {
         let start = offset
@@ -9,7 +10,7 @@ extension JSONReader {
         let first = current
         guard readDigits(into: &decimal) > 0 else { throw error(.expected("a digit")) }
         guard first != UInt8(ascii: "0") || decimal.digitCount == 1 else {
-            throw error(.expected("no digit behind a leading zero"), at: start)
+            throw error(.expected("no digit after a leading zero"), at: start)
         }
         var isInteger = true
         if current == UInt8(ascii: ".") {
@@ -28,7 +29,7 @@ extension JSONReader {
             return .integer(value)
         }
         if let value = decimal.float(isNegative: isNegative) { return .float(value) }
-        // The exact way, for what has many digits or a large exponent.
+        // The exact conversion, for many digits or a large exponent.
         let value = Double(String(decoding: text[start..<offset], as: UTF8.self)) ?? .infinity
         guard value.isFinite else { throw error(.numberTooLarge, at: start) }
         return .float(value)
@@ -53,7 +54,7 @@ extension JSONReader {
         }
         var exponent = 0
         while case UInt8(ascii: "0")...UInt8(ascii: "9") = current {
-            // No float goes so far; further digits change nothing.
+            // Exceeds the range of floats; further digits make no difference.
             if exponent < 100_000 { exponent = exponent * 10 + Int(current - UInt8(ascii: "0")) }
             offset += 1
         }
@@ -61,7 +62,7 @@ extension JSONReader {
     }
 }
 
-/// The digits of a number, and the power of ten behind them.
+/// The digits of a number, and a power of ten.
 private struct Decimal {
     private var mantissa: UInt64 = 0
     private(set) var digitCount = 0
@@ -88,7 +89,7 @@ private struct Decimal {
         return mantissa <= Int64.min.magnitude ? Int64(truncatingIfNeeded: 0 &- mantissa) : nil
     }
 
-    /// The float, where one multiplication or division of exact floats gives it.
+    /// Returns the float if one exact multiplication or division yields it; nil otherwise.
     func float(isNegative: Bool) -> Double? {
         guard !hasOverflown, mantissa < 1 << 53, abs(exponent) < Self.powers.count else {
             return nil
@@ -98,7 +99,7 @@ private struct Decimal {
         return isNegative ? -magnitude : magnitude
     }
 
-    /// All powers of ten that floats have exactly.
+    /// All powers of ten that floats represent exactly.
     private static let powers: [Double] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
         1e17, 1e18, 1e19, 1e20, 1e21, 1e22,

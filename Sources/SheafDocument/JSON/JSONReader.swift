@@ -1,16 +1,16 @@
-/// Reads JSON (RFC 8259) into values, in one pass and without exceptions to the standard.
+/// A strict parser of JSON (RFC 8259).
 ///
-/// A number without fraction and exponent is an integer, if 64 bits hold it, and a float otherwise.
-/// A name that comes twice in one object, and half of a surrogate pair, are errors.
+/// A number without fraction and exponent is an integer if it fits in 64 bits, and a float
+/// otherwise. Duplicate names in one object and unpaired surrogates are errors.
 package struct JSONReader {
-    /// How long a text may be.
+    /// Maximum length of a text, in bytes.
     package static let maximumLength = 64 << 20
 
     let text: UnsafeRawBufferPointer
     var offset = 0
     private var depth = 0
 
-    /// The value that all of `text` is.
+    /// Parses a text as one value.
     package static func read(_ text: UnsafeRawBufferPointer) throws(JSONError) -> Value {
         guard text.count <= maximumLength else {
             throw JSONError(.tooLong(limit: maximumLength), at: 0, in: text)
@@ -31,7 +31,7 @@ package struct JSONReader {
         JSONError(reason, at: offset ?? self.offset, in: text)
     }
 
-    /// The byte at the offset; zero, which no value begins with, at the end.
+    /// The byte at the current offset; zero at the end.
     var current: UInt8 { offset < text.count ? text[offset] : 0 }
 
     mutating func skipSpace() {
@@ -79,7 +79,7 @@ package struct JSONReader {
         skipSpace()
     }
 
-    /// Goes over a comma, or the end of an array or object; true at the end.
+    /// Consumes a comma, or the end of an array or object; returns whether it was the end.
     mutating func endsList(with end: UInt8) throws(JSONError) -> Bool {
         skipSpace()
         switch current {
@@ -135,7 +135,7 @@ package struct JSONReader {
         return object
     }
 
-    /// The first name that comes twice, as there is one.
+    /// Returns the first duplicate name; there must be one.
     private static func firstDuplicate(_ fields: [Object.Field]) -> String {
         var seen = Set<[UInt8]>()
         return fields.first { !seen.insert(Array($0.name.utf8)).inserted }?.name ?? ""
@@ -160,7 +160,7 @@ package struct JSONReader {
         return string
     }
 
-    /// Reads on to the quote at the end of a text that begins at `start`.
+    /// Reads up to the closing quote of a string whose text begins at `start`.
     mutating func readEscapedText(from start: Int) throws(JSONError) -> [UInt8] {
         var bytes = Array(text[start..<offset])
         while true {
@@ -181,7 +181,7 @@ package struct JSONReader {
         }
     }
 
-    /// The bytes as text; nil where they are no UTF-8.
+    /// Decodes UTF-8; returns nil if it is invalid.
     private static func string(_ bytes: UnsafeRawBufferPointer) -> String? {
         bytes.withMemoryRebound(to: UInt8.self) { bytes in
             guard let text = try? UTF8Span(validating: bytes.span) else { return nil }
@@ -189,7 +189,7 @@ package struct JSONReader {
         }
     }
 
-    /// Goes on to the next quote, backslash or control character, eight bytes at a time.
+    /// Advances to the next quote, backslash or control character, eight bytes at a time.
     mutating func skipPlainText() {
         while offset + 8 <= text.count {
             let word = UInt64(
@@ -213,7 +213,7 @@ package struct JSONReader {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highBits: UInt64 = 0x8080_8080_8080_8080
 
-    /// The high bits of the bytes that are `byte`; only the lowest one that is set is certain.
+    /// Returns the high bits of bytes equal to `byte`; bits above the lowest one are unreliable.
     @inline(__always)
     private static func bytes(of word: UInt64, equalTo byte: UInt64) -> UInt64 {
         let difference = word ^ (ones &* byte)

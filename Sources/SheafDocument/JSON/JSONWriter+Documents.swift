@@ -1,8 +1,8 @@
 package import SheafBytes
 
-/// Writing documents as JSON right from their bytes, without values in between.
+/// Conversion of encoded documents to JSON, without intermediate values.
 extension JSONWriter {
-    /// Writes what a user sees of a document, the fields in the order of their names.
+    /// Writes the visible content of a document, with fields in order of name.
     package mutating func write(
         _ document: EncodedDocument, _ names: NameTable
     ) throws(Malformed) {
@@ -75,7 +75,7 @@ extension JSONWriter {
 }
 
 extension EncodedObject {
-    /// The names of the fields in the order of their bytes, and where each field is.
+    /// Returns the field names in byte order, with the index of each field.
     fileprivate func sortedNames(
         _ names: NameTable
     ) throws(Malformed) -> [(name: String, index: Int)] {

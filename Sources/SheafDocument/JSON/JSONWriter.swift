@@ -1,8 +1,8 @@
 import SheafBytes
 
-/// Writes values as JSON, without spaces, the fields of objects in the order of their names.
+/// Encodes values as JSON, without spaces and with fields in order of name.
 ///
-/// JSON has no bytes and no infinities: bytes become text in Base64, what is no finite number null.
+/// Bytes become Base64 text. Infinities and NaN become null.
 package struct JSONWriter {
     package internal(set) var bytes: [UInt8] = []
 
@@ -57,7 +57,7 @@ package struct JSONWriter {
 
     package mutating func write(_ float: Double) {
         guard float.isFinite else { return write(word: "null") }
-        // The shortest text that reads back as the same float; it always has a point or exponent.
+        // The shortest text that parses to the same float; it always has a point or an exponent.
         bytes.append(contentsOf: float.description.utf8)
     }
 
@@ -68,7 +68,7 @@ package struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Writes what stands between the quotes.
+    /// Writes the content of a string without its quotes.
     mutating func write(escaping text: UnsafeRawBufferPointer) {
         var start = 0
         for index in text.indices where Self.needsEscape(text[index]) {
@@ -110,12 +110,12 @@ package struct JSONWriter {
         while index < source.count {
             let rest = min(source.count - index, 3)
             var group: UInt32 = 0
-            for place in 0..<3 {
-                group = group << 8 | (place < rest ? UInt32(source[index + place]) : 0)
+            for position in 0..<3 {
+                group = group << 8 | (position < rest ? UInt32(source[index + position]) : 0)
             }
-            for place in 0..<4 {
-                let digit = UInt8(truncatingIfNeeded: group >> UInt32(18 - 6 * place)) & 63
-                bytes.append(place <= rest ? Self.base64(digit) : UInt8(ascii: "="))
+            for position in 0..<4 {
+                let digit = UInt8(truncatingIfNeeded: group >> UInt32(18 - 6 * position)) & 63
+                bytes.append(position <= rest ? Self.base64(digit) : UInt8(ascii: "="))
             }
             index += 3
         }

@@ -1,5 +1,5 @@
 extension Value {
-    /// Reads a JSON text.
+    /// Parses a JSON text.
     public init(json text: String) throws(JSONError) {
         var text = text
         let result = text.withUTF8 { bytes -> Result<Value, JSONError> in
@@ -12,16 +12,16 @@ extension Value {
         self = try result.get()
     }
 
-    /// Reads a JSON text in UTF-8.
+    /// Parses a JSON text in UTF-8.
     public init(jsonBytes bytes: [UInt8]) throws(JSONError) {
         self = try bytes.span.withUnsafeBytes { bytes throws(JSONError) in
             try JSONReader.read(bytes)
         }
     }
 
-    /// The value as JSON, without spaces, the fields of objects in the order of their names.
+    /// The value as JSON, without spaces and with fields in order of name.
     ///
-    /// Bytes become Base64, and what is no finite number null: JSON has neither.
+    /// Bytes become Base64. Infinities and NaN become null.
     public var json: String {
         var writer = JSONWriter()
         writer.write(self)

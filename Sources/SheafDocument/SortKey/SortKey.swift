@@ -1,14 +1,14 @@
 import SheafBytes
 
-/// Bytes whose order is the order of values (`format-spec/keys.md`).
+/// An order-preserving encoding of values (`format-spec/keys.md`).
 ///
-/// A key is a list of components, each ascending or descending, and a trailer that tells what the
-/// order does not: which of the numbers were floats. Equal numbers have the same bytes in front, so
-/// keys without a trailer say which values are equal.
+/// A key has components, each ascending or descending, and a trailer with the number types, which
+/// do not affect the order. Equal numbers have equal components, so keys without a trailer decide
+/// equality.
 package enum SortKey {
-    /// The first byte of a component; descending ones have all bits of all their bytes turned.
+    /// The first byte of a component; descending components are inverted bitwise.
     enum Tag: UInt8 {
-        /// Ends a text, an array or an object: it comes before everything that could go on.
+        /// Ends a text, an array or an object; sorts before every continuation.
         case end = 0x00
         case no = 0x10
         case yes = 0x11
@@ -21,35 +21,35 @@ package enum SortKey {
         case missing = 0x80
     }
 
-    /// Stands before a byte of a text that is zero, which would end it, or that is this one.
+    /// Precedes an escaped byte of a text: a zero, which would end the text, or the escape itself.
     ///
-    /// Both are one more there. So no key is the beginning of another, and turned bits turn the
-    /// order.
+    /// The escaped byte is incremented. So no key is a prefix of another, and inversion reverses
+    /// the order.
     static let escape: UInt8 = 0x01
-    /// From here on floats have gaps, and integers between them a remainder.
+    /// Beyond this magnitude floats have gaps, and integers in a gap have a remainder.
     static let firstGap = 0x1p53
 
-    /// What a number is besides its place in the order.
+    /// The type of a number, which does not affect its order.
     enum NumberForm: UInt8 {
         case integer = 0
         case float = 1
         case negativeZero = 2
     }
 
-    /// The bits by which a float has its place: zero has one, and so has what is no number.
+    /// Returns the bits that determine the order of a float; equal for both zeros and for all NaNs.
     static func canonical(_ float: Double) -> UInt64 {
         float.isNaN ? Double.nan.bitPattern : float == 0 ? 0 : float.bitPattern
     }
 
-    /// The greatest float that is not above an integer, and what is left.
+    /// Returns the greatest float not above an integer, and the remainder.
     static func split(_ integer: Int64) -> (number: Double, remainder: UInt16) {
         var below = Double(integer)
-        // The conversion rounds to the nearest float, which may be above.
+        // The conversion rounds to the nearest float, which may be greater.
         if NumberOrder.compare(integer, below) < 0 { below = below.nextDown }
         return (below, UInt16(truncatingIfNeeded: integer &- Int64(below)))
     }
 
-    /// The key of one value, for what equality matters alone: without a trailer.
+    /// Returns the key of one value without a trailer, for tests of equality.
     package static func identity(of value: Value, behind prefix: [UInt8] = []) -> [UInt8] {
         if case .string(let text) = value, let key = identity(ofPlain: text, behind: prefix) {
             return key
@@ -59,7 +59,7 @@ package enum SortKey {
         return writer.components
     }
 
-    /// The key of a text, made in one go; nil where some of its bytes have to be escaped.
+    /// Returns the key of a text in one copy; nil if bytes must be escaped.
     private static func identity(ofPlain text: String, behind prefix: [UInt8]) -> [UInt8]? {
         let length = prefix.count + text.utf8.count + 2
         let key = [UInt8](unsafeUninitializedCapacity: length) { key, count in
@@ -71,8 +71,9 @@ package enum SortKey {
         return key.isEmpty ? nil : key
     }
 
-    /// Writes the key of a text for what equality matters alone, and returns its length; nil where
-    /// there is no room for it, or some bytes of the text have to be escaped.
+    /// Writes the key of a text without a trailer; returns its length.
+    ///
+    /// Returns nil if the buffer is too short or bytes must be escaped.
     package static func write(
         identityOf text: String, to key: UnsafeMutableRawBufferPointer
     ) -> Int? {
@@ -87,7 +88,7 @@ package enum SortKey {
         return length ?? nil
     }
 
-    /// Whether some bytes are the key of a text of which no byte has to be escaped, in ASCII; most ids are.
+    /// Whether a key is an ASCII text without escapes, as most ids are.
     static func isPlainText(_ key: UnsafeRawBufferPointer) -> Bool {
         guard key.count >= 2, key[0] == Tag.string.rawValue, key[key.count - 1] == Tag.end.rawValue
         else { return false }
@@ -99,31 +100,31 @@ package enum SortKey {
         return least > escape && most < 0x80
     }
 
-    /// Whether no byte of a text has to be escaped: so it is with nearly all texts.
+    /// Whether no byte of a text must be escaped, as in nearly all texts.
     @inline(__always)
     fileprivate static func isPlain(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-        // All bytes are looked at in any case, which goes many at a time.
+        // Without an early exit, so that the loop is vectorized.
         var least = UInt8.max
         for byte in text { least = min(least, byte) }
         return least > escape
     }
 }
 
-/// Makes a key, component by component.
+/// Encodes a key, component by component.
 package struct SortKeyWriter {
-    /// What decides the order.
+    /// The encoded components, which determine the order.
     package private(set) var components: [UInt8] = []
     private var numberCount = 0
-    /// Of the numbers up to the last one that is no integer.
+    /// Types of the numbers up to the last one that is not an integer.
     private var forms: [SortKey.NumberForm] = []
 
-    /// Begins with bytes that are no components.
+    /// Creates a writer with a prefix that is not a component.
     package init(behind prefix: [UInt8] = []) {
         components.reserveCapacity(48)
         components.append(contentsOf: prefix)
     }
 
-    /// Adds a value; nil stands for one that is missing.
+    /// Appends a value; nil for a missing one.
     package mutating func append(_ value: Value?, descending: Bool = false) {
         let start = components.count
         if let value {
@@ -138,7 +139,7 @@ package struct SortKeyWriter {
     /// The components and the trailer.
     package var bytes: [UInt8] { components + trailer }
 
-    /// Which of the numbers are no integers.
+    /// The types of the numbers, two bits each.
     package var trailer: [UInt8] {
         var trailer: [UInt8] = []
         for (index, form) in forms.enumerated() {
@@ -148,12 +149,12 @@ package struct SortKeyWriter {
         return trailer
     }
 
-    /// Adds bytes that are no component.
+    /// Appends bytes that are not a component.
     package mutating func append(raw bytes: UnsafeRawBufferPointer) {
         components.append(contentsOf: bytes)
     }
 
-    /// Integers are the rule, and need no trailer.
+    /// Records the type of a number; trailing integers are omitted.
     private mutating func note(_ form: SortKey.NumberForm) {
         if form != .integer {
             while forms.count < numberCount { forms.append(.integer) }
@@ -223,7 +224,7 @@ package struct SortKeyWriter {
     private mutating func write(number: Double, remainder: UInt16) {
         components.append(SortKey.Tag.number.rawValue)
         let bits = number.bitPattern
-        // Negative floats grow with the bits of their magnitude downwards.
+        // Inverting the bits of negative floats orders them by descending magnitude.
         let ordered = bits >> 63 == 0 ? bits | 1 << 63 : ~bits
         withUnsafeBytes(of: ordered.bigEndian) { components.append(contentsOf: $0) }
         guard number.magnitude >= SortKey.firstGap else { return }

@@ -1,22 +1,22 @@
 package import SheafBytes
 
-/// Reads the values of a key back.
+/// Decodes a key into values.
 package struct SortKeyReader {
     private let bytes: UnsafeRawBufferPointer
-    /// Where the trailer starts.
+    /// Offset of the trailer.
     private let trailerStart: Int
     private var offset = 0
-    /// All bits where the component is descending.
+    /// 0xFF in a descending component, otherwise 0.
     private var mask: UInt8 = 0
     private var numberCount = 0
-    /// Without a trailer numbers are integers where they can be.
+    /// Without a trailer, numbers are decoded as integers where possible.
     private var hasTrailer = true
 
-    /// The values of a key with as many components as there are directions; nil is missing.
+    /// Decodes a key with one component for each direction; nil is a missing value.
     package static func read(
         _ bytes: UnsafeRawBufferPointer, descending: [Bool]
     ) throws(Malformed) -> [Value?] {
-        // What the numbers are stands behind all components, and these do not say how long they are.
+        // The trailer follows all components, which have no length, so they are skipped first.
         var finder = SortKeyReader(bytes: bytes, trailerStart: 0)
         for isDescending in descending { try finder.skipComponent(isDescending) }
         var reader = SortKeyReader(bytes: bytes, trailerStart: finder.offset)
@@ -99,7 +99,7 @@ package struct SortKeyReader {
             guard tag != .end else { break }
             guard tag == .string else { throw .unexpected(tag.rawValue, at: offset - 1) }
             let name = try readString()
-            // The names are in order, or these are no bytes that a writer makes.
+            // Names out of order are a malformed encoding.
             if let last = fields.last, UTF8Order.compare(last.name, name) >= 0 {
                 throw .unexpected(tag.rawValue, at: start)
             }
@@ -127,7 +127,7 @@ package struct SortKeyReader {
         }
     }
 
-    /// Where a text ends that nothing is escaped in.
+    /// Returns the end of a text without escapes; nil if it has escapes.
     private func plainEnd() -> Int? {
         var end = offset
         while end < bytes.count, bytes[end] > SortKey.escape { end &+= 1 }
@@ -189,18 +189,18 @@ package struct SortKeyReader {
     }
 
     private mutating func readForm() throws(Malformed) -> SortKey.NumberForm {
-        let place = trailerStart + numberCount / 4
+        let index = trailerStart + numberCount / 4
         let shift = UInt8(2 * (numberCount % 4))
         numberCount += 1
-        // Integers at the end of the trailer are left out.
-        guard place < bytes.count else { return .integer }
-        guard let form = SortKey.NumberForm(rawValue: bytes[place] >> shift & 3) else {
-            throw .unexpected(bytes[place], at: place)
+        // The trailer omits integers at its end.
+        guard index < bytes.count else { return .integer }
+        guard let form = SortKey.NumberForm(rawValue: bytes[index] >> shift & 3) else {
+            throw .unexpected(bytes[index], at: index)
         }
         return form
     }
 
-    /// The trailer has no more than the numbers need, and does not end in zeros.
+    /// Throws if the trailer is longer than necessary.
     private func checkTrailer() throws(Malformed) {
         let trailer = bytes[trailerStart...]
         guard trailer.count * 4 < numberCount + 4, trailer.last != 0 else {
@@ -215,9 +215,9 @@ package struct SortKeyReader {
     }
 }
 
-/// Passing over components without reading what they say.
+/// Skipping components without decoding them.
 extension SortKeyReader {
-    /// Goes behind a component; whether it is one that a writer makes is not asked.
+    /// Skips a component without validating it.
     private mutating func skipComponent(_ isDescending: Bool) throws(Malformed) {
         mask = isDescending ? 0xFF : 0
         var depth = 0
@@ -237,15 +237,15 @@ extension SortKeyReader {
         } while depth > 0
     }
 
-    /// Goes behind the zero that ends a text: within it there is none.
+    /// Skips a text; its terminator does not occur within it.
     private mutating func skipText() throws(Malformed) {
         while try readByte() != SortKey.Tag.end.rawValue {}
     }
 }
 
-/// Reading what is the beginning of keys, and none itself.
+/// Decoding of incomplete keys.
 extension SortKeyReader {
-    /// The values of the components that are whole, and how many bytes those have.
+    /// Returns the values of all complete components, and the length of these.
     package static func readBeginning(
         _ bytes: UnsafeRawBufferPointer, descending: [Bool]
     ) -> (values: [Value?], length: Int) {
@@ -262,7 +262,7 @@ extension SortKeyReader {
         return (values, reader.offset)
     }
 
-    /// The text of which bytes are the beginning, without its end; none where they are no text.
+    /// Returns the beginning of a text from the beginning of its key; nil for other types.
     package static func readText(
         beginning bytes: some Collection<UInt8>
     ) -> String? {
@@ -283,7 +283,7 @@ extension SortKeyReader {
         return isEscaped ? nil : String(validating: text, as: UTF8.self)
     }
 
-    /// What values are whose components begin with a byte; none where no value does.
+    /// Returns the type name of values whose components begin with a byte.
     package static func kindName(_ tag: UInt8) -> String? {
         switch SortKey.Tag(rawValue: tag) {
         case .number?: "number"

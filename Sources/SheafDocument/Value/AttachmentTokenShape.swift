@@ -1,7 +1,6 @@
-/// The shape by which the token of an attachment differs from other objects
-/// (`format-spec/attachments.md`, "Tokens").
+/// Recognition of attachment tokens by their fields (`format-spec/attachments.md`, "Tokens").
 extension Object {
-    /// Whether the object has an id of an attachment, a length and perhaps metadata, and nothing else.
+    /// Whether the object has only an attachment id, a length, and optional metadata.
     package var isAttachmentToken: Bool {
         guard 2...3 ~= count, case .string(let id)? = self["id"], id.isAttachmentID,
             case .integer(let length)? = self["len"], 0...AttachmentShape.maximumLength ~= length
@@ -11,7 +10,7 @@ extension Object {
         return metadata.allSatisfy { if case .string = $0.value { true } else { false } }
     }
 
-    /// Whether there is such an object in it, in fields of maps.
+    /// Whether a nested object is an attachment token.
     var holdsAttachmentToken: Bool {
         contains { field in
             guard case .object(let inner) = field.value else { return false }
@@ -20,14 +19,14 @@ extension Object {
     }
 }
 
-/// The lengths of ids, and the longest attachment.
+/// Length of an attachment id, and maximum length of an attachment.
 private enum AttachmentShape {
     static let idLength = 64
     static let maximumLength: Int64 = 1 << 36
 }
 
 extension String {
-    /// Whether the text is the id of an attachment: 64 digits, `0` to `9` and `a` to `f`.
+    /// Whether the text is an attachment id: 64 hexadecimal digits in lowercase.
     package var isAttachmentID: Bool {
         utf8.count == AttachmentShape.idLength && utf8.allSatisfy { isDigit($0) }
     }
@@ -37,37 +36,37 @@ private func isDigit(_ byte: UInt8) -> Bool {
     0x30...0x39 ~= byte || 0x61...0x66 ~= byte
 }
 
-/// Texts in bytes that may be ids of attachments: a fast search, which may find more than there are.
+/// A fast search for possible attachment ids in bytes, with false positives.
 package enum AttachmentTexts {
-    /// Bytes before a text can be digits by chance, but only a few: those of a stamp.
+    /// Maximum number of preceding bytes that may be digits by chance, such as those of a stamp.
     private static let mostChance = 32
 
-    /// Calls `body` with each run of 64 digits at which an id may stand, until that returns false.
+    /// Calls `body` with each 64 digits that may be an id, until it returns false.
     package static func forEach(
         in bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Bool
     ) {
         let length = AttachmentShape.idLength
-        // Each id covers one of these places.
-        var place = length - 1
-        while place < bytes.count {
-            guard isDigit(bytes[place]) else {
-                place += length
+        // Each id covers one of the probed offsets.
+        var probe = length - 1
+        while probe < bytes.count {
+            guard isDigit(bytes[probe]) else {
+                probe += length
                 continue
             }
-            var start = place
+            var start = probe
             while start > 0, isDigit(bytes[start - 1]) { start -= 1 }
-            var end = place + 1
+            var end = probe + 1
             while end < bytes.count, isDigit(bytes[end]) { end += 1 }
             for first in start..<max(start, min(end - length + 1, start + mostChance + 1)) {
                 let text = UnsafeRawBufferPointer(rebasing: bytes[first..<first + length])
                 guard body(text) else { return }
             }
             // The next run begins after the byte at `end`.
-            place = end + length
+            probe = end + length
         }
     }
 
-    /// Whether there is any.
+    /// Whether the bytes may contain an attachment id.
     package static func isAny(in bytes: UnsafeRawBufferPointer) -> Bool {
         var isFound = false
         forEach(in: bytes) { _ in

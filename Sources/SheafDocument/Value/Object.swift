@@ -1,8 +1,8 @@
 import SheafBytes
 
-/// The fields of an object: each name once, in the order of their UTF-8 bytes.
+/// The fields of an object, with unique names in the order of their UTF-8 bytes.
 ///
-/// Names are compared byte by byte: two that look the same and are spelled differently are two.
+/// Names are compared byte by byte, without regard to Unicode equivalence.
 public struct Object: Sendable {
     /// A name and its value.
     public struct Field: Sendable {
@@ -17,21 +17,21 @@ public struct Object: Sendable {
 
     private var fields: [Field]
 
-    /// An object without fields.
+    /// Creates an object without fields.
     public init() {
         fields = []
     }
 
-    /// Of two fields with one name the later stays.
+    /// Creates an object; of duplicate names the last one wins.
     public init(_ elements: some Sequence<(String, Value)>) {
         self.init(sorting: elements.map { Field($0.0, $0.1) })
     }
 
-    /// Sorts fields, which may be in any order; of two with one name the later stays.
+    /// Creates an object from unsorted fields; of duplicate names the last one wins.
     package init(sorting unsorted: [Field]) {
         fields = unsorted
         guard !isStrictlySorted else { return }
-        // The sort of the standard library is stable, so the last of equal names is the latest.
+        // The sort is stable, so the last of equal names wins.
         fields.sort { UTF8Order.compare($0.name, $1.name) < 0 }
         var kept: [Field] = []
         kept.reserveCapacity(fields.count)
@@ -53,7 +53,7 @@ public struct Object: Sendable {
         return true
     }
 
-    /// The value of a field; to set nil removes the field.
+    /// The value of a field; assigning nil removes the field.
     public subscript(name: String) -> Value? {
         get {
             place(of: name).map { fields[$0].value }
@@ -70,7 +70,7 @@ public struct Object: Sendable {
         }
     }
 
-    /// Lends the fields in their order: to go over them by themselves would count references of each.
+    /// Calls `body` with the fields in order, without reference counting for each of them.
     @inline(__always)
     func withFields<Result, Failure: Error>(
         _ body: (UnsafeBufferPointer<Field>) throws(Failure) -> Result
@@ -78,7 +78,7 @@ public struct Object: Sendable {
         try fields.withUnsafeBufferPointer(body)
     }
 
-    /// Where a field is; nil where there is none of this name.
+    /// Returns the index of a field; nil if there is none.
     func place(of name: String) -> Int? {
         let index = position(of: name)
         guard index < fields.count, UTF8Order.compare(fields[index].name, name) == 0 else {
@@ -87,7 +87,7 @@ public struct Object: Sendable {
         return index
     }
 
-    /// Where the first field is whose name does not come before `name`.
+    /// Returns the index of the first field with a name not less than `name`.
     private func position(of name: String) -> Int {
         var lower = 0
         var upper = fields.count
@@ -104,7 +104,7 @@ public struct Object: Sendable {
 }
 
 extension Object: ExpressibleByDictionaryLiteral {
-    /// Of two fields with one name the later stays.
+    /// Creates an object; of duplicate names the last one wins.
     public init(dictionaryLiteral elements: (String, Value)...) {
         self.init(elements)
     }
@@ -118,11 +118,11 @@ extension Object: RandomAccessCollection {
 
 /// The order of texts by their UTF-8 bytes.
 ///
-/// `String` compares what texts mean, by tables that change with the version of Unicode.
+/// The order of `String` follows Unicode equivalence, which depends on the Unicode version.
 package enum UTF8Order {
-    /// Negative where `left` comes first, zero where both have the same bytes.
+    /// Returns a negative number if `left` is less, and zero if both have the same bytes.
     package static func compare(_ left: String, _ right: String) -> Int {
-        // Strings of the standard library lie in one piece; bridged ones may not.
+        // Native strings are contiguous; bridged ones may not be.
         let result = left.utf8.withContiguousStorageIfAvailable { left in
             right.utf8.withContiguousStorageIfAvailable { right in
                 compare(UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
@@ -134,7 +134,7 @@ package enum UTF8Order {
         }
     }
 
-    /// Negative where `left` comes first, zero where both are the same.
+    /// Returns a negative number if `left` is less, and zero if both are equal.
     package static func compare(
         _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer
     ) -> Int {
@@ -155,7 +155,7 @@ package enum UTF8Order {
 }
 
 extension String {
-    /// Lends the bytes of the text, which lie in one piece but for bridged ones.
+    /// Calls `body` with the UTF-8 bytes of the text, copied only for bridged strings.
     @inline(__always)
     func withRawUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) })

@@ -1,8 +1,8 @@
-/// The order of all values, and what is equal by it.
+/// The total order of values.
 ///
 /// Ascending: false, true, numbers, bytes, strings by their UTF-8 bytes, arrays, objects, null.
-/// Integers and floats are compared as the numbers that they are. Negative zero is zero; what is
-/// no number comes behind all numbers, and is equal to itself.
+/// Integers and floats are compared numerically. Negative zero equals zero; NaN is greater than all
+/// numbers, and equals itself.
 extension Value: Comparable, Hashable {
     public static func == (left: Value, right: Value) -> Bool {
         left.compare(right) == 0
@@ -12,7 +12,7 @@ extension Value: Comparable, Hashable {
         left.compare(right) < 0
     }
 
-    /// Negative where this value comes before `other`, zero where they are equal.
+    /// Returns a negative number if this value is less, and zero if both are equal.
     package func compare(_ other: Value) -> Int {
         switch (self, other) {
         case (.integer(let left), .integer(let right)):
@@ -57,14 +57,14 @@ extension Value: Comparable, Hashable {
         case .bool(let value): hasher.combine(value)
         case .integer(let value): hasher.combine(value)
         case .float(let value):
-            // Whatever is equal to an integer has the hash of that integer.
+            // A float equal to an integer has the hash of that integer.
             if let integer = Int64(exactly: value) {
                 hasher.combine(integer)
             } else {
                 hasher.combine(value.isNaN ? Double.nan.bitPattern : value.bitPattern)
             }
         case .string(let value):
-            // Not the hash of `String`, for which texts are equal that have other bytes.
+            // The hash of `String` follows Unicode equivalence.
             hasher.combine(text: value)
         case .bytes(let value): hasher.combine(value)
         case .array(let values): hasher.combine(values)
@@ -95,7 +95,7 @@ extension Object.Field: Hashable {
 }
 
 extension Hasher {
-    /// Feeds the bytes of a text, and where it ends.
+    /// Hashes the bytes of a text, and a terminator.
     fileprivate mutating func combine(text: String) {
         var text = text
         text.withUTF8 { combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -103,13 +103,13 @@ extension Hasher {
     }
 }
 
-/// The order of integers and floats as numbers, without rounding either.
+/// The numeric order of integers and floats, without rounding.
 package enum NumberOrder {
     package static func compare(_ left: Int64, _ right: Int64) -> Int {
         left < right ? -1 : left == right ? 0 : 1
     }
 
-    /// What is no number comes behind all numbers.
+    /// NaN is greater than all numbers.
     package static func compare(_ left: Double, _ right: Double) -> Int {
         if left < right { return -1 }
         if left > right { return 1 }
@@ -118,7 +118,7 @@ package enum NumberOrder {
     }
 
     package static func compare(_ left: Int64, _ right: Double) -> Int {
-        // The bounds are powers of two, which floats have exactly.
+        // The bounds are powers of two, which floats represent exactly.
         guard right < 0x1p63 else { return -1 }
         guard right >= -0x1p63 else { return right.isNaN ? -1 : 1 }
         let whole = right.rounded(.towardZero)

@@ -1,4 +1,4 @@
-/// A value of a document: what JSON can say, with integers apart from floats, and bytes.
+/// A value of a document: the types of JSON, with separate integers and floats, and bytes.
 public enum Value: Sendable {
     case null
     case bool(Bool)
@@ -11,19 +11,19 @@ public enum Value: Sendable {
 }
 
 extension Value {
-    /// How deep arrays and objects may lie in one another.
+    /// Maximum nesting depth of arrays and objects.
     public static let maximumDepth = 64
 
-    /// What a value is, without what it says.
+    /// The type of a value, without its content.
     ///
-    /// The order is that of all values: whatever is a boolean comes before every number.
+    /// The order is that of values: any boolean is less than any number.
     public enum Kind: Int, Comparable, Sendable {
         case boolean, number, bytes, string, array, object, null
 
         public static func < (left: Kind, right: Kind) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// What this value is.
+    /// The type of the value.
     public var kind: Kind {
         switch self {
         case .null: .null
@@ -36,7 +36,7 @@ extension Value {
         }
     }
 
-    /// The value at the end of a path of field names; nil where there is none.
+    /// The value at a path of field names; nil if there is none.
     public subscript(path: String...) -> Value? {
         var value = self
         for name in path {
@@ -47,8 +47,7 @@ extension Value {
     }
 }
 
-// There is no literal `nil`: a field that is null is there, and a comparison with `nil` asks
-// whether it is.
+// There is no `nil` literal: comparison with `nil` tests presence, and a null field is present.
 extension Value: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
@@ -59,7 +58,7 @@ extension Value: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     public init(stringLiteral value: String) { self = .string(value) }
     public init(arrayLiteral elements: Value...) { self = .array(elements) }
 
-    /// Of two fields with one name the later stays.
+    /// Creates an object; of duplicate names the last one wins.
     public init(dictionaryLiteral elements: (String, Value)...) {
         self = .object(Object(elements))
     }

@@ -1,21 +1,21 @@
-/// The names of the columns of a result, of which no two are equal.
+/// Names of the columns of a result; duplicates are errors.
 struct ColumnNames {
     private let scope: Scope
-    /// The names of the columns so far; their spelling counts.
+    /// Names of the columns read before, as bytes.
     private var taken: Set<[UInt8]> = []
 
     init(_ compiler: ExpressionCompiler) {
         scope = compiler.scope
     }
 
-    /// Returns the name of a column: its alias, the last step of a path, or its number.
+    /// Returns the name of a column: its alias, the last name of its path, or its number.
     static func name(of expression: Expression, _ alias: Name?, number: Int) -> String {
         if let alias { return alias.text }
         if case .path(let path) = expression.node, let last = path.last { return last }
         return "($\(number))"
     }
 
-    /// Refuses columns of which one would hide another.
+    /// Throws if a column would hide another.
     mutating func check(_ columns: [ResultColumn]) throws(QueryError) {
         var all: Name?
         for column in columns {
@@ -35,7 +35,7 @@ struct ColumnNames {
             let name = Self.name(of: expression, alias, number: index + 1)
             guard taken.insert(Array(name.utf8)).inserted else {
                 throw QueryError(
-                    .meaning, "two columns are called \(name)",
+                    .meaning, "two columns are named \(name)",
                     hint: remedy(for: expression, number: index + 1, columns),
                     at: alias?.range ?? expression.range, in: scope.text)
             }
@@ -50,7 +50,7 @@ struct ColumnNames {
         }
     }
 
-    /// Whether a path is a field at the root of the documents of a source, so that it hides only itself.
+    /// Whether a path is a top-level field of `source`, which hides only itself.
     private func isField(
         _ path: [String], _ range: SourceRange, of source: String
     ) throws(QueryError) -> Bool {
@@ -63,7 +63,7 @@ struct ColumnNames {
         }
     }
 
-    /// Returns the column with an alias that no other column has.
+    /// Returns advice to give the column a unique alias.
     private func remedy(
         for expression: Expression, number: Int, _ columns: [ResultColumn]
     ) -> String {

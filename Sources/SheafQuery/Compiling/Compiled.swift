@@ -1,11 +1,11 @@
 import SheafDocument
 
-/// Computes a value from the rows of a frame; nil is MISSING.
+/// A closure that computes a value in a row context; nil is MISSING.
 typealias Evaluator = (Frame) throws(QueryError) -> Value?
 
-/// An expression that can be evaluated.
+/// A compiled expression.
 enum Compiled {
-    /// The same for all rows.
+    /// A value that is the same for all rows.
     case constant(Value?)
     case dynamic(Evaluator)
 
@@ -21,7 +21,7 @@ enum Compiled {
         return false
     }
 
-    /// Applies a function of one value, at once where the value is known.
+    /// Applies a function to the value, immediately if it is constant.
     func map(_ transform: @escaping (Value?) throws(QueryError) -> Value?) throws(QueryError)
         -> Compiled
     {
@@ -32,7 +32,7 @@ enum Compiled {
         }
     }
 
-    /// Applies a function of two values, at once where both are known.
+    /// Applies a function to two values, immediately if both are constant.
     static func combine(
         _ left: Compiled, _ right: Compiled,
         _ transform: @escaping (Value?, Value?) throws(QueryError) -> Value?
@@ -55,7 +55,7 @@ enum Compiled {
         }
     }
 
-    /// Applies a function of many values, at once where all are known.
+    /// Applies a function to several values, immediately if all are constant.
     static func combine(
         _ operands: [Compiled], _ transform: @escaping ([Value?]) throws(QueryError) -> Value?
     ) throws(QueryError) -> Compiled {

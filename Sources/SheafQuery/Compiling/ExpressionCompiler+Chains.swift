@@ -1,8 +1,8 @@
 import SheafDocument
 
-/// What operators of one precedence make of values, one behind the other.
+/// The accumulated result of a chain of operators of one precedence.
 protocol OperatorChain {
-    /// Begins with the value on the left.
+    /// Creates a chain with the leftmost value.
     init(_ value: Value?)
     mutating func append(
         _ operation: ArithmeticOperator, _ value: Value?
@@ -18,7 +18,7 @@ extension Concatenation: OperatorChain {
     }
 }
 
-/// Operators whose results are numbers.
+/// A chain of arithmetic operators.
 private struct Calculation: OperatorChain {
     private(set) var value: Value?
 
@@ -34,7 +34,7 @@ private struct Calculation: OperatorChain {
 }
 
 extension ExpressionCompiler {
-    /// A chain of operators; a long one is walked, and not called step within step.
+    /// Compiles a chain of operators into a loop, so that long chains do not recurse.
     func compileChain(
         _ first: Expression, _ steps: [ArithmeticStep], at range: SourceRange
     ) throws(QueryError) -> Compiled {
@@ -52,7 +52,7 @@ extension ExpressionCompiler {
             }
         }
         do throws(QueryError) {
-            // Nothing binds as tight as `||` but itself.
+            // `||` has a precedence of its own, so a chain contains no other operator.
             return steps[0].operation == .concatenate
                 ? try compile(first, steps, as: Concatenation.self, at: range)
                 : try compile(first, steps, as: Calculation.self, at: range)

@@ -1,8 +1,8 @@
 import SheafDocument
 
-/// What is asked or made of the elements of arrays.
+/// Quantifiers and comprehensions.
 extension ExpressionCompiler {
-    /// Quantifiers and comprehensions.
+    /// Compiles a quantifier or comprehension.
     func compileLoop(_ expression: Expression) throws(QueryError) -> Compiled {
         let loop: Evaluator
         switch expression.node {
@@ -12,7 +12,7 @@ extension ExpressionCompiler {
         case .comprehension(let comprehension):
             try checkNesting(comprehension.bindings, expression)
             loop = try compile(comprehension).evaluator
-        default: preconditionFailure("Only loops are compiled as such.")
+        default: preconditionFailure("Only quantifiers and comprehensions are loops.")
         }
         let (range, text) = (expression.range, scope.text)
         return .dynamic { (frame) throws(QueryError) in
@@ -22,14 +22,14 @@ extension ExpressionCompiler {
         }
     }
 
-    /// Each loop within another makes as many times more steps as there are elements.
+    /// Throws if loops are nested too deeply; each level multiplies the number of steps.
     private func checkNesting(
         _ bindings: [Binding], _ expression: Expression
     ) throws(QueryError) {
         guard scope.boundCount + bindings.count <= QueryLimits.maximumLoopNesting else {
             throw error(
                 .limit,
-                "loops lie at most \(QueryLimits.maximumLoopNesting) deep within one another",
+                "loops are nested deeper than the limit of \(QueryLimits.maximumLoopNesting)",
                 expression)
         }
     }
@@ -72,7 +72,7 @@ extension ExpressionCompiler {
                 guard let value = try element(frame) else { return true }
                 guard elements.count + fields.count < QueryLimits.maximumLoopParts else {
                     throw QueryError(
-                        .limit, "a loop makes more than \(QueryLimits.maximumLoopParts) elements")
+                        .limit, "a loop yields more than \(QueryLimits.maximumLoopParts) elements")
                 }
                 guard let key else {
                     elements.append(value)
@@ -83,7 +83,7 @@ extension ExpressionCompiler {
                 }
                 return true
             }
-            // A source that is missing makes nothing; one that is no collection makes null.
+            // A missing source yields MISSING; a source that is not a collection yields null.
             if let unknown { return unknown == .missing ? nil : .null }
             return try MadeValue.checked(
                 key == nil ? .array(elements) : .object(Object(sorting: fields)),
@@ -104,24 +104,25 @@ extension ExpressionCompiler {
     }
 }
 
-/// Runs through the elements of one array, or of several, one within the other.
+/// Nested iteration over the elements of one or more arrays.
 private struct Loop {
     struct Step {
         let variable: Int
         let source: Evaluator
-        /// Whether what lies in the elements is visited, too.
+        /// Whether nested values are visited as well.
         let isDeep: Bool
     }
 
     var steps: [Step] = []
 
-    /// Calls `body` with the variables set, until it returns false; returns why there was nothing
-    /// to run through: a source is missing, or is no collection.
+    /// Calls `body` for each assignment of the variables until it returns false.
+    ///
+    /// Returns `.missing` or `.null` if a source is missing or not a collection, and nil otherwise.
     func run(
         _ frame: Frame, _ body: (Frame) throws(QueryError) -> Bool
     ) throws(QueryError) -> Truth? {
         var isStopped = false
-        // Loops that lie in this one take from the same steps.
+        // Nested loops share the step counter of the outermost one.
         if frame.loopDepth == 0 { frame.loopSteps = 0 }
         frame.loopDepth += 1
         defer { frame.loopDepth -= 1 }
@@ -172,7 +173,7 @@ private struct Loop {
         }
     }
 
-    /// All that lies in values, at every depth, each before what lies in it.
+    /// Returns all values at every depth, parents before children.
     private static func descendants(of values: [Value]) -> [Value] {
         var found: [Value] = []
         var waiting = Array(values.reversed())

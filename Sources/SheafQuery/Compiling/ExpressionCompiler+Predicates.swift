@@ -1,10 +1,10 @@
 import SheafBytes
 import SheafDocument
 
-/// Says whether something holds, in the rows of a frame.
+/// A closure that evaluates a condition in a row context.
 typealias Predicate = (Frame) throws(QueryError) -> Truth
 
-/// A condition that can be asked.
+/// A compiled condition.
 enum CompiledPredicate {
     case constant(Truth)
     case dynamic(Predicate)
@@ -18,7 +18,7 @@ enum CompiledPredicate {
 }
 
 extension ExpressionCompiler {
-    /// A condition, whose answer needs no value to be made of it.
+    /// Compiles a condition to a truth value, without creating a `Value`.
     func compilePredicate(
         _ expression: Expression
     ) throws(QueryError) -> CompiledPredicate {
@@ -56,7 +56,7 @@ extension ExpressionCompiler {
         }
     }
 
-    /// Asks something of values, at once where all are known.
+    /// Applies a test to values, immediately if all are constant.
     private func predicate(
         _ operands: [Compiled], _ ask: @escaping ([Value?]) throws(QueryError) -> Truth
     ) throws(QueryError) -> CompiledPredicate {
@@ -101,7 +101,7 @@ extension ExpressionCompiler {
         }
     }
 
-    /// XOR, for which all terms are evaluated.
+    /// Compiles XOR, which evaluates all of its terms.
     private func exclusive(_ terms: [Expression]) throws(QueryError) -> CompiledPredicate {
         var known = Truth.no
         var predicates: [Predicate] = []
@@ -194,7 +194,7 @@ extension ExpressionCompiler {
     }
 }
 
-/// The elements of a list that are known before the rows are.
+/// The constant elements of a list, as a set for IN.
 private struct KnownElements {
     private var values: Set<Value> = []
     private var hasNull = false
@@ -229,17 +229,17 @@ private struct KnownElements {
 }
 
 extension Value {
-    /// The number of bytes of a text; 0 of anything else.
+    /// The length of a string in bytes; 0 for other values.
     fileprivate var textLength: Int {
         if case .string(let text) = self { text.utf8.count } else { 0 }
     }
 }
 
-/// A pattern of LIKE or one of its relatives.
+/// A compiled pattern of LIKE, ILIKE or SIMILAR TO.
 private struct PatternMatcher {
-    /// None where the pattern is null or no text.
+    /// The matcher; nil if the pattern or the escape is not a string.
     private let matcher: TextPattern?
-    /// What the answer is without a matcher, unless the text is wrong, too.
+    /// The result for a string if there is no matcher.
     private let unknown: Truth
 
     init(_ kind: Pattern.Kind, _ pattern: Value?, escape: Value?) throws(QueryError) {
@@ -255,7 +255,7 @@ private struct PatternMatcher {
         }
         let scalars = escape.unicodeScalars
         guard scalars.count <= 1 else {
-            throw QueryError(.argument, "ESCAPE takes one character, and not \(scalars.count)")
+            throw QueryError(.argument, "ESCAPE takes one character, not \(scalars.count)")
         }
         switch kind {
         case .like, .caseInsensitiveLike:

@@ -1,17 +1,17 @@
 import SheafBytes
 import SheafDocument
 
-/// Turns expressions into closures over frames, once for each run of a statement.
+/// A compiler of expressions into closures over row contexts, used for one run of a statement.
 ///
-/// Arguments are known by then, and so are constants like those that are written out.
+/// Arguments are known at that time and are treated as constants.
 final class ExpressionCompiler {
     var scope: Scope
     let names: NameTable
     let arguments: ArgumentValues
     let context: FunctionContext
-    /// Whether what was compiled so far depends on the time.
+    /// Whether a compiled expression calls a function that reads the clock.
     private(set) var readsClock = false
-    /// What can be seen behind GROUP BY; none before it.
+    /// The expressions visible after GROUP BY; nil before grouping.
     var groups: GroupScope?
 
     init(
@@ -40,7 +40,7 @@ final class ExpressionCompiler {
         case .path(let path): return try compile(path: path, at: expression.range)
         case .array(let elements):
             return try Compiled.combine(try compile(elements)) { (values) throws(QueryError) in
-                // Missing elements are left out, as in every array that is made.
+                // Missing elements are omitted, as in every computed array.
                 try MadeValue.checked(.array(values.compactMap { $0 }))
             }
         case .object(let fields):
@@ -82,18 +82,18 @@ final class ExpressionCompiler {
         return compiled
     }
 
-    /// The value of an expression that must not depend on rows; `place` says what it is for.
+    /// Returns the value of an expression that must not depend on rows, or throws.
     func constant(
-        _ expression: Expression, for place: String
+        _ expression: Expression, for clause: String
     ) throws(QueryError) -> Value? {
         switch try compile(expression) {
         case .constant(let value): return value
         case .dynamic(let evaluator):
-            // Loops and choices are no constants by themselves, and know all that they need.
+            // Loops and CASE are never compiled to constants, but without paths they need no row.
             var hasPath = false
             try expression.forEachPath { (_, _) throws(QueryError) in hasPath = true }
             guard !hasPath else {
-                throw error(.meaning, "\(place) does not depend on documents", expression)
+                throw error(.meaning, "\(clause) must not depend on documents", expression)
             }
             let frame = Frame(
                 sourceCount: scope.members.count, variableCount: scope.variableCount,
@@ -102,10 +102,10 @@ final class ExpressionCompiler {
         }
     }
 
-    /// Which argument may have been meant for a parameter.
+    /// Returns a hint for a missing argument, such as a similar name.
     private func argumentHint(_ name: String) -> String? {
-        if arguments[":" + name] != nil { return "call the argument \(name), without the colon" }
-        // Of short names any two are near.
+        if arguments[":" + name] != nil { return "name the argument \(name), without the colon" }
+        // Short names are too similar to each other.
         let names = arguments.fields.map(\.name).filter { $0.utf8.count > 2 && !$0.hasPrefix("$") }
         return Suggestion.nearest(to: name, among: names.sorted())
             .map { "there is an argument \($0)" }
@@ -126,7 +126,7 @@ final class ExpressionCompiler {
             guard case .variable = target else {
                 throw QueryError(
                     .meaning,
-                    "\(path.joined(separator: ".")) is neither grouped by nor in an aggregate",
+                    "\(path.joined(separator: ".")) is neither in GROUP BY nor in an aggregate",
                     hint: "add it to GROUP BY", at: range, in: scope.text)
             }
         }
@@ -164,7 +164,7 @@ final class ExpressionCompiler {
         }
     }
 
-    /// A map whose fields are declared, too, so that not all of them show.
+    /// Returns the value of a map with declared fields, of which some may be hidden.
     private static func map(
         at followed: FieldPath, _ types: FieldTypes, _ path: [String], _ row: Row,
         _ names: NameTable
@@ -182,7 +182,7 @@ final class ExpressionCompiler {
         }
     }
 
-    /// The field of the first source that an expression is, if it shows what it holds.
+    /// Returns the path of an expression that is a visible field of the first source, or nil.
     func field(_ expression: Expression) throws(QueryError) -> FieldPath? {
         guard groups == nil, case .path(let names) = expression.node,
             case .field(0, let path) = try scope.resolve(names, at: expression.range)
@@ -236,7 +236,7 @@ final class ExpressionCompiler {
         }
         guard !call.isDistinct, !call.isStar else {
             throw QueryError(
-                .meaning, "only aggregates take DISTINCT or *, and \(call.name) is none",
+                .meaning, "only aggregates take DISTINCT or *; \(call.name) is not an aggregate",
                 at: range, in: scope.text)
         }
         guard function.argumentCount.contains(call.arguments.count) else {
@@ -262,7 +262,7 @@ final class ExpressionCompiler {
         }
     }
 
-    /// regexp_like with a pattern that is known, which is compiled once.
+    /// Compiles `regexp_like` with a constant pattern, so that the pattern is parsed only once.
     private func compilePattern(
         _ call: Call, _ operands: [Compiled], at range: SourceRange
     ) throws(QueryError) -> Compiled? {
@@ -293,8 +293,8 @@ final class ExpressionCompiler {
     ) throws(QueryError) -> Compiled {
         guard var groups else {
             throw QueryError(
-                .meaning, "\(kind.rawValue.uppercased()) is an aggregate, and cannot stand here",
-                hint: "aggregates stand in the columns, in HAVING and in ORDER BY", at: range,
+                .meaning, "the aggregate \(kind.rawValue.uppercased()) is not allowed here",
+                hint: "aggregates are allowed in columns, HAVING and ORDER BY", at: range,
                 in: scope.text)
         }
         guard call.isStar ? kind == .count : call.arguments.count == 1 else {
@@ -303,7 +303,7 @@ final class ExpressionCompiler {
                 "\(kind.rawValue.uppercased()) takes one value"
                     + (kind == .count ? ", or *" : ""), at: range, in: scope.text)
         }
-        // Its argument is one of the rows, and not of the groups.
+        // The argument is evaluated for rows, not for groups.
         self.groups = nil
         defer { self.groups = groups }
         let operand = try call.isStar ? nil : compile(call.arguments[0]).evaluator
@@ -313,7 +313,7 @@ final class ExpressionCompiler {
 }
 
 extension Function {
-    /// How many arguments it takes, in words.
+    /// The accepted number of arguments, as words.
     fileprivate var expectedArguments: String {
         let (least, most) = (argumentCount.lowerBound, argumentCount.upperBound)
         if least == most { return least == 1 ? "1 argument" : "\(least) arguments" }

@@ -9,7 +9,7 @@ package struct FieldTypes: Sendable {
     }
 
     private var declared: [[UInt8]: Declared] = [:]
-    /// Whether what is not declared is a register.
+    /// Whether undeclared fields are registers.
     package let isStrict: Bool
 
     package init(_ types: [FieldType] = [], isStrict: Bool) {
@@ -29,34 +29,34 @@ package struct FieldTypes: Sendable {
         }
     }
 
-    /// Whether fields are what they show.
+    /// Whether all fields are read as their visible parts.
     package var isPlain: Bool { !isStrict && declared.isEmpty }
 
-    /// Whether a row of these types shows what the bytes of a document hold, and nothing else.
+    /// Whether a row with these types contains exactly the fields stored in `object`.
     func showAll(of object: EncodedObject) -> Bool {
         if isPlain { return true }
-        // A damaged document is decoded, which throws.
+        // If the document is damaged, the regular path decodes it and throws.
         return declared.isEmpty && (try? object.hasOnlyRegisters()) == true
     }
 
-    /// The part of a field that is meant; none for what shows.
+    /// Returns the part of a field to read; nil means the visible part.
     package func part(of name: String) -> Part? {
-        // Hardly any statement declares types, and every path asks for them.
+        // This is called for every path, and few statements declare types.
         guard !declared.isEmpty else { return isStrict ? .register : nil }
         if let found = declared[Array(name.utf8)] { return found.part }
         return isStrict ? .register : nil
     }
 
-    /// Whether the statement says what a field is.
+    /// Whether the statement declares a type for a field.
     func declares(_ name: String) -> Bool { declared[Array(name.utf8)] != nil }
 
-    /// The types of what lies in a field.
+    /// Returns the types of the fields within a field.
     package func fields(of name: String) -> FieldTypes {
         guard !declared.isEmpty else { return FieldTypes(isStrict: false) }
         return declared[Array(name.utf8)]?.fields ?? FieldTypes(isStrict: false)
     }
 
-    /// The types of the fields of a declared map, where these are not what they show.
+    /// Returns the field types of a declared map, or nil if all of its fields are plain.
     func typesOfMap(at path: [String]) -> FieldTypes? {
         guard !declared.isEmpty else { return nil }
         var types = self
@@ -66,7 +66,7 @@ package struct FieldTypes: Sendable {
         return inner.isPlain ? nil : inner
     }
 
-    /// Whether a path leads to what shows at each of its steps.
+    /// Whether each name of a path refers to the visible part of its field.
     func isShown(_ path: [String]) -> Bool {
         if isPlain { return true }
         var types = self
@@ -77,7 +77,7 @@ package struct FieldTypes: Sendable {
         return true
     }
 
-    /// The path that names lead along.
+    /// Returns the field path for names, with the part to read at each name.
     func path(_ path: [String], in names: NameTable) -> FieldPath {
         var types = self
         var steps: [FieldPath.Step] = []
@@ -88,7 +88,7 @@ package struct FieldTypes: Sendable {
         return FieldPath(steps)
     }
 
-    /// The fields of a document as the statement sees them.
+    /// Returns the fields of a document as the statement sees them.
     package func value(
         of object: EncodedObject, _ names: NameTable, depth: Int = 1
     ) throws(Malformed) -> Object {

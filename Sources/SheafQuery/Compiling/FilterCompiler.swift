@@ -1,13 +1,12 @@
 import SheafBytes
 import SheafDocument
 
-/// Turns conditions into filters that read the fields of encoded documents, where they are simple
-/// enough: then nothing is decoded to ask them.
+/// A compiler of simple conditions into filters on encoded documents.
 struct FilterCompiler {
     let compiler: ExpressionCompiler
     let source: Int
 
-    /// Splits a condition into what a filter asks, and what is left for frames.
+    /// Splits a condition into a filter, the terms it covers, and the remaining terms.
     func split(
         _ condition: Expression
     ) throws(QueryError) -> (filter: FieldFilter?, asked: [Expression], rest: [Expression]) {
@@ -28,7 +27,7 @@ struct FilterCompiler {
         return (filters.count == 1 ? first : .all(filters), asked, rest)
     }
 
-    /// The filter that asks a condition; none where it takes a frame.
+    /// Returns the filter for a condition, or nil if the condition needs a row context.
     func filter(_ expression: Expression) throws(QueryError) -> FieldFilter? {
         switch expression.node {
         case .and(let terms): return try filters(terms).map(FieldFilter.all)
@@ -85,11 +84,11 @@ struct FilterCompiler {
                 names, at: expression.range)
         else { return nil }
         let types = compiler.scope.members[source].types
-        // Of a map whose fields are declared not all shows, which only frames know.
+        // A map with declared fields hides some of them, which a filter cannot see.
         return types.typesOfMap(at: path) == nil ? types.path(path, in: compiler.names) : nil
     }
 
-    /// A value that is known and that something can be compared with.
+    /// Returns the value of a constant that is neither null nor missing.
     private func value(_ expression: Expression) throws(QueryError) -> Value? {
         guard case .constant(let value?) = try compiler.compile(expression), value != .null else {
             return nil

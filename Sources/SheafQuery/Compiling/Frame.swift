@@ -1,21 +1,21 @@
 import SheafBytes
 package import SheafDocument
 
-/// What expressions read while they are evaluated: a row of each source, and what is bound.
+/// The inputs of an expression: a row of each source, variables, group keys and aggregates.
 ///
-/// One is made for each run of a statement, and used for all its rows.
+/// One is created per run of a statement and reused for all rows.
 package final class Frame {
     /// The row of each source, in the order of FROM and the joins.
     ///
-    /// Not an array: every field that is read would ask whether somebody else changes it.
+    /// Not an array: each access to a field would pay for an exclusivity check.
     package let rows: UnsafeMutablePointer<Row>
     private let sourceCount: Int
-    /// What comprehensions have bound.
+    /// Variables of quantifiers and comprehensions.
     var variables: [Value?]
-    /// How many loops lie in one another here, and how many steps all of them have taken.
+    /// Current nesting of loops, and the number of steps taken by all of them.
     var loopDepth = 0
     var loopSteps = 0
-    /// The values of GROUP BY, and the results of the aggregates.
+    /// Keys of the current group, and results of its aggregates.
     var groups: [Value?] = []
     var aggregates: [Value?] = []
     package let names: NameTable
@@ -38,28 +38,28 @@ package final class Frame {
     }
 }
 
-/// A document of a source, as expressions see it; the bytes are valid while it is the row.
+/// A row of a source; the bytes of a document are valid while the row is current.
 package struct Row {
     package enum Content {
-        /// The empty side of an outer join.
+        /// The row that an outer join adds for a missing partner.
         case absent
         case encoded(EncodedObject)
-        /// A row that no document stands behind, or one that has been read.
+        /// A row without a stored document, or a document that was decoded.
         case value(Object)
     }
 
-    /// The fields of a document in its bytes.
+    /// The encoded fields of a document.
     package let fields: EncodedObject?
-    /// What there is instead.
+    /// The decoded row, if there are no encoded fields.
     private let object: Box?
-    /// The bytes of the id, as keys have them; none for rows that bring theirs along.
+    /// The encoded id of the document; nil if the row contains its own id.
     package let id: UnsafeRawBufferPointer?
-    /// Whether the bytes are valid as long as the store.
+    /// Whether the bytes remain valid until the store is closed.
     let isLasting: Bool
-    /// What tells the document from all others; zero where that is not known.
+    /// Record pointer of the document; zero if unknown.
     let place: UInt64
 
-    /// So a row of bytes costs nothing to copy.
+    /// A class, so that rows with encoded fields are cheap to copy.
     private final class Box {
         let value: Object
 
@@ -107,7 +107,7 @@ package struct Row {
 
     package static let idName = "_id"
 
-    /// The value of `_id`.
+    /// Returns the value of `_id`.
     func idValue() throws(QueryError) -> Value? {
         guard let id else {
             if case .value(let object) = content { return object[Self.idName] }
@@ -117,7 +117,7 @@ package struct Row {
     }
 }
 
-/// Runs what reads the bytes of the document at a place.
+/// Runs a body that reads a document; reports malformed bytes as damage with its position.
 func onDocument<Result>(
     at place: UInt64, _ body: () throws(Malformed) -> Result
 ) throws(QueryError) -> Result {
@@ -127,7 +127,7 @@ func onDocument<Result>(
 }
 
 extension Row {
-    /// The whole document with its id, as a statement with these types sees it.
+    /// Returns the complete document with its id, as a statement with these types sees it.
     func object(_ types: FieldTypes, _ names: NameTable) throws(QueryError) -> Object? {
         switch content {
         case .absent: return nil

@@ -1,21 +1,21 @@
 import SheafDocument
 
-/// What expressions behind GROUP BY can see: the keys of the groups, and aggregates.
+/// The expressions visible after GROUP BY: group keys and aggregates.
 struct GroupScope {
-    /// An aggregate, and what it is of; none for rows.
+    /// An aggregate and its operand; nil means that rows are counted.
     struct Column {
         let kind: AggregateKind
         let isDistinct: Bool
         let operand: Evaluator?
     }
 
-    /// By the bytes of what tells expressions apart.
+    /// Numbers of the group keys by canonical text.
     private var keys: [[UInt8]: Int] = [:]
     private(set) var columns: [Column] = []
-    /// The first of the interpolated values that one is the same as.
+    /// For each interpolated value that repeats an earlier one, the name of the first.
     private let firstNames: [String: String]
 
-    /// Begins with what is grouped by.
+    /// Creates a scope with the expressions of GROUP BY.
     init(
         _ expressions: [Expression], _ scope: Scope, _ arguments: ArgumentValues
     ) throws(QueryError) {
@@ -25,7 +25,7 @@ struct GroupScope {
         }
     }
 
-    /// Which of the keys an expression is.
+    /// Returns the number of the group key that equals `expression`, or nil.
     func key(of expression: Expression, _ scope: Scope) throws(QueryError) -> Int? {
         guard !keys.isEmpty else { return nil }
         if case .literal = expression.node { return nil }
@@ -37,7 +37,7 @@ struct GroupScope {
         return columns.count - 1
     }
 
-    /// The same bytes for the same expression, also where one path names its source and one not.
+    /// Returns a canonical form, the same for paths with and without their source.
     private func identity(
         of expression: Expression, _ scope: Scope
     ) throws(QueryError) -> [UInt8] {
@@ -60,14 +60,15 @@ struct GroupScope {
         }
     }
 
-    /// Who interpolates a value twice means the same, though each time has its own name.
+    /// Maps equal interpolated values to one name, so that repeating a value repeats the
+    /// expression.
     private static func firstNames(of arguments: ArgumentValues) -> [String: String] {
         var names: [String: String] = [:]
         var firsts: [Value: [(value: Value, name: String)]] = [:]
         var number = 1
         while let value = arguments["$\(number)"] {
             let name = "$\(number)"
-            // Equal values may yet differ, as 1 and 1.0 do.
+            // Equal values may differ in their representation, such as 1 and 1.0.
             if let first = firsts[value]?.first(where: { $0.value.json == value.json }) {
                 names[name] = first.name
             } else {

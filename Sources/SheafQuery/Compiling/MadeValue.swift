@@ -1,15 +1,14 @@
 import SheafDocument
 
-/// Arrays and objects that expressions make.
+/// Size limits of computed arrays and objects.
 ///
-/// One value may stand in them many times over, which costs nothing as long as nobody looks: loops
-/// in loops could make what no memory holds, and no time compares. So what is made is weighed, as
-/// if each part were there by itself.
+/// Copies of a value share storage, so nested loops could create values too large to compare or
+/// encode. Each occurrence is therefore counted separately.
 enum MadeValue {
-    /// A text weighs one more for so many bytes.
+    /// Number of bytes of a string that count as one more part.
     private static let textUnit = 32
 
-    /// The value itself; throws where it has too many parts.
+    /// Returns the value unchanged; throws if it has too many parts.
     static func checked(
         _ value: Value, parts limit: Int = QueryLimits.maximumElements
     ) throws(QueryError) -> Value {

@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// Turns the columns of a statement into what makes rows of them.
+/// The compiler of the columns of a statement into a projection.
 enum ProjectionCompiler {
     static func compile(
         _ columns: [ResultColumn], _ compiler: ExpressionCompiler
@@ -27,7 +27,7 @@ enum ProjectionCompiler {
                 else {
                     let names = compiler.scope.members.map(\.name)
                     throw QueryError(
-                        .meaning, "no source is called \(qualifier.text)",
+                        .meaning, "no source is named \(qualifier.text)",
                         hint: Suggestion.nearest(to: qualifier.text, among: names).map {
                             "did you mean \($0)?"
                         }, at: qualifier.range, in: compiler.scope.text)
@@ -43,7 +43,8 @@ enum ProjectionCompiler {
 
     /// Returns the evaluator of a column.
     ///
-    /// The name of the only collection is its field of that name, or the document where it has none.
+    /// The name of the only collection denotes its field of that name, or the document if it has
+    /// none.
     static func value(
         of expression: Expression, _ compiler: ExpressionCompiler
     ) throws(QueryError) -> Evaluator {
@@ -58,7 +59,7 @@ enum ProjectionCompiler {
 }
 
 extension Projection {
-    /// The names of the columns in their order; none where rows are whole documents.
+    /// Names of the columns in order; nil if they depend on the documents.
     var columnNames: [String]? {
         switch self {
         case .document: return nil
@@ -73,7 +74,7 @@ extension Projection {
         }
     }
 
-    /// The row that a frame shows, as it is in the result.
+    /// Returns the result row for the current row context.
     func object(_ frame: Frame, _ types: [FieldTypes]) throws(QueryError) -> Object {
         switch self {
         case .document: return try frame.rows[0].object(types[0], frame.names) ?? Object()
@@ -102,7 +103,7 @@ extension Projection {
                 }
             }
             var object = Object(sorting: fields)
-            // MISSING takes a field away that `*` has brought.
+            // A MISSING column removes a field that `*` added.
             for name in removed where object[name] != nil && hasAll { object[name] = nil }
             return object
         }

@@ -1,25 +1,25 @@
-/// What names in a statement stand for.
+/// The names that are visible in a statement.
 struct Scope {
-    /// A source that a name may begin with.
+    /// A source of the statement.
     struct Member {
         /// The alias, or the name of the collection.
         let name: String
-        /// Whether the name was chosen for this statement.
+        /// Whether the name is an alias.
         let hasAlias: Bool
         let types: FieldTypes
     }
 
-    /// What a path leads to.
+    /// The meaning of a path.
     enum Target {
         case variable(Int, rest: [String])
-        /// All of a row.
+        /// The complete row of a source.
         case row(Int)
         case id(Int, rest: [String])
         case field(Int, [String])
     }
 
     private(set) var members: [Member] = []
-    /// The variables that are bound here, the innermost last.
+    /// Bound variables, innermost last.
     private var variables: [(name: String, index: Int)] = []
     private(set) var variableCount = 0
     let text: String
@@ -33,7 +33,7 @@ struct Scope {
         let name = Self.name(of: source)
         guard !members.contains(where: { $0.name.isSpelled(name) }) else {
             throw QueryError(
-                .meaning, "two sources are called \(name)",
+                .meaning, "two sources are named \(name)",
                 hint: "give one of them an alias: \(source.name.text) AS other",
                 at: (source.alias ?? source.name).range, in: text)
         }
@@ -43,7 +43,7 @@ struct Scope {
                 types: FieldTypes(source.types, isStrict: isStrict)))
     }
 
-    /// What a source is called in its statement.
+    /// Returns the name of a source in its statement.
     static func name(of source: Source) -> String {
         if let alias = source.alias { return alias.text }
         let name = source.name.text
@@ -51,46 +51,46 @@ struct Scope {
         return String(name[name.index(after: colon)...])
     }
 
-    /// How many variables are bound here.
+    /// Number of bound variables.
     var boundCount: Int { variables.count }
 
-    /// The same with one more variable; returns its place.
+    /// Binds a variable; returns its index in the row context.
     mutating func bind(_ name: String) -> Int {
         variables.append((name, variableCount))
         variableCount += 1
         return variableCount - 1
     }
 
-    /// Forgets what was bound last; its place stays taken.
+    /// Removes the innermost variable; its index is not reused.
     mutating func unbind() {
         variables.removeLast()
     }
 
     func resolve(_ path: [String], at range: SourceRange) throws(QueryError) -> Target {
-        guard let first = path.first else { preconditionFailure("A path has a name.") }
+        guard let first = path.first else { preconditionFailure("A path has at least one name.") }
         if let variable = variables.last(where: { $0.name.isSpelled(first) }) {
             return .variable(variable.index, rest: Array(path.dropFirst()))
         }
         if let member = members.firstIndex(where: { $0.name.isSpelled(first) }) {
             if path.count > 1 { return field(member, Array(path.dropFirst())) }
-            // A field may well be called like its collection.
+            // A field may have the same name as its collection.
             if members[member].hasAlias || members.count > 1 { return .row(member) }
         }
         guard members.count == 1 else {
             guard !members.isEmpty else {
                 throw QueryError(
-                    .meaning, "there is no document here that \(first) could be a field of",
+                    .meaning, "there is no source for the field \(first) here",
                     at: range, in: text)
             }
             let choices = members.map { "\($0.name).\(first)" }.joined(separator: " or ")
             throw QueryError(
-                .meaning, "it is not clear whose field \(first) is", hint: "write \(choices)",
+                .meaning, "the field \(first) is ambiguous", hint: "write \(choices)",
                 at: range, in: text)
         }
         return field(0, path)
     }
 
-    /// Whether an expression is the name of the only source, which is no alias.
+    /// Whether an expression is the name of the only source, without an alias.
     func isBareSource(_ expression: Expression) -> Bool {
         guard case .path(let path) = expression.node, path.count == 1, members.count == 1,
             !members[0].hasAlias

@@ -1,19 +1,19 @@
-/// A day of the Gregorian calendar, as if it had always been in use.
+/// A day of the proleptic Gregorian calendar.
 package struct CalendarDay: Hashable, Sendable {
     package let year: Int
-    /// From 1.
+    /// Month, starting at 1.
     package let month: Int
-    /// From 1.
+    /// Day of the month, starting at 1.
     package let day: Int
 
-    /// A day that is known to be one.
+    /// Creates a day from valid components.
     package init(_ year: Int, _ month: Int, _ day: Int) {
         self.year = year
         self.month = month
         self.day = day
     }
 
-    /// A day as somebody wrote it; nil where the month has no such day.
+    /// Creates a day from arbitrary components; nil if the day does not exist.
     package init?(year: Int, month: Int, day: Int) {
         guard 1...12 ~= month, day >= 1, day <= Self.days(inMonth: month, of: year) else {
             return nil
@@ -21,9 +21,9 @@ package struct CalendarDay: Hashable, Sendable {
         self.init(year, month, day)
     }
 
-    /// The day that comes `number` days after 1970-01-01; of the years around 1 to 9999.
+    /// Creates the day that is `number` days after 1970-01-01, for years from about 1 to 9999.
     ///
-    /// Years are counted from March here, so that the leap day is the last of its year.
+    /// Years begin in March here, which puts the leap day at the end of a year.
     package init(number: Int) {
         let days = number + Self.daysBefore1970
         let era = (days >= 0 ? days : days - 146_096) / 146_097
@@ -38,10 +38,10 @@ package struct CalendarDay: Hashable, Sendable {
             dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
     }
 
-    /// From the first of March of the year 0 to the first of January of 1970.
+    /// Days from March 1 of the year 0 to January 1, 1970.
     private static let daysBefore1970 = 719_468
 
-    /// How many days it comes after 1970-01-01.
+    /// Number of days since 1970-01-01.
     package var number: Int {
         let year = month <= 2 ? year - 1 : year
         let era = (year >= 0 ? year : year - 399) / 400
@@ -52,30 +52,30 @@ package struct CalendarDay: Hashable, Sendable {
         return era * 146_097 + dayOfEra - Self.daysBefore1970
     }
 
-    /// From 1, Monday, to 7, Sunday.
+    /// Day of the week, from 1 (Monday) to 7 (Sunday).
     package var weekday: Int {
-        // The first of January of 1970 was a Thursday.
+        // January 1, 1970 was a Thursday.
         ((number + 3) % 7 + 7) % 7 + 1
     }
 
-    /// From 1.
+    /// Day of the year, starting at 1.
     package var dayOfYear: Int { number - CalendarDay(year, 1, 1).number + 1 }
 
-    /// The week by ISO 8601, from 1 to 53.
+    /// ISO 8601 week, from 1 to 53.
     ///
-    /// Weeks begin on Monday, and the first is the one with the fourth of January.
+    /// Weeks begin on Monday, and week 1 contains January 4.
     package var week: Int {
         // A week belongs to the year of its Thursday.
         let thursday = CalendarDay(number: number - weekday + 4)
         return (thursday.dayOfYear - 1) / 7 + 1
     }
 
-    /// Whether a year has a 29th of February.
+    /// Whether a year has a February 29.
     package static func isLeap(_ year: Int) -> Bool {
         year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     }
 
-    /// How long a month is, from 1.
+    /// Returns the number of days of a month.
     package static func days(inMonth month: Int, of year: Int) -> Int {
         switch month {
         case 2: isLeap(year) ? 29 : 28
@@ -85,7 +85,7 @@ package struct CalendarDay: Hashable, Sendable {
     }
 }
 
-/// The names of months and days of the week, in English.
+/// English names of months and weekdays.
 package enum CalendarNames {
     package static let months = [
         "January", "February", "March", "April", "May", "June", "July", "August", "September",

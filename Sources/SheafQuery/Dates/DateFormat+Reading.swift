@@ -1,8 +1,8 @@
 extension DateFormat {
-    /// The moment that a text in this format means; nil where it is not in this format.
+    /// Returns the moment of a text in this format, or nil if the text does not match.
     ///
-    /// What the format does not tell is that of 1970-01-01T00:00:00Z. A day of the week has to fit
-    /// the date.
+    /// Components missing in the format default to those of 1970-01-01T00:00:00Z. A weekday must
+    /// agree with the date.
     package func moment(of text: String) -> Moment? {
         var scanner = DateScanner(text)
         var fields = FieldValues()
@@ -18,7 +18,7 @@ extension DateFormat {
     }
 }
 
-/// What a text has said about a date so far.
+/// The date components read from a text.
 private struct FieldValues {
     var year: Int?
     var month: Int?
@@ -60,7 +60,7 @@ private struct FieldValues {
             return readTime(field, from: &scanner)
         case .offset: return Self.set(&offset, scanner.offset())
         case .clockName:
-            // Names such as IST mean several clocks.
+            // Names such as IST are ambiguous.
             let isKnown =
                 scanner.take(all: Array("UTC".utf8)) || scanner.take(all: Array("GMT".utf8))
             return Self.set(&offset, isKnown ? 0 : scanner.offset())
@@ -111,7 +111,7 @@ private struct FieldValues {
 
     var moment: Moment? {
         if let secondsSince1970 {
-            // At most twelve digits: no overflow.
+            // The number has at most twelve digits, so the product cannot overflow.
             return Moment(milliseconds: secondsSince1970 * 1_000 + Int64(millisecond))
         }
         guard let date, weekday == nil || weekday == date.weekday,

@@ -1,5 +1,5 @@
 extension DateFormat {
-    /// What a moment looks like in a zone; nil where the year there is not one of 1 to 9999.
+    /// Returns a moment as text in a time zone; nil if its year there is not within 1 to 9999.
     package func text(of moment: Moment, in zone: Zone) -> String? {
         let clock = zone.clock(at: moment)
         let time = CalendarTime(moment, offset: clock.offset)
@@ -18,7 +18,7 @@ extension DateFormat {
 }
 
 extension DatePrinter {
-    /// Writes what the calendar and the time of the day tell.
+    /// Writes a field of the calendar date or the time of day.
     fileprivate mutating func write(_ field: DateFormat.Field, of time: CalendarTime) {
         let day = time.day
         switch field {
@@ -47,7 +47,7 @@ extension DatePrinter {
         }
     }
 
-    /// Writes what the zone tells.
+    /// Writes a field that depends on the time zone.
     fileprivate mutating func write(
         _ field: DateFormat.Field, of clock: ZoneClock, at moment: Moment
     ) {

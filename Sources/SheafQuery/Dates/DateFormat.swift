@@ -1,26 +1,26 @@
-/// How a date is written: `YYYY-MM-DD hh:mm:ss.sss TZD` or `%Y-%m-%d`.
+/// A date format: `YYYY-MM-DD hh:mm:ss.sss TZD` or `%Y-%m-%d`.
 ///
-/// One percent sign makes it the second kind.
+/// A format with a percent sign is of the second kind.
 package struct DateFormat: Hashable, Sendable {
-    /// A part of a date.
+    /// A component of a date.
     enum Field: Hashable, Sendable {
         case year
-        /// Two digits: 69 to 99 are in the last century.
+        /// Two digits; 69 to 99 denote the years from 1969 to 1999.
         case shortYear
         case month, day
-        /// With a blank instead of a zero before it.
+        /// Padded with a blank instead of a zero.
         case blankDay
         case dayOfYear, week
         case hour, hourOfHalf, minute, second
-        /// At most nine digits.
+        /// With at most nine digits.
         case fraction(digits: Int)
         case half(isUpper: Bool)
         case weekdayName(isShort: Bool)
         case monthName(isShort: Bool)
-        /// From 1, Monday, to 7, or from 0, Sunday, to 6.
+        /// From 1 (Monday) to 7 (Sunday), or from 0 (Sunday) to 6 (Saturday).
         case weekday(fromZero: Bool)
         case offset(isSpread: Bool)
-        /// What clocks there are called, such as CET.
+        /// Abbreviation of the time zone, such as CET.
         case clockName
         case secondsSince1970
     }
@@ -30,12 +30,12 @@ package struct DateFormat: Hashable, Sendable {
         case field(Field)
     }
 
-    /// Longer ones are refused.
+    /// Maximum length of a format in bytes.
     package static let maximumLength = 1_024
 
     let elements: [Element]
 
-    /// Takes a format apart; nil where a percent sign is followed by what has no meaning.
+    /// Parses a format; nil if a percent sign precedes an unknown specifier.
     package init?(_ text: String) {
         let bytes = Array(text.utf8.prefix(Self.maximumLength + 1))
         guard bytes.count <= Self.maximumLength else { return nil }
@@ -50,7 +50,7 @@ package struct DateFormat: Hashable, Sendable {
     }
 }
 
-/// Puts the elements of a format one behind the other.
+/// A builder of the elements of a format.
 private struct Builder {
     var elements: [DateFormat.Element] = []
 
@@ -77,7 +77,7 @@ private struct Builder {
         (Array("TZD".utf8), .offset(isSpread: true)), (Array("TZN".utf8), .clockName),
     ]
 
-    /// Everything that is no word stands for itself.
+    /// Adds the fields of a word format; other characters are literals.
     mutating func addWords(_ bytes: [UInt8]) {
         var position = 0
         while position < bytes.count {
@@ -99,7 +99,7 @@ private struct Builder {
         }
     }
 
-    /// Whether a fraction may follow: right behind the seconds, or with a point or a comma between.
+    /// Whether a fraction may follow: after the seconds, with or without a point or comma.
     private var isBehindSeconds: Bool {
         switch elements.last {
         case .field(.second): true
@@ -148,7 +148,7 @@ private struct Builder {
         "s": .secondsSince1970,
     ]
 
-    /// Those that stand for several others.
+    /// Specifiers that abbreviate several others.
     private static let groups: [Unicode.Scalar: String] = [
         "F": "%Y-%m-%d", "T": "%H:%M:%S", "R": "%H:%M", "D": "%m/%d/%y",
     ]

@@ -1,10 +1,10 @@
 import SheafDocument
 
 extension Function {
-    /// The functions of dates and durations.
+    /// Functions on dates and durations, with the time zones of the system.
     package static let dates: [Function] = dates(zones: .system)
 
-    /// The functions of dates and durations, with the time zones of a directory.
+    /// Returns the functions on dates and durations, with the time zones of a directory.
     package static func dates(zones: ZoneDirectory) -> [Function] {
         [
             clock(zones), dateAdd, dateSub, dateDiff, datePart, dateTrunc, dateFormat(zones),
@@ -12,7 +12,8 @@ extension Function {
         ]
     }
 
-    /// A function that is MISSING where one of its arguments is, and otherwise null where one is.
+    /// Creates a function that yields MISSING for missing arguments, and otherwise null for null
+    /// ones.
     private static func strict(
         _ name: String, _ argumentCount: ClosedRange<Int>, readsClock: Bool = false,
         _ evaluate:
@@ -38,7 +39,7 @@ extension Function {
 // MARK: Reading and writing
 
 extension Function {
-    /// `clock([format[, zone]])`: the time of the statement.
+    /// Implements `clock([format[, zone]])`, the time of the statement.
     private static func clock(_ zones: ZoneDirectory) -> Function {
         strict("clock", 0...2, readsClock: true) { (arguments, context) throws(QueryError) in
             guard let now = Moment(milliseconds: context.now) else { return nil }
@@ -47,7 +48,7 @@ extension Function {
         }
     }
 
-    /// `date_format(date, format[, zone])`: in UTC where there is no zone.
+    /// Implements `date_format(date, format[, zone])`; the default zone is UTC.
     private static func dateFormat(_ zones: ZoneDirectory) -> Function {
         strict("date_format", 2...3) { (arguments, _) throws(QueryError) in
             guard let date = DateValue(arguments[0]) else { return nil }
@@ -55,7 +56,7 @@ extension Function {
         }
     }
 
-    /// A moment by a format and, where there are two arguments, in a zone.
+    /// Returns a moment in a format and, with two arguments, in a time zone.
     private static func text(
         of moment: Moment, as arguments: [Value], _ zones: ZoneDirectory
     ) throws(QueryError) -> Value? {
@@ -72,14 +73,14 @@ extension Function {
         guard let text = value.dateText else { return nil }
         guard text.utf8.count <= DateFormat.maximumLength else {
             throw QueryError(
-                .limit, "a format of dates has at most \(DateFormat.maximumLength) bytes")
+                .limit, "a date format has at most \(DateFormat.maximumLength) bytes")
         }
         return DateFormat(text)
     }
 
-    /// `date_cast(text[, format])`: the date as dates are written.
+    /// `date_cast(text[, format])`, which returns the date in ISO 8601.
     ///
-    /// Where a format has no zone, the text is in UTC.
+    /// Without a zone in the format, the text is in UTC.
     private static let dateCast = strict("date_cast", 1...2) {
         (arguments, _) throws(QueryError) in
         guard arguments.count > 1 else {
@@ -91,7 +92,7 @@ extension Function {
         return format.moment(of: text).map { .string($0.text) }
     }
 
-    /// `tz_offset(zone[, date])`: how far it is ahead of UTC at the date, else now, as `+02:00`.
+    /// Implements `tz_offset(zone[, date])`, the offset from UTC, such as `+02:00`.
     private static func tzOffset(_ zones: ZoneDirectory) -> Function {
         strict("tz_offset", 1...2, readsClock: true) { (arguments, context) throws(QueryError) in
             let moment =
@@ -110,13 +111,13 @@ extension Function {
         return .string(printer.text)
     }
 
-    /// `duration_cast('1h30m')`: milliseconds.
+    /// `duration_cast('1h30m')`, which returns milliseconds.
     private static let durationCast = strict("duration_cast", 1...1) {
         (arguments, _) throws(QueryError) in
         arguments[0].dateText.flatMap { DurationText.milliseconds($0) }.map { .integer($0) }
     }
 
-    /// `duration_format(5400000)`: `1h30m0s`.
+    /// `duration_format(5400000)`, which returns `1h30m0s`.
     private static let durationFormat = strict("duration_format", 1...1) {
         (arguments, _) throws(QueryError) in
         let milliseconds: Int64? =
@@ -132,20 +133,20 @@ extension Function {
 // MARK: Counting
 
 extension Function {
-    /// `date_add(date, part, n)`: `n` parts later; a day that the month lacks becomes its last.
+    /// `date_add(date, part, n)`; days beyond the end of a month become its last day.
     private static let dateAdd = strict("date_add", 3...3) { (arguments, _) throws(QueryError) in
         guard let step = DateStep(arguments[1], arguments[2]) else { return nil }
         return DateValue(arguments[0])?.moved(by: step.count, step.unit)
     }
 
-    /// `date_sub(date, part, n)`: `n` parts earlier.
+    /// `date_sub(date, part, n)`, the opposite of `date_add`.
     private static let dateSub = strict("date_sub", 3...3) { (arguments, _) throws(QueryError) in
         guard let step = DateStep(arguments[1], arguments[2]) else { return nil }
         let (negated, overflow) = Int64(0).subtractingReportingOverflow(step.count)
         return overflow ? nil : DateValue(arguments[0])?.moved(by: negated, step.unit)
     }
 
-    /// `date_diff(d1, d2, part)`: the whole parts from d2 to d1; negative where d1 is the earlier.
+    /// `date_diff(d1, d2, part)`, the number of complete parts from d2 to d1.
     private static let dateDiff = strict("date_diff", 3...3) { (arguments, _) throws(QueryError) in
         guard let left = DateValue(arguments[0]), let right = DateValue(arguments[1]),
             let unit = arguments[2].dateUnit
@@ -153,7 +154,7 @@ extension Function {
         return .integer(left.moment.difference(from: right.moment, in: unit))
     }
 
-    /// `date_trunc(date, part)`: the beginning of the part, in UTC.
+    /// `date_trunc(date, part)`, the start of the part in UTC.
     private static let dateTrunc = strict("date_trunc", 2...2) {
         (arguments, _) throws(QueryError) in
         guard let date = DateValue(arguments[0]), let unit = arguments[1].dateUnit else {
@@ -162,9 +163,9 @@ extension Function {
         return date.moment.start(of: unit).map { date.value(of: $0) }
     }
 
-    /// `date_range(start, end, part, n)`: every n parts from the start up to, but without, the end.
+    /// `date_range(start, end, part, n)`, every nth part from start until before end.
     ///
-    /// Each is counted from the start: January 31 is followed by February 29 and by March 31.
+    /// Dates are counted from the start: January 31 is followed by February 29 and by March 31.
     private static let dateRange = strict("date_range", 4...4) {
         (arguments, _) throws(QueryError) in
         guard let start = DateValue(arguments[0]), let end = DateValue(arguments[1]),
@@ -173,13 +174,13 @@ extension Function {
         let (unit, step) = (steps.unit, steps.count)
         var elements: [Value] = []
         var distance: Int64 = 0
-        // A step of the wrong sign leads away from the end, and one of zero nowhere.
+        // The range is empty if the step is zero or has the wrong sign.
         while step != 0, let next = start.moment.adding(distance, unit),
             step > 0 ? next < end.moment : end.moment < next
         {
             guard elements.count < QueryLimits.maximumElements else {
                 throw QueryError(
-                    .limit, "date_range makes at most \(QueryLimits.maximumElements) dates")
+                    .limit, "date_range returns at most \(QueryLimits.maximumElements) dates")
             }
             elements.append(start.value(of: next))
             let (sum, overflow) = distance.addingReportingOverflow(step)
@@ -189,7 +190,7 @@ extension Function {
         return .array(elements)
     }
 
-    /// `date_part(date, part)`: of the date in UTC; the zone alone is that of the text.
+    /// `date_part(date, part)` in UTC; only `timezone` is that of the text.
     private static let datePart = strict("date_part", 2...2) { (arguments, _) throws(QueryError) in
         guard let date = DateValue(arguments[0]), let name = arguments[1].dateText else {
             return nil
@@ -204,7 +205,7 @@ extension Function {
     }
 }
 
-/// A number of units, in either order of the two arguments: only one of them is a number.
+/// A number of units, from two arguments in either order.
 private struct DateStep {
     let unit: DateUnit
     let count: Int64
@@ -227,7 +228,7 @@ extension DateValue {
 }
 
 extension CalendarTime {
-    /// What is shown of a unit.
+    /// Returns the value of a unit as displayed.
     fileprivate func count(of unit: DateUnit) -> Int {
         switch unit {
         case .year: day.year

@@ -1,4 +1,4 @@
-/// Reads the parts of dates from a text.
+/// A scanner for the components of dates.
 package struct DateScanner {
     private let bytes: [UInt8]
     private var position = 0
@@ -11,26 +11,26 @@ package struct DateScanner {
 
     private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    /// Reads one of some bytes, if it comes next.
+    /// Consumes one of several bytes if it is next.
     package mutating func take(_ choices: UInt8...) -> UInt8? {
         guard let next, choices.contains(next) else { return nil }
         position += 1
         return next
     }
 
-    /// Reads exactly these bytes, if they come next.
+    /// Consumes a sequence of bytes if it is next.
     package mutating func take(all expected: [UInt8]) -> Bool {
         guard bytes[position...].starts(with: expected) else { return false }
         position += expected.count
         return true
     }
 
-    /// Reads as many decimal digits as there are, of which there have to be so many.
+    /// Reads a decimal number; nil if its number of digits is not within `digits`.
     package mutating func number(digits: ClosedRange<Int>) -> Int? {
         longNumber(digits: digits).flatMap { Int(exactly: $0) }
     }
 
-    /// The same for numbers that may need more than 32 bits.
+    /// Reads a decimal number that may need more than 32 bits.
     package mutating func longNumber(digits: ClosedRange<Int>) -> Int64? {
         var value: Int64 = 0
         var count = 0
@@ -42,13 +42,13 @@ package struct DateScanner {
         return count >= digits.lowerBound ? value : nil
     }
 
-    /// Reads a number of two digits that is less than `bound`.
+    /// Reads a two-digit number less than `bound`.
     package mutating func pair(below bound: Int) -> Int? {
         guard let value = number(digits: 2...2), value < bound else { return nil }
         return value
     }
 
-    /// Reads the digits of a fraction of a second as milliseconds; what is finer is cut off.
+    /// Reads the digits of a fraction of a second as milliseconds; finer digits are truncated.
     package mutating func milliseconds() -> Int? {
         var value = 0
         var count = 0
@@ -61,7 +61,7 @@ package struct DateScanner {
         return count == 1 ? value * 100 : count == 2 ? value * 10 : value
     }
 
-    /// Reads the name or the first three letters of one of `names`, in any case, and says which.
+    /// Reads a name in any case, complete or as its first three letters; returns its index.
     package mutating func name(of names: [String]) -> Int? {
         let start = position
         while let next, 0x41...0x5A ~= next & 0xDF { position += 1 }
@@ -90,18 +90,16 @@ package struct DateScanner {
     }
 }
 
-/// A date as a text by ISO 8601: a day, perhaps a time, and a zone.
-///
-/// Without a zone no moment is meant.
+/// A date in ISO 8601: a day, an optional time, and a mandatory time zone.
 package struct DateText: Sendable {
     package let moment: Moment
-    /// How far its zone is ahead of UTC, in seconds.
+    /// Offset of the time zone from UTC, in seconds.
     package let offset: Int
 
-    /// Longer texts are no dates.
+    /// Maximum length of a date in bytes.
     private static let maximumLength = 128
 
-    /// Reads `2024-05-01Z`, `2024-05-01T12:30+02:00`, `2024-05-01 12:30:59.123Z` and the like.
+    /// Parses dates such as `2024-05-01Z`, `2024-05-01T12:30+02:00` or `2024-05-01 12:30:59.123Z`.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.maximumLength else { return nil }
         var scanner = DateScanner(text)
@@ -112,7 +110,7 @@ package struct DateText: Sendable {
         else { return nil }
         var time = CalendarTime(day)
         if let separator = scanner.take(0x54, 0x74, 0x20) {
-            // A day alone may have a blank before its zone, too.
+            // A date without a time may have a blank before its zone as well.
             let start = scanner
             if let hour = scanner.pair(below: 24) {
                 time.hour = hour
@@ -133,7 +131,7 @@ package struct DateText: Sendable {
 }
 
 extension DateScanner {
-    /// Reads what follows the hour.
+    /// Reads the time after the hour.
     fileprivate mutating func readRest(of time: inout CalendarTime) -> Bool {
         guard take(0x3A) != nil, let minute = pair(below: 60) else { return false }
         time.minute = minute
@@ -147,7 +145,7 @@ extension DateScanner {
     }
 }
 
-/// Writes the parts of dates into a text.
+/// A printer for the components of dates.
 package struct DatePrinter {
     private var bytes: [UInt8] = []
 
@@ -163,14 +161,14 @@ package struct DatePrinter {
         bytes.append(contentsOf: more)
     }
 
-    /// Writes a number that is not negative, with at least so many digits.
+    /// Writes a non-negative number with at least `digits` digits.
     package mutating func write(_ number: Int, digits: Int, padding: UInt8 = 0x30) {
         let spelled = String(number).utf8
         for _ in 0..<max(digits - spelled.count, 0) { bytes.append(padding) }
         bytes.append(contentsOf: spelled)
     }
 
-    /// Writes `+02:00` or `+0200`, with seconds where there are any.
+    /// Writes an offset as `+02:00` or `+0200`, with seconds if they are not zero.
     package mutating func write(offset: Int, isSpread: Bool = true) {
         bytes.append(offset < 0 ? 0x2D : 0x2B)
         let seconds = abs(offset)
@@ -184,7 +182,7 @@ package struct DatePrinter {
 }
 
 extension Moment {
-    /// The text by ISO 8601 in UTC, with milliseconds where there are any.
+    /// The moment in ISO 8601 and UTC, with milliseconds if they are not zero.
     package var text: String {
         let time = CalendarTime(self)
         var printer = DatePrinter()

@@ -1,8 +1,8 @@
-/// What dates are counted in.
+/// A unit of date arithmetic.
 package enum DateUnit: CaseIterable, Sendable {
     case year, quarter, month, week, day, hour, minute, second, millisecond
 
-    /// The unit of a name in any case; nil where there is none of that name.
+    /// Creates a unit from its name in any case; nil for unknown names.
     package init?(_ name: String) {
         switch name.lowercased() {
         case "year": self = .year
@@ -18,7 +18,7 @@ package enum DateUnit: CaseIterable, Sendable {
         }
     }
 
-    /// How long it is: months differ in length, so there are two kinds.
+    /// Length of a unit, in months if it varies and in milliseconds otherwise.
     fileprivate enum Length {
         case months(Int64)
         case milliseconds(Int64)
@@ -40,10 +40,10 @@ package enum DateUnit: CaseIterable, Sendable {
 }
 
 extension Moment {
-    /// This moment moved by `count` units; nil where that is outside of the calendar.
+    /// Returns the moment `count` units later; nil if that is outside of the calendar.
     ///
-    /// A day that the month does not have becomes its last: a month after January 31 is the last of
-    /// February.
+    /// A day beyond the end of the month becomes its last day: one month after January 31 is the
+    /// last day of February.
     package func adding(_ count: Int64, _ unit: DateUnit) -> Moment? {
         switch unit.length {
         case .months(let months):
@@ -67,9 +67,11 @@ extension Moment {
         return Moment(time, offset: 0)
     }
 
-    /// How many whole units lie between another moment and this one; negative where that is later.
+    /// Returns the number of complete units from `other` to this moment; negative if `other` is
+    /// later.
     ///
-    /// So many units after the earlier is not yet after the later; one more is.
+    /// It is the largest count for which adding it to the earlier moment does not pass the later
+    /// one.
     package func difference(from other: Moment, in unit: DateUnit) -> Int64 {
         guard other <= self else { return -other.difference(from: self, in: unit) }
         switch unit.length {
@@ -84,7 +86,7 @@ extension Moment {
         }
     }
 
-    /// The moment at which the unit began that this one is in, in UTC; weeks begin on Monday.
+    /// Returns the start of the unit that contains the moment, in UTC; weeks begin on Monday.
     package func start(of unit: DateUnit) -> Moment? {
         let day = CalendarTime(self).day
         switch unit {
@@ -106,6 +108,6 @@ extension Moment {
 }
 
 extension CalendarDay {
-    /// The months since the beginning of the year 0.
+    /// Number of months since the beginning of the year 0.
     fileprivate var monthIndex: Int { year * 12 + month - 1 }
 }

@@ -1,12 +1,12 @@
 package import SheafDocument
 
-/// A date among the values of a query: a text, or milliseconds since 1970.
+/// A date as a query value: a text, or milliseconds since 1970.
 package struct DateValue: Sendable {
     package let moment: Moment
-    /// Seconds ahead of UTC, as the text says; nil where it is a number.
+    /// Offset from UTC in seconds, if the value is a text; nil for a number.
     package let offset: Int?
 
-    /// Nil where a value is no date, or is one outside of the years 1 to 9999.
+    /// Creates a date from a value; nil if it is not a date of the years 1 to 9999.
     package init?(_ value: Value) {
         switch value {
         case .string(let text):
@@ -18,7 +18,7 @@ package struct DateValue: Sendable {
             self.moment = moment
             offset = nil
         case .float(let number):
-            // Less than a millisecond is cut off as it is in texts; nan and infinities are refused.
+            // Fractions of milliseconds are rounded down; infinities and NaN are invalid.
             guard let milliseconds = Int64(exactly: number.rounded(.down)),
                 let moment = Moment(milliseconds: milliseconds)
             else { return nil }
@@ -28,23 +28,23 @@ package struct DateValue: Sendable {
         }
     }
 
-    /// Another moment in the form of this one: a text for a text, a number for a number.
+    /// Returns another moment in the form of this one, as text or as number.
     package func value(of moment: Moment) -> Value {
         offset == nil ? .integer(moment.milliseconds) : .string(moment.text)
     }
 }
 
 extension Value {
-    /// The text, where this is one.
+    /// The text, if the value is a string.
     var dateText: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
-    /// The unit whose name this is.
+    /// The unit, if the value is the name of one.
     var dateUnit: DateUnit? { dateText.flatMap { DateUnit($0) } }
 
-    /// The number, where this is one without a fraction.
+    /// The number, if the value is a number without a fraction.
     var dateCount: Int64? {
         switch self {
         case .integer(let number): number

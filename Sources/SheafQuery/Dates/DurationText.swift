@@ -1,12 +1,11 @@
-/// Lengths of time as texts: `1h30m0s`.
+/// Durations as texts such as `1h30m0s`.
 package enum DurationText {
-    /// Longer texts are no durations.
+    /// Maximum length of a duration in bytes.
     private static let maximumLength = 256
 
-    /// Milliseconds of `1h30m`, `-1.5h`, `250ms`; nil where it is no duration, or one too long.
+    /// Returns the milliseconds of `1h30m`, `-1.5h` or `250ms`; nil if invalid or too long.
     ///
-    /// Units are d, h, m, s, ms, us and ns, each as often as one likes; what is less than a
-    /// millisecond altogether is cut off.
+    /// The units d, h, m, s, ms, us and ns may be repeated; the sum is truncated to milliseconds.
     package static func milliseconds(_ text: String) -> Int64? {
         guard text.utf8.count <= maximumLength else { return nil }
         var bytes = Array(text.utf8)[...]
@@ -15,7 +14,8 @@ package enum DurationText {
         if bytes.elementsEqual([0x30]) { return 0 }
         guard !bytes.isEmpty else { return nil }
         var whole: UInt64 = 0
-        // There are at most a hundred parts, each with less than two milliseconds of these.
+        // At most a hundred parts contribute less than two milliseconds each, so this cannot
+        // overflow.
         var nanoseconds: UInt64 = 0
         while !bytes.isEmpty {
             guard let part = readPart(&bytes) else { return nil }
@@ -26,12 +26,12 @@ package enum DurationText {
         }
         let (magnitude, overflow) = whole.addingReportingOverflow(nanoseconds / 1_000_000)
         guard !overflow else { return nil }
-        // The least number has no positive counterpart.
+        // The least integer has no positive counterpart.
         guard !isNegative || magnitude != Int64.min.magnitude else { return .min }
         return Int64(exactly: magnitude).map { isNegative ? -$0 : $0 }
     }
 
-    /// The duration of so many milliseconds: from `0s` and `250ms` to `-2562047788015h12m55.808s`.
+    /// Returns a duration as text: from `0s` and `250ms` to `-2562047788015h12m55.808s`.
     package static func text(_ milliseconds: Int64) -> String {
         let magnitude = milliseconds.magnitude
         let sign = milliseconds < 0 ? "-" : ""
@@ -56,7 +56,7 @@ package enum DurationText {
         return printer.text
     }
 
-    /// Reads a number and its unit.
+    /// Reads a number with its unit.
     private static func readPart(
         _ bytes: inout ArraySlice<UInt8>
     ) -> (milliseconds: UInt64, nanoseconds: UInt64)? {
@@ -98,7 +98,7 @@ package enum DurationText {
         return digits > 0 ? (whole, billionths) : nil
     }
 
-    /// In nanoseconds; the longer name of two comes first.
+    /// Lengths of the units; longer names precede their prefixes.
     private static let units: [(name: [UInt8], nanoseconds: UInt64)] = [
         (Array("ms".utf8), 1_000_000), (Array("us".utf8), 1_000),
         (Array("\u{B5}s".utf8), 1_000), (Array("\u{3BC}s".utf8), 1_000),

@@ -1,6 +1,6 @@
 /// A point in time in the years 1 to 9999, in milliseconds since 1970.
 ///
-/// Whatever would be outside is no moment, so days and fields of moments never overflow.
+/// Values outside of this range do not exist, so calendar components never overflow.
 package struct Moment: Hashable, Comparable, Sendable {
     package static let millisecondsPerDay: Int64 = 86_400_000
     /// From 0001-01-01T00:00:00.000 to 9999-12-31T23:59:59.999.
@@ -13,12 +13,12 @@ package struct Moment: Hashable, Comparable, Sendable {
         self.milliseconds = milliseconds
     }
 
-    /// The moment at which clocks that are `offset` seconds ahead of UTC show a time.
+    /// Creates the moment of a local time `offset` seconds ahead of UTC.
     package init?(_ time: CalendarTime, offset: Int) {
         self.init(milliseconds: time.milliseconds - Int64(offset) * 1_000)
     }
 
-    /// Whole seconds since 1970, rounded down.
+    /// Seconds since 1970, rounded down.
     package var seconds: Int64 {
         let rest = milliseconds % 1_000
         return (milliseconds - (rest < 0 ? rest + 1_000 : rest)) / 1_000
@@ -29,7 +29,7 @@ package struct Moment: Hashable, Comparable, Sendable {
     }
 }
 
-/// What calendars and clocks show.
+/// A calendar date with the time of day.
 package struct CalendarTime: Hashable, Sendable {
     package var day: CalendarDay
     package var hour = 0
@@ -37,12 +37,12 @@ package struct CalendarTime: Hashable, Sendable {
     package var second = 0
     package var millisecond = 0
 
-    /// Midnight, when a day begins.
+    /// Creates the time at which a day begins.
     package init(_ day: CalendarDay) {
         self.day = day
     }
 
-    /// What they show that are `offset` seconds ahead of UTC.
+    /// Creates the local time `offset` seconds ahead of UTC.
     package init(_ moment: Moment, offset: Int = 0) {
         let local = moment.milliseconds + Int64(offset) * 1_000
         var rest = local % Moment.millisecondsPerDay
@@ -54,7 +54,7 @@ package struct CalendarTime: Hashable, Sendable {
         millisecond = Int(rest % 1_000)
     }
 
-    /// Milliseconds since 1970, if this is UTC.
+    /// Milliseconds since 1970, interpreted as UTC.
     package var milliseconds: Int64 {
         let seconds = (hour * 60 + minute) * 60 + second
         return Int64(day.number) * Moment.millisecondsPerDay + Int64(seconds) * 1_000

@@ -1,13 +1,13 @@
-/// How far clocks are ahead of UTC, at any moment.
+/// A time zone.
 package enum Zone: Sendable {
-    /// Always the same.
+    /// A constant offset from UTC.
     case fixed(seconds: Int)
-    /// As the history of a place has it.
+    /// The recorded changes of a region.
     case history(ZoneHistory)
 
     package static let utc = Zone.fixed(seconds: 0)
 
-    /// What clocks show at a moment.
+    /// Returns the local clock at a moment.
     package func clock(at moment: Moment) -> ZoneClock {
         switch self {
         case .fixed(let seconds): ZoneClock(offset: seconds)
@@ -16,12 +16,12 @@ package enum Zone: Sendable {
     }
 }
 
-/// How clocks go in a place, for some time.
+/// The offset and name of local time during a period.
 package struct ZoneClock: Hashable, Sendable {
-    /// Seconds ahead of UTC: at most about a day.
+    /// Offset from UTC in seconds; at most about a day.
     package let offset: Int
     package let isDaylight: Bool
-    /// Such as CET; ASCII.
+    /// Abbreviation such as CET, in ASCII.
     package let abbreviation: String
 
     package init(offset: Int, isDaylight: Bool, abbreviation: String) {
@@ -30,7 +30,7 @@ package struct ZoneClock: Hashable, Sendable {
         self.abbreviation = abbreviation
     }
 
-    /// A clock of no place, which is called by its offset.
+    /// Creates a clock that is named by its offset.
     package init(offset: Int) {
         var printer = DatePrinter()
         printer.write(offset: offset)
@@ -39,9 +39,9 @@ package struct ZoneClock: Hashable, Sendable {
     }
 }
 
-/// When the clocks of a place were changed, and the rule by which they will be.
+/// The recorded clock changes of a region, with the rule for later ones.
 package struct ZoneHistory: Hashable, Sendable {
-    /// From a second since 1970 on, another clock.
+    /// A clock change, in seconds since 1970.
     package struct Change: Hashable, Sendable {
         package let start: Int64
         package let clock: ZoneClock
@@ -54,9 +54,9 @@ package struct ZoneHistory: Hashable, Sendable {
 
     /// The clock before the first change.
     package let first: ZoneClock
-    /// By their starts, each later than the one before.
+    /// Changes in ascending order of time.
     package let changes: [Change]
-    /// What holds from the last change on; without one that change is the last ever.
+    /// The rule after the last change; without it, that change is permanent.
     package let rule: ZoneRule?
 
     package init(first: ZoneClock, changes: [Change], rule: ZoneRule?) {
@@ -65,7 +65,7 @@ package struct ZoneHistory: Hashable, Sendable {
         self.rule = rule
     }
 
-    /// What clocks show at a second since 1970.
+    /// Returns the local clock at a second since 1970.
     package func clock(at second: Int64) -> ZoneClock {
         var lower = 0
         var upper = changes.count

@@ -8,16 +8,16 @@ import Synchronization
     import Darwin
 #endif
 
-/// The time zones that a directory of the system knows by their names.
+/// The time zones in a directory of the system, by name.
 ///
-/// Each file is read once: what changes in it later shows after a restart.
+/// Each file is read once; later changes take effect after a restart.
 package final class ZoneDirectory: Sendable {
-    /// Where systems keep their zones.
+    /// The usual directory of time zones.
     package static let system = ZoneDirectory("/usr/share/zoneinfo")
 
-    /// The longest name that a zone may have.
+    /// Maximum length of a name in bytes.
     private static let maximumNameLength = 64
-    /// How many names are remembered; queries may ask for any.
+    /// Maximum number of names cached, because queries may contain arbitrary names.
     private static let maximumCount = 1_024
 
     private let path: String
@@ -27,7 +27,7 @@ package final class ZoneDirectory: Sendable {
         self.path = path
     }
 
-    /// A zone by its name or its distance from UTC: `Europe/Berlin`, `UTC`, `Z`, `+05:30`.
+    /// Returns a zone by name or offset: `Europe/Berlin`, `UTC`, `Z`, `+05:30`.
     package func zone(_ name: String) -> Zone? {
         if name == "UTC" { return .utc }
         guard name.utf8.count <= Self.maximumNameLength else { return nil }
@@ -45,7 +45,7 @@ package final class ZoneDirectory: Sendable {
         return history.map { .history($0) }
     }
 
-    /// Whether a text names a file below the directory and can be nothing else.
+    /// Whether a text is a relative path of plain names, without dots or empty components.
     private static func isName(_ name: String) -> Bool {
         var isBetween = true
         for byte in name.utf8 {
@@ -60,7 +60,7 @@ package final class ZoneDirectory: Sendable {
     }
 
     private func history(of name: String) -> ZoneHistory? {
-        // Whatever else may lie there, such as a pipe, must not make us wait.
+        // A special file such as a pipe must not block.
         let descriptor = open(path + "/" + name, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }

@@ -1,17 +1,17 @@
-/// The files in which systems keep time zones: TZif, RFC 9636, versions 1 to 4.
+/// Parser of time zone files: TZif, RFC 9636, versions 1 to 4.
 ///
-/// Nobody vouches for their bytes: whatever does not fit together is no zone.
+/// The bytes are not trusted; inconsistent files are refused.
 package enum ZoneFile {
-    /// Real files have less than 4 KiB.
+    /// Maximum length of a file; real files have less than 4 KiB.
     package static let maximumLength = 256 << 10
 
-    /// The longest name that clocks may have, such as CEST.
+    /// Maximum length of an abbreviation such as CEST.
     static let maximumAbbreviation = 16
 
-    /// What a file says; nil where it is none, or counts leap seconds.
+    /// Parses a file; returns nil if it is invalid or counts leap seconds.
     package static func history(_ bytes: [UInt8]) -> ZoneHistory? {
         guard bytes.count <= maximumLength, let header = Header(bytes, at: 0) else { return nil }
-        // Since version 2 a second table has longer times, and the first one may be empty.
+        // Since version 2, a second table has 64-bit times, and the first one may be empty.
         guard header.version >= 0x32 else {
             return Table(header, at: Header.length, timeLength: 4)?.history(in: bytes, rule: nil)
         }
@@ -26,7 +26,7 @@ package enum ZoneFile {
         return ZoneRule(footer).flatMap { table.history(in: bytes, rule: $0) }
     }
 
-    /// Whether names of clocks may have it: letters, digits, plus and minus.
+    /// Whether a byte is valid in abbreviations: a letter, a digit, plus or minus.
     static func isOfAbbreviations(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2D: true
@@ -35,7 +35,7 @@ package enum ZoneFile {
     }
 }
 
-/// How many there are of what.
+/// The header of a table, with the number of entries in each of its arrays.
 private struct Header {
     static let length = 44
 
@@ -55,7 +55,7 @@ private struct Header {
         var counts: [Int] = []
         for index in 0..<6 {
             let value = bytes.bigEndian(at: start + 20 + index * 4, count: 4)
-            // No count can be more than there are bytes; so no sum below overflows.
+            // Counts limited by the file length keep the sums below from overflowing.
             guard let value, value >= 0, value <= bytes.count else { return nil }
             counts.append(Int(value))
         }
@@ -68,7 +68,7 @@ private struct Header {
     }
 }
 
-/// Where the parts of a table are, one behind the other.
+/// Positions of the consecutive arrays of a table.
 private struct Table {
     let header: Header
     let timeLength: Int
@@ -79,7 +79,7 @@ private struct Table {
     let end: Int
 
     init?(_ header: Header, at start: Int, timeLength: Int) {
-        // Times that count leap seconds are not those of the rest of the world.
+        // Times with leap seconds are not POSIX times.
         guard header.leapSeconds == 0 else { return nil }
         self.header = header
         self.timeLength = timeLength
@@ -113,7 +113,7 @@ private struct Table {
     private func clock(at position: Int, in bytes: [UInt8]) -> ZoneClock? {
         let name = names + Int(bytes[position + 5])
         let namesEnd = names + header.characters
-        // The range is that of RFC 9636.
+        // The limits are those of RFC 9636.
         guard let offset = bytes.bigEndian(at: position, count: 4), -89_999...93_599 ~= offset,
             bytes[position + 4] <= 1, name < namesEnd,
             let nameEnd = bytes[name..<namesEnd].firstIndex(of: 0),
@@ -127,7 +127,7 @@ private struct Table {
 }
 
 extension [UInt8] {
-    /// A signed integer whose most significant byte comes first.
+    /// Reads a signed big-endian integer.
     fileprivate func bigEndian(at position: Int, count length: Int) -> Int64? {
         guard position >= 0, position <= count - length else { return nil }
         var value: Int64 = 0

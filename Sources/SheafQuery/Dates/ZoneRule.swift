@@ -1,18 +1,18 @@
-/// A rule for all years, as POSIX writes it: `CET-1CEST,M3.5.0,M10.5.0/3`.
+/// An annual rule of daylight saving time in POSIX form: `CET-1CEST,M3.5.0,M10.5.0/3`.
 package struct ZoneRule: Hashable, Sendable {
-    /// A day of any year, and the time on it by the clock that ends then.
+    /// The day and local time of an annual clock change.
     struct Change: Hashable, Sendable {
         enum Day: Hashable, Sendable {
-            /// From 1, and never the leap day.
+            /// Day of the year from 1, never February 29.
             case withoutLeapDay(Int)
-            /// From 0.
+            /// Day of the year from 0, counting February 29.
             case dayOfYear(Int)
-            /// A weekday of a month, 0 for Sunday; the fifth of them is the last.
+            /// A weekday of a month, 0 for Sunday; week 5 is the last.
             case weekday(month: Int, week: Int, weekday: Int)
         }
 
         let day: Day
-        /// Seconds after midnight: up to a week before or after.
+        /// Seconds after midnight; up to a week before or after.
         let seconds: Int
     }
 
@@ -25,18 +25,18 @@ package struct ZoneRule: Hashable, Sendable {
     private let standard: ZoneClock
     private let daylight: Daylight?
 
-    /// What clocks show at a second since 1970, which is one of a moment.
+    /// Returns the local clock at a second since 1970.
     package func clock(at second: Int64) -> ZoneClock {
         guard let daylight else { return standard }
         let local = second + Int64(standard.offset)
         let dayNumber = Int((local - (local % 86_400 + 86_400) % 86_400) / 86_400)
         let year = CalendarDay(number: dayNumber).year
         var latest: (start: Int64, isDaylight: Bool)?
-        // A change may be days away from its day, and so in another year.
+        // A change may be days away from its day and thus in another year.
         for year in year - 1...year + 1 {
             let end = daylight.end.second(in: year, offset: daylight.clock.offset)
             if end <= second, latest.map({ $0.start < end }) != false { latest = (end, false) }
-            // Where one year's daylight time ends as the next one's begins, it goes on.
+            // Daylight saving time continues if its end coincides with the next start.
             let start = daylight.start.second(in: year, offset: standard.offset)
             if start <= second, latest.map({ $0.start <= start }) != false {
                 latest = (start, true)
@@ -47,7 +47,7 @@ package struct ZoneRule: Hashable, Sendable {
 }
 
 extension ZoneRule.Change {
-    /// When it is in a year, in seconds since 1970.
+    /// Returns the time of the change in a year, in seconds since 1970.
     fileprivate func second(in year: Int, offset: Int) -> Int64 {
         let number: Int
         switch day {
@@ -68,7 +68,7 @@ extension ZoneRule.Change {
 }
 
 extension ZoneRule {
-    /// Reads a rule from the end of a zone's file; nil where it is none.
+    /// Parses the footer of a zone file; nil if it is invalid.
     package init?(_ bytes: some Sequence<UInt8>) {
         var scanner = RuleScanner(Array(bytes))
         guard let name = scanner.abbreviation(), let behind = scanner.time(hours: 24) else {
@@ -94,7 +94,7 @@ extension ZoneRule {
     }
 }
 
-/// Reads the parts of a rule.
+/// A scanner for the parts of a POSIX rule.
 private struct RuleScanner {
     let bytes: [UInt8]
     var position = 0
@@ -124,7 +124,7 @@ private struct RuleScanner {
         return position > start && range ~= value ? value : nil
     }
 
-    /// Reads letters, or anything that is allowed in names between `<` and `>`.
+    /// Reads an abbreviation: letters, or any valid characters between `<` and `>`.
     mutating func abbreviation() -> String? {
         let isQuoted = take(0x3C)
         let start = position
@@ -155,7 +155,7 @@ private struct RuleScanner {
         return isNegative ? -seconds : seconds
     }
 
-    /// Reads `,M10.5.0/3`, `,J60` or `,59`: at two o'clock where there is no time.
+    /// Reads `,M10.5.0/3`, `,J60` or `,59`; the default time is two o'clock.
     mutating func change() -> ZoneRule.Change? {
         guard take(0x2C), let day = day() else { return nil }
         guard take(0x2F) else { return ZoneRule.Change(day: day, seconds: 7_200) }

@@ -1,13 +1,14 @@
 package import SheafDocument
 
-/// What is computed over many rows; the raw values are the names in lower case.
+/// An aggregate function; the raw value is its name in lower case.
 package enum AggregateKind: String, CaseIterable, Sendable {
     case count, sum, avg, min, max, median, mid
 }
 
-/// One aggregate on its way through the rows of a group.
+/// The state of an aggregate for one group.
 ///
-/// DISTINCT keeps all values that it has met, MEDIAN and MID all numbers; the others keep one value.
+/// DISTINCT retains all distinct values, and MEDIAN and MID retain all numbers; the others retain
+/// one value.
 package struct Aggregate: Sendable {
     private enum State {
         case count(Int64)
@@ -15,13 +16,13 @@ package struct Aggregate: Sendable {
         case mean(NumberSum)
         case least(Value?)
         case greatest(Value?)
-        /// All numbers, and what is asked of them.
+        /// All numbers; for the median if `isMean`, and otherwise for the lower middle one.
         case middle(NumberList, isMean: Bool)
     }
 
     private let kind: AggregateKind
     private var state: State
-    /// What has come already, where only distinct values count.
+    /// Values added before, for DISTINCT; nil otherwise.
     private var seen: Set<Value>?
 
     package init(_ kind: AggregateKind, isDistinct: Bool = false) {
@@ -36,22 +37,22 @@ package struct Aggregate: Sendable {
             case .median: .middle(NumberList(), isMean: true)
             case .mid: .middle(NumberList(), isMean: false)
             }
-        // The least and the greatest value are the same with and without duplicates.
+        // MIN and MAX ignore duplicates anyway.
         seen = isDistinct && kind != .min && kind != .max ? [] : nil
     }
 
-    /// Counts a row, whatever is in it: `COUNT(*)`.
+    /// Counts a row for `COUNT(*)`.
     package mutating func addRow() { addRows(1) }
 
-    /// Counts rows that nobody has looked at.
+    /// Counts rows that were not visited.
     package mutating func addRows(_ added: Int) {
         if case .count(let count) = state { state = .count(count + Int64(added)) }
     }
 
-    /// The value of the next row.
+    /// Adds the value of the next row.
     ///
-    /// What is null or missing is passed over by all aggregates, false by COUNT, and what is no
-    /// number by those that compute.
+    /// All aggregates ignore null and missing values, COUNT ignores false, and numeric aggregates
+    /// ignore values other than numbers.
     package mutating func add(_ value: Value?) {
         guard let value, value.kind != .null, isTaken(value) else { return }
         if seen != nil { return note(value) }
@@ -73,14 +74,14 @@ package struct Aggregate: Sendable {
                 state = .greatest(value)
             }
         case .middle(var numbers, let isMean):
-            // Nobody else may hold the list while it grows, or it is copied.
+            // The temporary state releases the list, so that `add` does not copy it.
             state = .count(0)
             numbers.add(value)
             state = .middle(numbers, isMean: isMean)
         }
     }
 
-    /// Takes a value in that counts once.
+    /// Records a distinct value in its canonical form.
     private mutating func note(_ value: Value) {
         guard let index = seen?.firstIndex(of: value), let known = seen?[index] else {
             seen?.insert(value)
@@ -89,7 +90,7 @@ package struct Aggregate: Sendable {
         if ValueForm.precedes(value, known) { seen?.update(with: value) }
     }
 
-    /// Of equal values the same one stays in whatever order they come.
+    /// Whether `value` is the canonical form of two equal values, independent of the row order.
     private static func stands(_ value: Value, for other: Value) -> Bool {
         ValueForm.precedes(value, other) && value == other
     }
@@ -102,10 +103,10 @@ package struct Aggregate: Sendable {
         }
     }
 
-    /// What the rows so far come to; MISSING where none counted, but for COUNT, which is zero.
+    /// Returns the aggregate; without values, zero for COUNT and MISSING for the others.
     package func result() -> Value? {
         if let seen {
-            // In order, or sums of floats would be others in each process.
+            // Sorted, because the sum of floats depends on their order.
             var plain = Aggregate(kind)
             for value in kind == .count ? Array(seen) : seen.sorted() { plain.add(value) }
             return plain.result()

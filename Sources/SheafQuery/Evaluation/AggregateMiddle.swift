@@ -1,20 +1,20 @@
 import SheafDocument
 
-/// All numbers of a group, for those in their middle.
+/// The numbers of a group, for MEDIAN and MID.
 struct NumberList: Sendable {
     private var numbers: [Value] = []
 
-    /// Adds a number; everything else is no part of the list.
+    /// Adds a number; other values are ignored.
     mutating func add(_ value: Value) {
         if value.kind == .number { numbers.append(value) }
     }
 
-    /// The lower one of the two in the middle, or the one there.
+    /// The middle number; of two middle numbers, the lower one.
     var lowerMiddle: Value? {
         numbers.isEmpty ? nil : numbers.sorted()[(numbers.count - 1) / 2]
     }
 
-    /// The number in the middle, or the mean of the two there, which is a float.
+    /// The middle number; of two middle numbers, their mean as a float.
     var median: Value? {
         guard !numbers.isEmpty else { return nil }
         let sorted = numbers.sorted()

@@ -1,16 +1,17 @@
 import SheafDocument
 
-/// The sum of numbers: integers exactly, floats with what rounding loses kept beside them.
+/// A sum of integers and floats, exact for integers and compensated for floats.
 ///
-/// A sum of integers is an integer. It may leave 64 bits on its way, and is MISSING if its end does.
+/// The sum of integers is an integer. Intermediate sums may exceed 64 bits; the final sum is
+/// MISSING if it does.
 struct NumberSum: Sendable {
-    /// So many 64-bit numbers that 128 bits overflow cannot be counted.
+    /// A count of integers that would overflow 128 bits is not reachable.
     private var integers: Int128 = 0
     private var floats = FloatSum()
     private var count = 0
     private var hasFloat = false
 
-    /// Adds a number; everything else is no part of the sum.
+    /// Adds a number; other values are ignored.
     mutating func add(_ value: Value) {
         switch value {
         case .integer(let integer):
@@ -24,14 +25,14 @@ struct NumberSum: Sendable {
         count += 1
     }
 
-    /// MISSING without numbers.
+    /// The sum; MISSING without numbers.
     var total: Value? {
         guard count > 0 else { return nil }
         guard hasFloat else { return Int64(exactly: integers).map(Value.integer) }
         return Operators.result(sumWithIntegers.value(dividedBy: 1))
     }
 
-    /// Always a float, also of integers.
+    /// The mean, always a float; MISSING without numbers.
     var mean: Value? {
         guard count > 0 else { return nil }
         return Operators.result(sumWithIntegers.value(dividedBy: Double(count)))
@@ -46,10 +47,10 @@ struct NumberSum: Sendable {
     }
 }
 
-/// A sum of floats whose rounding errors are added up in a second float (Neumaier).
+/// A sum of floats with Neumaier compensation for rounding errors.
 ///
-/// Large floats have a sum of their own, as parts of 2¹²⁸: nothing overflows on its way to an end
-/// that floats can hold.
+/// Large floats are summed separately, scaled by 2⁻¹²⁸, so that intermediate sums do not overflow
+/// if the result is finite.
 private struct FloatSum: Sendable {
     private var small = Compensated()
     private var large = Compensated()
@@ -69,7 +70,7 @@ private struct FloatSum: Sendable {
         guard large.value != 0 else { return small.value / divisor }
         var sum = large
         sum.add(small.value / Self.scale)
-        // The quotient comes first: the mean of floats is never too large for a float.
+        // Division comes first: the mean of finite floats does not overflow.
         return sum.value / divisor * Self.scale
     }
 }

@@ -1,11 +1,10 @@
 package import SheafDocument
 
-/// JSON whose writing stops where it becomes too long.
+/// JSON output with a length limit.
 ///
-/// A few steps of a statement can make a value whose parts are shared a billion times: it takes
-/// little room, and endless time to write.
+/// A value with shared parts can be small in memory and far too long as JSON.
 package enum BoundedJSON {
-    /// The value as JSON, as `Value.json` writes it; throws where it is longer than texts may be.
+    /// Returns a value as JSON, as `Value.json` does; throws if it is too long.
     package static func bytes(of value: Value) throws(QueryError) -> [UInt8] {
         var writer = JSONWriter()
         try write(value, to: &writer)

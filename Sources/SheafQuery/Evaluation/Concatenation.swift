@@ -1,18 +1,18 @@
 package import SheafDocument
 
-/// What `||` makes of values, one behind the other.
+/// The accumulated result of a chain of the concatenation operator.
 ///
-/// The text grows in place: to make a new one of each two would copy a long chain over and over.
+/// The string is appended to; creating a string per operator would take quadratic time.
 package struct Concatenation {
     private enum Outcome {
         case text, null, missing
     }
 
     private var outcome: Outcome
-    /// Nothing else holds it, or it would be copied with each value.
+    /// The only reference to the string, so that appending does not copy it.
     private var text = ""
 
-    /// Begins with the value on the left.
+    /// Creates a concatenation with the leftmost value.
     package init(_ value: Value?) {
         switch value {
         case .string(let text)?: (outcome, self.text) = (.text, text)
@@ -21,7 +21,7 @@ package struct Concatenation {
         }
     }
 
-    /// Takes the next value; throws where the text becomes too long.
+    /// Appends a value; throws if the string becomes too long.
     package mutating func append(_ value: Value?) throws(QueryError) {
         switch value {
         case .string(let piece)?:
@@ -36,7 +36,7 @@ package struct Concatenation {
         }
     }
 
-    /// The whole text; null or MISSING where one of the values was no text.
+    /// The string; null or MISSING if a value is not a string.
     package var value: Value? {
         switch outcome {
         case .text: .string(text)

@@ -1,8 +1,8 @@
 package import SheafDocument
 
-/// Numbers: integers stay integers until a float takes part. And texts that are joined.
+/// Arithmetic, in which integers become floats only when combined with one, and concatenation.
 extension Operators {
-    /// The result of an operator between two values; throws where a text becomes too long.
+    /// Returns the result of a binary operator; throws if a string becomes too long.
     package static func arithmetic(
         _ operation: ArithmeticOperator, _ left: Value?, _ right: Value?
     ) throws(QueryError) -> Value? {
@@ -25,7 +25,7 @@ extension Operators {
         }
     }
 
-    /// The unary minus.
+    /// Returns the negated value.
     package static func negate(_ value: Value?) -> Value? {
         switch value {
         case .integer(let integer):
@@ -45,10 +45,10 @@ extension Operators {
             case .subtract: left.subtractingReportingOverflow(right)
             case .multiply: left.multipliedReportingOverflow(by: right)
             case .divide: left.dividedReportingOverflow(by: right)
-            // The least integer by -1 leaves zero, although its quotient overflows.
+            // The quotient of the least integer and -1 overflows, but the remainder is zero.
             case .remainder where right == -1: (Int64(0), false)
             case .remainder: left.remainderReportingOverflow(dividingBy: right)
-            // Bits that leave are lost; all of them from 64 on.
+            // Shifts discard bits; from 64 on, all of them.
             case .shiftLeft: (left << right, right < 0)
             case .shiftRight: (left >> right, right < 0)
             case .concatenate: (Int64(0), true)

@@ -1,8 +1,8 @@
 package import SheafDocument
 
-/// CAST: what can be told in another type is, all else is MISSING.
+/// CAST, which yields MISSING if a value has no counterpart of the type.
 extension Operators {
-    /// The value in another type; NULL stays NULL.
+    /// Returns the value converted to a type; NULL remains NULL.
     package static func cast(_ value: Value?, to type: CastType) -> Value? {
         guard let value else { return nil }
         if case .null = value { return .null }
@@ -34,7 +34,7 @@ extension Operators {
         case .float(let float):
             return Int64(exactly: float.rounded(.towardZero)).map(Value.integer)
         case .string(let text):
-            // A number with more digits than 64 bits hold is read as a float.
+            // A number that exceeds 64 bits is parsed as a float.
             guard case .integer(let integer) = number(text) else { return nil }
             return .integer(integer)
         case .null, .bytes, .array, .object: return nil
@@ -80,7 +80,7 @@ extension Operators {
         }
     }
 
-    /// The number that a text is, by the grammar of JSON and without spaces around it.
+    /// Returns the number that a text represents in JSON syntax without surrounding spaces, or nil.
     private static func number(_ text: String) -> Value? {
         guard let first = text.utf8.first, isDigit(first) || first == UInt8(ascii: "-"),
             let last = text.utf8.last, isDigit(last)

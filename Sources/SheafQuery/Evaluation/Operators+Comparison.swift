@@ -1,11 +1,11 @@
 package import SheafDocument
 
-/// Comparisons, which know an answer only between values of one type.
+/// Comparisons, which are defined only for values of the same type.
 ///
-/// Integers and floats are one type, and are compared as the numbers that they are. Arrays and
-/// objects are compared as whole values, in which null is a value like others.
+/// Integers and floats are one type and are compared numerically. Arrays and objects are compared
+/// as complete values, in which null is an ordinary value.
 extension Operators {
-    /// What `=` and its relatives say.
+    /// Returns the result of a comparison operator.
     package static func compare(
         _ operation: ComparisonOperator, _ left: Value?, _ right: Value?
     ) -> Truth {
@@ -23,12 +23,12 @@ extension Operators {
         }
     }
 
-    /// BETWEEN: both ends belong to it, and they are never swapped.
+    /// Returns the result of BETWEEN, whose bounds are inclusive and never swapped.
     package static func isBetween(_ value: Value?, _ low: Value?, _ high: Value?) -> Truth {
         compare(.greaterOrEqual, value, low).and(compare(.lessOrEqual, value, high))
     }
 
-    /// `x IN list`, where the list has to be an array.
+    /// Returns the result of `x IN list`, where the list must be an array.
     package static func isMember(_ value: Value?, of list: Value?) -> Truth {
         switch list {
         case .array(let elements): return isMember(value, in: elements.lazy.map(Optional.some))
@@ -37,11 +37,11 @@ extension Operators {
         }
     }
 
-    /// `x IN (a, b)`, whose elements may be missing.
+    /// Returns the result of `x IN (a, b)`, whose elements may be missing.
     ///
-    /// True if one is equal. An element of another type is another value, so that `NOT IN` works
-    /// with lists of several types; with one that is null or missing nobody knows. In an empty list
-    /// there is nothing, not even what is missing.
+    /// Elements of another type are unequal, so `NOT IN` works with lists of mixed types. Null or
+    /// missing elements make the result unknown unless another element matches. An empty list
+    /// yields false, even for a missing value.
     package static func isMember(_ value: Value?, among elements: [Value?]) -> Truth {
         isMember(value, in: elements)
     }

@@ -1,12 +1,13 @@
 package import SheafDocument
 
-/// What the operators of the language do with values, where nil is MISSING.
+/// The operators of the query language, where nil is MISSING.
 ///
-/// Three rules hold for all of them, in this order: what is missing or of a wrong type makes the
-/// result MISSING; NULL beside right types makes it NULL; a number that cannot be told (an overflow,
-/// a division by zero, infinity) is MISSING.
+/// Three rules apply in this order. An operand that is missing or of a wrong type yields MISSING.
+/// NULL with valid operands yields NULL. A result that is not representable (overflow, division by
+/// zero, infinity) is MISSING.
 package enum Operators {
-    /// The value that a path of names leads to; through what is no object it leads nowhere.
+    /// Returns the value at a path; MISSING if the path leads through a value that is not an
+    /// object.
     package static func value(at names: ArraySlice<String>, of root: Value?) -> Value? {
         var value = root
         for name in names {
@@ -16,7 +17,7 @@ package enum Operators {
         return value
     }
 
-    /// What IS says, which is never unknown.
+    /// Returns the result of IS, which is never unknown.
     package static func test(_ test: Test, _ value: Value?) -> Bool {
         switch (test, value) {
         case (.missing, nil), (.null, .null), (.yes, .bool(true)), (.no, .bool(false)): true
@@ -24,20 +25,20 @@ package enum Operators {
         }
     }
 
-    /// Whether CASE takes a branch: only a comparison that is true does.
+    /// Whether CASE selects a branch, which requires a true comparison.
     package static func matches(_ subject: Value?, _ candidate: Value?) -> Bool {
         compare(.equal, subject, candidate) == .yes
     }
 
-    /// A float as the result of a computation; MISSING where it is none.
+    /// Returns a computed float, or MISSING if it is not finite.
     static func result(_ float: Double) -> Value? {
         float.isFinite ? .float(float) : nil
     }
 
-    /// NULL where something is null and all else has the kinds that are wanted, else MISSING.
+    /// Returns NULL if all values that are not null have the expected kinds, and otherwise MISSING.
     ///
-    /// This is the answer where the values are not as an operation wants them. Nil stands for any
-    /// kind; values behind the last kind have that one, too.
+    /// Called when operands are invalid. A nil kind accepts any value; the last kind applies to all
+    /// further values.
     static func unfit(_ values: [Value?], _ kinds: Value.Kind?...) -> Value? {
         var hasNull = false
         for (index, value) in values.enumerated() {

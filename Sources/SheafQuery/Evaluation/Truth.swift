@@ -1,10 +1,10 @@
 package import SheafDocument
 
-/// What a condition says: true, false, or one of two ways not to know.
+/// The result of a condition: true, false, null or missing.
 ///
-/// AND, OR and NOT are those of SQL, for which null and missing are both unknown. Of two unknowns
-/// missing wins, as it does in every other operator: so both are commutative and associative, and
-/// NOT turns one into the other.
+/// AND, OR and NOT follow the three-valued logic of SQL, in which null and missing are both
+/// unknown. Missing takes precedence over null, as in all operators, which makes AND and OR
+/// commutative and associative. NOT leaves both unchanged.
 package enum Truth: Sendable {
     case yes, no, null, missing
 
@@ -12,7 +12,7 @@ package enum Truth: Sendable {
         self = isTrue ? .yes : .no
     }
 
-    /// What a value means where a condition is wanted: what is no boolean is MISSING.
+    /// Creates the truth of a value; anything but a boolean or null is MISSING.
     package init(_ value: Value?) {
         switch value {
         case .bool(let isTrue): self.init(isTrue)
@@ -21,7 +21,7 @@ package enum Truth: Sendable {
         }
     }
 
-    /// The value that a condition is where it stands for one.
+    /// The truth as a value.
     package var value: Value? {
         switch self {
         case .yes: .bool(true)
@@ -31,7 +31,7 @@ package enum Truth: Sendable {
         }
     }
 
-    /// NOT.
+    /// The result of NOT.
     package var negated: Truth {
         switch self {
         case .yes: .no
@@ -40,19 +40,21 @@ package enum Truth: Sendable {
         }
     }
 
-    /// False if one is false, then missing, then null.
+    /// Returns false if one is false; otherwise missing takes precedence over null, and null over
+    /// true.
     package func and(_ other: Truth) -> Truth {
         if self == .no || other == .no { return .no }
         return unknown(with: other) ?? .yes
     }
 
-    /// True if one is true, then missing, then null.
+    /// Returns true if one is true; otherwise missing takes precedence over null, and null over
+    /// false.
     package func or(_ other: Truth) -> Truth {
         if self == .yes || other == .yes { return .yes }
         return unknown(with: other) ?? .no
     }
 
-    /// True if exactly one is true, and unknown where one is unknown.
+    /// Returns true if exactly one is true; unknown if one is unknown.
     package func xor(_ other: Truth) -> Truth {
         unknown(with: other) ?? Truth((self == .yes) != (other == .yes))
     }

@@ -1,16 +1,17 @@
 import SheafBytes
 import SheafDocument
 
-/// Comes to the documents of a source, the way that a plan says.
+/// A run of an access path, which reads the documents of a source.
 struct AccessRun {
     let store: any QueryStore
     let collection: CollectionDescription?
-    /// Whether rows may come in any order.
+    /// Whether rows may be produced in any order.
     var isOrderFree = false
-    /// Whether all rows are wanted.
+    /// Whether all rows are read.
     var isExhaustive = false
-    /// Takes documents some at a time, where a scan comes to them; says after how many of them no more
-    /// are wanted.
+    /// The consumer of batches of scanned documents.
+    ///
+    /// Returns the number of documents after which the scan stops, or nil to continue.
     var takeDocuments: ((ScannedDocuments) throws(QueryError) -> Int?)?
 
     init(_ store: any QueryStore, _ collection: CollectionDescription?) {
@@ -22,7 +23,7 @@ struct AccessRun {
 
     /// Visits the rows in order until `body` returns false.
     ///
-    /// `skipped` of them are passed over unseen, which only a scan of keys without a filter can.
+    /// The first `skipped` rows are not visited, which requires a scan without a filter.
     func run(
         _ access: Access, _ tally: AccessTally?, filter: FieldFilter? = nil,
         skipping skipped: Int = 0, _ body: Visitor
@@ -36,7 +37,7 @@ struct AccessRun {
             case .documents(let ranges, let isReversed):
                 try scan(ranges, isReversed, filter, skipped, tally, body)
             case .index(let scan) where scan.isCovering:
-                precondition(filter == nil, "Entries have no documents that a filter could read.")
+                precondition(filter == nil, "A covering scan reads no documents to filter.")
                 try cover(scan, skipped, tally, body)
             case .index(let scan):
                 try self.scan(scan.ranges, scan.isReversed, filter, skipped, tally, body)
@@ -59,8 +60,8 @@ struct AccessRun {
     private func read(
         _ keys: [[UInt8]], _ filter: FieldFilter?, _ tally: AccessTally?, _ body: Visitor
     ) throws(QueryError) {
-        var goesOn = true
-        for key in keys where goesOn {
+        var continues = true
+        for key in keys where continues {
             tally?.scan.entries += 1
             try store.read(key) { (document) throws(QueryError) in
                 tally?.scan.fetched += 1
@@ -68,7 +69,7 @@ struct AccessRun {
                     guard try holds(filter, document, tally) else { return }
                 }
                 tally?.rows.rowsOut += 1
-                goesOn = try body(Row(document), document.place)
+                continues = try body(Row(document), document.place)
             }
         }
     }
@@ -92,11 +93,11 @@ struct AccessRun {
         _ ranges: [KeyRange], _ isReversed: Bool, _ filter: FieldFilter?, _ skipped: Int,
         _ tally: AccessTally?, _ body: Visitor
     ) throws(QueryError) {
-        // Who measures asks the filter here, and so sees what it has done.
+        // PROFILE evaluates the filter here, where its time and rows are measured.
         let asked = tally == nil ? nil : filter
         let filter = tally == nil ? filter : nil
         var visited = ScanTally()
-        var (rows, goesOn) = (0, true)
+        var (rows, continues) = (0, true)
         defer {
             tally?.scan.add(visited)
             tally?.rows.rowsOut += rows
@@ -104,7 +105,7 @@ struct AccessRun {
         func visit(_ documents: ScannedDocuments) throws(QueryError) -> Int? {
             if let takeDocuments {
                 let stop = try takeDocuments(documents)
-                goesOn = stop == nil
+                continues = stop == nil
                 return stop
             }
             for number in 0..<documents.count {
@@ -113,24 +114,24 @@ struct AccessRun {
                     guard try holds(asked, document, tally) else { continue }
                 }
                 rows += 1
-                goesOn = try body(Row(document), document.place)
-                guard goesOn else { return number + 1 }
+                continues = try body(Row(document), document.place)
+                guard continues else { return number + 1 }
             }
             return nil
         }
         var skipped = skipped
-        for range in isReversed ? ranges.reversed() : ranges where goesOn {
+        for range in isReversed ? ranges.reversed() : ranges where continues {
             guard let first = enter(range, &skipped) else { continue }
             let order: ScanOrder =
                 isOrderFree
                 ? isExhaustive ? .all : .any : isReversed ? .descending : .ascending
             try store.scan(range, order, skipping: first, filter: filter, &visited, visit)
         }
-        guard goesOn, let collection, collection.hasPendingChanges else { return }
+        guard continues, let collection, collection.hasPendingChanges else { return }
         try store.scanPending(collection, filter: filter, &visited, visit)
     }
 
-    /// How many entries of a range are passed over; none where those are all.
+    /// Returns the number of entries to skip in a range, or nil if the complete range is skipped.
     private func enter(_ range: KeyRange, _ skipped: inout Int) -> Int? {
         guard skipped > 0 else { return 0 }
         let count = store.count(in: range)
@@ -142,50 +143,50 @@ struct AccessRun {
         return skipped
     }
 
-    /// Makes rows of what the entries of an index say.
+    /// Produces rows from the entries of a covering index.
     private func cover(
         _ scan: IndexScan, _ skipped: Int, _ tally: AccessTally?, _ body: Visitor
     ) throws(QueryError) {
         let reader = EntryReader(scan.index)
         var skipped = skipped
-        var (entries, goesOn) = (0, true)
+        var (entries, continues) = (0, true)
         defer {
             tally?.scan.entries += entries
             tally?.rows.rowsOut += entries
         }
-        for range in scan.isReversed ? scan.ranges.reversed() : scan.ranges where goesOn {
+        for range in scan.isReversed ? scan.ranges.reversed() : scan.ranges where continues {
             guard let first = enter(range, &skipped) else { continue }
             try store.scanKeys(range, isReversed: scan.isReversed, skipping: first) {
                 (key, place) throws(QueryError) in
                 entries += 1
-                goesOn = try body(Row(try reader.object(of: key)), place)
-                return goesOn
+                continues = try body(Row(try reader.object(of: key)), place)
+                return continues
             }
         }
     }
 
-    // MARK: Several at once
+    // MARK: Unions and intersections
 
     private func unite(
         _ accesses: [Access], _ filter: FieldFilter?, _ tally: AccessTally?, _ body: Visitor
     ) throws(QueryError) {
         var seen: Set<UInt64> = []
-        var goesOn = true
+        var continues = true
         var single = self
         single.takeDocuments = nil
-        for (number, access) in accesses.enumerated() where goesOn {
+        for (number, access) in accesses.enumerated() where continues {
             try single.run(access, tally?.children[number], filter: filter) {
                 (row, place) throws(QueryError) in
                 tally?.rows.rowsIn += 1
                 guard seen.insert(place).inserted else { return true }
                 tally?.rows.rowsOut += 1
-                goesOn = try body(row, place)
-                return goesOn
+                continues = try body(row, place)
+                return continues
             }
         }
     }
 
-    /// Compares what entries lead to, and reads only those documents that all of them have.
+    /// Reads only the documents whose record pointers occur in all scans.
     private func intersect(
         _ accesses: [Access], _ filter: FieldFilter?, _ tally: AccessTally?, _ body: Visitor
     ) throws(QueryError) {
@@ -205,7 +206,7 @@ struct AccessRun {
                         part?.rows.rowsOut += 1
                         tally?.rows.rowsIn += 1
                         guard number == 0 || known.contains(place) else { return true }
-                        // A document has one entry, which ranges may share.
+                        // Overlapping ranges may return the entry of a document twice.
                         guard common.insert(place).inserted else { return true }
                         if number == accesses.count - 1 { keys.append(Array(key)) }
                         return true

@@ -1,20 +1,20 @@
 import SheafDocument
 
-/// Rows of which each is there once, with what they are sorted by.
+/// Distinct rows with their sort keys.
 ///
-/// Neither depends on the order in which rows come: of equal rows one form stays, and it stands
-/// where the first of them would.
+/// The result does not depend on the input order: of equal rows, the canonical form and the first
+/// sort key in the requested order are kept.
 struct DistinctRows {
     private let isDescending: [Bool]
     private var numbers: [Object: Int] = [:]
     private(set) var rows: [(object: Object, keys: [Value?])] = []
 
-    /// Rows that are sorted by keys in these directions.
+    /// Creates an empty collection for keys sorted in these directions.
     init(_ isDescending: [Bool]) {
         self.isDescending = isDescending
     }
 
-    /// Takes a row in; false where an equal one is there already.
+    /// Adds a row; returns false if an equal row is present.
     @discardableResult
     mutating func add(_ object: Object, _ keys: [Value?]) -> Bool {
         guard let number = numbers[object] else {

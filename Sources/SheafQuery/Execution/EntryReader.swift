@@ -1,10 +1,10 @@
 import SheafBytes
 import SheafDocument
 
-/// Reads what the entries of an index say of their documents.
+/// A decoder of index entries into partial documents.
 struct EntryReader {
     private let fields: [IndexDescription.Field]
-    /// The directions of the fields, and that of the id.
+    /// Whether each field is descending, followed by the id.
     private let isDescending: [Bool]
     private let prefixLength: Int
 
@@ -14,7 +14,7 @@ struct EntryReader {
         prefixLength = index.keyPrefix.count
     }
 
-    /// The fields of the index and the id, as an object that has nothing else.
+    /// Returns an object with the indexed fields and the id.
     func object(of key: UnsafeRawBufferPointer) throws(QueryError) -> Object {
         let rest = UnsafeRawBufferPointer(rebasing: key.dropFirst(prefixLength))
         let values = try onDocument(at: 0) { () throws(Malformed) in

@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// Gathers rows into groups, and the aggregates of each.
+/// The groups of a SELECT with their aggregates.
 struct Grouper {
     private enum Key: Hashable {
         case one(Value?)
@@ -14,13 +14,13 @@ struct Grouper {
 
     init(_ plan: GroupPlan) {
         self.plan = plan
-        // Without GROUP BY there is one group, be it empty.
+        // Without GROUP BY, there is one group even for no rows.
         if plan.keys.isEmpty { _ = group(.several([])) }
     }
 
     var count: Int { keys.count }
 
-    /// Takes in the row that a frame shows.
+    /// Adds the current row of a row context.
     mutating func add(_ frame: Frame) throws(QueryError) {
         var number = 0
         if plan.keys.count == 1 {
@@ -40,12 +40,12 @@ struct Grouper {
         }
     }
 
-    /// Notes so many rows that nobody has looked at; for a single group of counts alone.
+    /// Counts rows that were not visited; only for a single group with COUNT(*) columns.
     mutating func addRows(_ count: Int) {
         for index in plan.columns.indices { aggregates[0][index].addRows(count) }
     }
 
-    /// Of equal values that are not the same, like 1 and 1.0, one is shown, whatever comes first.
+    /// Keeps the canonical form of equal keys such as 1 and 1.0, independent of the row order.
     private mutating func keepFirstForms(_ key: Key, _ number: Int) {
         switch key {
         case .one(let value):
@@ -73,7 +73,7 @@ struct Grouper {
         return number
     }
 
-    /// Visits the groups, each shown by the frame, until `body` returns false.
+    /// Sets each group in the row context and calls `body`, until it returns false.
     func forEach(
         _ frame: Frame, _ body: () throws(QueryError) -> Bool
     ) throws(QueryError) {

@@ -1,17 +1,17 @@
-/// What an operator of a plan has done.
+/// Counters of one operator of a plan.
 final class OperatorTally {
     @exclusivity(unchecked) var rowsIn = 0
     @exclusivity(unchecked) var rowsOut = 0
     var nanoseconds: UInt64 = 0
 }
 
-/// What the operators have done that come to the documents of a source; a tree like its `Access`.
+/// Counters of an access path; a tree with the shape of its `Access`.
 final class AccessTally {
-    /// What has given out rows.
+    /// Rows produced.
     let rows = OperatorTally()
-    /// What has asked documents in their bytes.
+    /// Evaluations of the filter on encoded documents.
     let filter = OperatorTally()
-    /// The entries of the tree that were looked at, and the documents that were read.
+    /// Index entries visited and documents read.
     var scan = ScanTally()
     let children: [AccessTally]
     let meter: Meter
@@ -26,9 +26,9 @@ final class AccessTally {
     }
 }
 
-/// What the operators of a plan have done; those that a plan has not, nothing.
+/// Counters of all operators of a plan, for PROFILE.
 ///
-/// Only PROFILE asks for it.
+/// Operators that the plan lacks stay at zero.
 final class PlanTallies {
     struct Join {
         let rows = OperatorTally()
@@ -43,7 +43,7 @@ final class PlanTallies {
     let sort = OperatorTally()
     let limit = OperatorTally()
     let projection = OperatorTally()
-    /// The reading of documents that were found and sorted before.
+    /// Documents read again after sorting.
     let second: AccessTally
     let meter: Meter
 
@@ -56,7 +56,7 @@ final class PlanTallies {
     }
 }
 
-/// Measures which operator the time goes to: never more than one of them is at work.
+/// The attribution of elapsed time to operators, of which one is active at a time.
 final class Meter {
     private let clock: () -> UInt64
     private var current: OperatorTally?
@@ -67,7 +67,7 @@ final class Meter {
         since = clock()
     }
 
-    /// Gives the time from now on to an operator; returns the one that had it.
+    /// Charges the elapsed time to the active operator and activates `next`; returns the former.
     func turn(to next: OperatorTally?) -> OperatorTally? {
         let now = clock()
         current?.nanoseconds += now &- since
@@ -77,7 +77,7 @@ final class Meter {
     }
 }
 
-/// Runs what an operator does, and measures it where somebody asks for that.
+/// Runs the body of an operator and measures it if profiling is enabled.
 @inline(__always)
 func measure<Result>(
     _ tally: OperatorTally?, _ meter: Meter?, _ body: () throws(QueryError) -> Result

@@ -1,13 +1,12 @@
 import SheafBytes
 package import SheafDocument
 
-/// A row of a result: a document that is decoded when somebody asks, or what was computed.
+/// A row of a result: an encoded document, decoded on access, or a computed object.
 package struct ResultItem {
     package enum Content {
-        /// In bytes that somebody keeps alive as long as the result.
+        /// An encoded document in bytes that the result keeps alive.
         ///
-        /// Its place tells it from all other documents of the store, and from what it was and will be;
-        /// zero where that is not known.
+        /// The record pointer identifies this version of the document; zero if unknown.
         case stored(fields: EncodedObject, id: UnsafeRawBufferPointer, place: UInt64)
         case object(Object)
     }
@@ -20,7 +19,7 @@ package struct ResultItem {
 }
 
 extension ResultItem {
-    /// The value at a path, without decoding the rest of the row; none where it is missing.
+    /// Returns the value at a path without decoding the rest of the row, or nil if it is missing.
     package func value(at path: [String], _ names: NameTable) throws(QueryError) -> Value? {
         guard case .stored(let fields, let id, let place) = content, let first = path.first else {
             return try object(names)[path: path]
@@ -33,7 +32,7 @@ extension ResultItem {
         }
     }
 
-    /// The value of a field, without decoding the rest of the row; none where it is missing.
+    /// Returns the value of a field without decoding the rest of the row, or nil if it is missing.
     package func value(of name: String, _ names: NameTable) throws(QueryError) -> Value? {
         guard case .stored(let fields, let id, let place) = content else {
             return try object(names)[name]

@@ -1,9 +1,10 @@
 import SheafBytes
 import SheafDocument
 
-/// Takes in documents some at a time, and not one by one where a loop can do without that.
+/// Collection of documents in batches.
 extension RowCollector {
-    /// Takes in documents of the only source; says after how many no more are wanted.
+    /// Adds a batch of documents; returns the number after which the scan stops, or nil to
+    /// continue.
     func pass(_ documents: ScannedDocuments) throws(QueryError) -> Int? {
         if givesDocuments, visitor == nil, documents.isLasting { return give(documents) }
         guard let sortFilter else { return try passEach(documents) }
@@ -20,7 +21,7 @@ extension RowCollector {
         return nil
     }
 
-    /// Gives documents out as they are.
+    /// Appends documents to the result without decoding them.
     private func give(_ documents: ScannedDocuments) -> Int? {
         let limit = plan.limit ?? .max
         for number in 0..<documents.count {
@@ -38,25 +39,25 @@ extension RowCollector {
     }
 }
 
-/// Passes over documents that come behind all rows that are wanted, in their bytes.
+/// A filter that skips encoded documents that cannot be among the first rows of a sorted result.
 final class SortFilter {
     private let field: FieldPath
-    /// What comes before a boundary, or may.
+    /// Comparison results with which a document may precede the boundary.
     private let outcomes: FieldFilter.Outcomes
     private let names: NameTable
-    /// The row that is the boundary, and who comes before it.
+    /// Number of the boundary row, and the filter for documents that may precede it.
     private var number = -1
     private var filter: FieldFilter?
     private let indexes: UnsafeMutablePointer<UInt16>
 
-    /// A filter for what is sorted by a field, and wanted only in part.
+    /// Creates a filter if a plan sorts by a field and has a limit; returns nil otherwise.
     static func filter(_ plan: SelectPlan, _ names: NameTable) -> SortFilter? {
-        // A condition has to be asked first, and may fail.
+        // A condition must be evaluated for every document, because it may throw.
         guard plan.limit != nil, !plan.isOrdered, plan.condition == nil, plan.grouping == nil,
             !plan.isDistinct, let first = plan.order.first, let field = first.field
         else { return nil }
         let strictly: FieldFilter.Outcomes = first.isDescending ? .greater : .less
-        // What is equal comes behind what came before, unless another term says more.
+        // Equal keys follow the boundary, unless another ORDER BY term decides.
         return SortFilter(field, plan.order.count == 1 ? strictly : [strictly, .equal], names)
     }
 
@@ -71,8 +72,9 @@ final class SortFilter {
         indexes.deallocate()
     }
 
-    /// Shows those documents to `body` that may come before the last row that is wanted; says after
-    /// how many of all documents no more are wanted.
+    /// Passes the documents that may precede the boundary to `body`.
+    ///
+    /// Returns the number of documents after which the scan stops, or nil to continue.
     func keep(
         _ documents: ScannedDocuments, _ boundary: (key: Value?, number: Int)?,
         _ body: (ScannedDocuments) throws(QueryError) -> Int?
@@ -86,7 +88,7 @@ final class SortFilter {
         }
         guard let filter else { return try body(documents) }
         let kept = try documents.keep(filter, indexes)
-        // Who sorts wants all documents, and never stops.
+        // Sorting reads all documents and never stops the scan.
         _ = try body(kept)
         return nil
     }

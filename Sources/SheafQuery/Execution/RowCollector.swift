@@ -1,28 +1,28 @@
 import SheafDocument
 
-/// Takes in rows, and makes the result of them: groups, sorts, leaves out, gives out.
+/// The collector of the rows of a SELECT, which filters, groups, sorts and projects them.
 final class RowCollector {
     let plan: SelectPlan
     let frame: Frame
     private let types: [FieldTypes]
-    /// Whether rows of the result are documents that nobody has decoded yet.
+    /// Whether result rows are documents that are decoded only on access.
     let isLazy: Bool
     private let tallies: PlanTallies?
     private let meter: Meter?
 
-    // Only the run itself changes these, one step at a time: to check that would take as long as
-    // the steps.
+    // Only the run accesses these, on one thread; exclusivity checks would cost as much as the
+    // work.
     @exclusivity(unchecked) var items: [ResultItem] = []
-    /// Who is shown the rows that would be given out.
+    /// The receiver of the result rows, which replaces `items`.
     @exclusivity(unchecked) var visitor: ((Frame) throws(QueryError) -> Void)?
     @exclusivity(unchecked) private var distinct: DistinctRows
-    /// How many rows of OFFSET were passed over.
+    /// Number of rows skipped for OFFSET.
     @exclusivity(unchecked) var skipped = 0
     @exclusivity(unchecked) private var shown = 0
     @exclusivity(unchecked) private(set) var sorter: Sorter<ResultItem>?
     @exclusivity(unchecked) private var grouper: Grouper?
     let sortFilter: SortFilter?
-    /// Whether documents are given out as they come.
+    /// Whether documents are appended to the result unchanged.
     let givesDocuments: Bool
 
     init(
@@ -42,14 +42,15 @@ final class RowCollector {
             && plan.isOrdered
         if let grouping = plan.grouping { grouper = Grouper(grouping) }
         let isDescending = plan.order.map(\.isDescending)
-        // Rows that come one by one have no keys.
+        // Rows that are emitted in order need no keys.
         distinct = DistinctRows(plan.isOrdered ? [] : isDescending)
         guard !plan.isOrdered else { return }
-        // Rows that are equal are dropped first, so nobody knows how many have to be sorted.
+        // Duplicates are dropped before sorting, so DISTINCT cannot limit the number of sorted
+        // rows.
         sorter = Sorter(isDescending, limit: plan.isDistinct ? nil : plan.wantedCount)
     }
 
-    /// The rows of the result, after all were taken in.
+    /// Returns the rows of the result; called once after the last row.
     func finish() throws(QueryError) -> [ResultItem] {
         if let grouper {
             try measure(tallies?.group, meter) { () throws(QueryError) in
@@ -74,7 +75,7 @@ final class RowCollector {
         return items
     }
 
-    /// Takes in so many rows that nobody has looked at.
+    /// Counts rows that were not visited.
     func addRows(_ count: Int) {
         grouper?.addRows(count)
         tallies?.group.rowsIn = count
@@ -82,7 +83,7 @@ final class RowCollector {
 
     // MARK: Rows
 
-    /// Takes a complete row if it fulfills WHERE; false to stop.
+    /// Adds the current row if it matches WHERE; returns false to stop.
     func pass() throws(QueryError) -> Bool {
         if let condition = plan.condition {
             tallies?.filter.rowsIn += 1
@@ -100,7 +101,7 @@ final class RowCollector {
         return true
     }
 
-    /// Sorts a row in, or gives it out.
+    /// Adds a row to the sorter or to the result; returns false to stop.
     private func take() throws(QueryError) -> Bool {
         if plan.isDistinct { return try takeDistinct() }
         guard sorter == nil else {
@@ -113,7 +114,7 @@ final class RowCollector {
         return plan.limit.map { shown < $0 } ?? true
     }
 
-    /// Shows a row instead of giving it out.
+    /// Passes a row to the visitor.
     func show(
         _ visitor: (Frame) throws(QueryError) -> Void
     ) throws(QueryError) {
@@ -127,7 +128,7 @@ final class RowCollector {
         let object = try measure(tallies?.projection, meter) { () throws(QueryError) in
             try plan.projection.object(frame, types)
         }
-        // Where any few rows will do, each is given out as it comes.
+        // With a limit and no order, distinct rows are emitted immediately.
         guard plan.limit != nil, sorter == nil else {
             var keys: [Value?] = []
             if let first = plan.order.first {
@@ -141,7 +142,7 @@ final class RowCollector {
         return try emit(ResultItem(content: .object(object)))
     }
 
-    /// Gives out the rows that were gathered because each comes once.
+    /// Emits or sorts the distinct rows.
     private func finishDistinct() throws(QueryError) {
         guard plan.isDistinct, plan.limit == nil || sorter != nil else { return }
         for row in distinct.rows {
@@ -166,7 +167,7 @@ final class RowCollector {
         }
     }
 
-    /// What a row is sorted by, of which the first is known.
+    /// Returns the sort keys of the current row, of which the first is known.
     private func sortKeys(after first: Value?) throws(QueryError) -> [Value?] {
         var keys = [first]
         for term in plan.order.dropFirst() { keys.append(try term.evaluator(frame)) }
@@ -186,7 +187,7 @@ final class RowCollector {
         }
     }
 
-    /// Whether a row is one of those that OFFSET passes over.
+    /// Whether OFFSET skips the current row.
     private func skips() -> Bool {
         tallies?.limit.rowsIn += 1
         guard skipped < plan.offset else {
@@ -197,7 +198,7 @@ final class RowCollector {
         return true
     }
 
-    /// Gives a row out, unless OFFSET passes over it; false where no more are wanted.
+    /// Appends a row to the result unless OFFSET skips it; returns false at the limit.
     private func emit(_ item: ResultItem) throws(QueryError) -> Bool {
         skips() ? true : give(item)
     }

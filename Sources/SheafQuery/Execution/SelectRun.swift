@@ -1,19 +1,19 @@
 import SheafBytes
 import SheafDocument
 
-/// Runs a plan of a SELECT, and gathers its rows.
+/// A run of the plan of a SELECT.
 final class SelectRun {
     private let plan: SelectPlan
     private let store: any QueryStore
     private let frame: Frame
     private let collector: RowCollector
-    /// What the operators have done, where somebody measures that.
+    /// Counters of the operators; nil unless the statement is profiled.
     let tallies: PlanTallies?
     private let meter: Meter?
 
-    /// Whether no more rows are wanted.
+    /// Whether the limit has been reached.
     @exclusivity(unchecked) private var isFinished = false
-    /// The rows of right joins that have found no partner, by the number of the join.
+    /// Record pointers of the rows of right joins that found a partner, by the number of the join.
     private var matched: [Int: Set<UInt64>] = [:]
 
     init(_ plan: SelectPlan, _ environment: PlanEnvironment, clock: (() -> UInt64)? = nil) {
@@ -28,7 +28,7 @@ final class SelectRun {
         collector = RowCollector(plan, frame, tallies)
     }
 
-    /// The rows of the result.
+    /// Returns the rows of the result.
     func run() throws(QueryError) -> [ResultItem] {
         if plan.limit == 0 { return [] }
         if let counted = plan.countedRanges {
@@ -46,15 +46,16 @@ final class SelectRun {
         tallies?.access.rows.rowsOut = count - without
     }
 
-    /// Shows each row of the result by the frame, where nothing has to be sorted or grouped; and
-    /// where it has, all rows are gathered first.
+    /// Calls `body` with each row of the result in the row context.
+    ///
+    /// Sorted results are collected first and then read again.
     func forEach(_ body: @escaping (Frame) throws(QueryError) -> Void) throws(QueryError) {
         collector.visitor = body
         if plan.isOrdered {
             _ = try run()
             return
         }
-        // Sorted rows are read once more, by their ids.
+        // Sorting keeps only ids, so the documents are read again.
         let keys = try sortedKeys()
         let access = AccessRun(store, plan.sources[0].collection)
         try access.run(.ids(keys), tallies?.second) { (row, _) throws(QueryError) in
@@ -64,7 +65,7 @@ final class SelectRun {
         }
     }
 
-    /// The keys of the documents of the result, in order.
+    /// Returns the keys of the documents in the result, in order.
     private func sortedKeys() throws(QueryError) -> [[UInt8]] {
         guard let prefix = plan.sources[0].collection?.keyPrefix else { return [] }
         collector.visitor = nil
@@ -97,7 +98,7 @@ final class SelectRun {
         try visitUnmatched()
     }
 
-    /// What takes in documents of the first source some at a time, where there is something.
+    /// Returns a consumer for batches of documents; nil if the first join needs single rows.
     private func takeDocuments() -> ((ScannedDocuments) throws(QueryError) -> Int?)? {
         guard let join = plan.joins.first else {
             return { [collector] (documents) throws(QueryError) in try collector.pass(documents) }
@@ -110,8 +111,7 @@ final class SelectRun {
         }
     }
 
-    /// Finds the partners of documents by their ids, all at once: memory does not answer for one after
-    /// the other then.
+    /// Joins a batch of documents by id; reading all partners together overlaps the memory latency.
     private func join(
         _ documents: ScannedDocuments, _ join: JoinPlan, _ evaluator: Evaluator,
         _ prefix: [UInt8]
@@ -141,13 +141,13 @@ final class SelectRun {
         return stop
     }
 
-    /// Finds the partners of the rows that the frame shows, from a join on; false to stop.
+    /// Joins the current rows with all joins from `number` on; returns false to stop.
     private func join(_ number: Int) throws(QueryError) -> Bool {
         guard number < plan.joins.count else { return try collector.pass() }
         let join = plan.joins[number]
         let tally = tallies?.joins[number]
         tally?.rows.rowsIn += 1
-        var goesOn = true
+        var continues = true
         var hasPartner = false
         try measure(tally?.rows, meter) { () throws(QueryError) in
             try visitPartners(join, tally?.inner) { (row, place, isFound) throws(QueryError) in
@@ -158,18 +158,19 @@ final class SelectRun {
                 hasPartner = true
                 if join.kind == .right { matched[number, default: []].insert(place) }
                 tally?.rows.rowsOut += 1
-                goesOn = try self.join(number + 1)
-                return goesOn
+                continues = try self.join(number + 1)
+                return continues
             }
         }
-        guard goesOn, !hasPartner, join.kind == .left else { return goesOn }
+        guard continues, !hasPartner, join.kind == .left else { return continues }
         frame.rows[join.source] = Row()
         tally?.rows.rowsOut += 1
         return try self.join(number + 1)
     }
 
-    /// Visits the rows that may belong to those that the frame shows; `isFound` says that their ids are
-    /// what the condition wants them to be.
+    /// Visits candidate partners of the current rows.
+    ///
+    /// `isFound` is true if the id lookup already satisfies the equality in the join condition.
     private func visitPartners(
         _ join: JoinPlan, _ tally: AccessTally?,
         _ body: (Row, _ place: UInt64, _ isFound: Bool) throws(QueryError) -> Bool
@@ -186,7 +187,7 @@ final class SelectRun {
         let run = AccessRun(store, collection)
         switch join.lookup {
         case .id(let evaluator, _):
-            // The id of what is equal: 1.0 is no id, and equal to one.
+            // A key lookup suffices although 1.0 is not a valid id, because it equals 1.
             guard let value = try evaluator(frame), value != .null else { return }
             let key = SortKey.identity(of: value, behind: collection.keyPrefix)
             if tally != nil { return try run.run(.ids([key]), tally, visit) }
@@ -197,7 +198,7 @@ final class SelectRun {
             guard let value = try evaluator(frame), value != .null else { return }
             let range = ComponentRange.only(value).keys(
                 behind: index.keyPrefix, isDescending: index.fields[0].isDescending)
-            // What long values have made irregular may have this one.
+            // Documents with truncated long values may match as well.
             let irregular = index.irregularKeys.map { [$0] } ?? []
             try run.run(.index(IndexScan(index, [range] + irregular)), tally, visit)
         case .scan:
@@ -205,7 +206,7 @@ final class SelectRun {
         }
     }
 
-    /// Shows the rows of right joins that have found no partner.
+    /// Adds the rows of right joins that found no partner.
     private func visitUnmatched() throws(QueryError) {
         for (number, join) in plan.joins.enumerated() where join.kind == .right && !isFinished {
             for index in 0..<join.source { frame.rows[index] = Row() }
@@ -226,24 +227,23 @@ final class SelectRun {
 }
 
 extension Value {
-    /// Whether what has the same key as an id is equal, and nothing else is.
+    /// Whether key equality implies value equality.
     fileprivate var isFoundByKey: Bool { kind == .string || kind == .number }
 }
 
 extension SelectPlan {
-    /// Whether the scan passes over the rows of OFFSET without looking at them: a run of keys in
-    /// which each entry is a row can be entered anywhere.
+    /// Whether OFFSET can skip index entries by rank, because each entry is a row of the result.
     var skipsByRank: Bool {
         guard case .index = sources[0].path.access else { return false }
         return isStraight && !isDistinct
     }
 
-    /// Whether rows come out as they are found, one for each entry.
+    /// Whether each scanned document is a row of the result, in scan order.
     var isStraight: Bool {
         filter == nil && condition == nil && joins.isEmpty && grouping == nil && isOrdered
     }
 
-    /// How many rows are wanted with those that OFFSET passes over; none where all are.
+    /// Number of rows to sort, including those that OFFSET skips; nil if there is no limit.
     var wantedCount: Int? {
         limit.map { QueryLimits.sum($0, offset) }
     }

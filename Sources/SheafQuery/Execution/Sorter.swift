@@ -1,19 +1,19 @@
 import SheafDocument
 
-/// Sorts rows by their keys; of many only the first, where no more are wanted.
+/// A sorter of rows; with a limit, it retains only the first rows in a heap.
 struct Sorter<Row> {
     private struct Entry {
         let keys: [Value?]
-        /// Of equal rows the earlier one stays first.
+        /// Number of the row in input order, so that the sort is stable.
         let number: Int
         let row: Row
     }
 
     private let isDescending: [Bool]
-    /// How many rows are wanted.
+    /// Maximum number of rows in the result; nil if unlimited.
     private let limit: Int?
     private var count = 0
-    /// All rows, or a heap with the last of those that are wanted on top.
+    /// All rows, or a heap with the last retained row at the root.
     private var entries: [Entry] = []
 
     init(_ isDescending: [Bool], limit: Int?) {
@@ -21,21 +21,20 @@ struct Sorter<Row> {
         self.limit = limit
     }
 
-    /// The first key and the number of the last row that is wanted so far, where no more than that
-    /// are kept.
+    /// The first key and the number of the last retained row; nil until the limit is reached.
     var boundary: (key: Value?, number: Int)? {
         guard let limit, entries.count == limit, let last = entries.first else { return nil }
         return (last.keys[0], last.number)
     }
 
-    /// Whether a row with this first key may be among the first so far.
+    /// Whether a row with this first key may be among the retained rows.
     func mayTake(_ first: Value?) -> Bool {
         guard let limit, entries.count == limit, let last = entries.first else { return true }
         let order = Self.compare(first, last.keys[0])
         return isDescending[0] ? order >= 0 : order <= 0
     }
 
-    /// Takes a row in; `row` is called only if it is among the first so far.
+    /// Adds a row; calls `row` only if the row is retained.
     mutating func add(
         _ keys: [Value?], _ row: () throws(QueryError) -> Row
     ) throws(QueryError) {
@@ -56,7 +55,7 @@ struct Sorter<Row> {
         siftDown()
     }
 
-    /// The rows in order.
+    /// Returns the retained rows in order.
     mutating func finish() -> [Row] {
         let isDescending = isDescending
         entries.sort {
@@ -79,7 +78,7 @@ struct Sorter<Row> {
         return order != 0 ? order < 0 : leftNumber < rightNumber
     }
 
-    /// Which of two rows comes first by their keys: below 0 the left one.
+    /// Compares two rows by their keys; negative if `left` precedes `right`.
     static func compare(_ left: [Value?], _ right: [Value?], _ isDescending: [Bool]) -> Int {
         for index in isDescending.indices {
             let order = compare(left[index], right[index])
@@ -88,7 +87,7 @@ struct Sorter<Row> {
         return 0
     }
 
-    /// The order of values, in which what is missing comes last.
+    /// Compares two values; missing values are last.
     static func compare(_ left: Value?, _ right: Value?) -> Int {
         switch (left, right) {
         case (let left?, let right?): left.compare(right)

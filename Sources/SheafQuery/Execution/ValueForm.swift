@@ -1,17 +1,17 @@
 import SheafDocument
 
-/// Which of several equal values stands for all of them.
+/// Canonical forms of equal values.
 ///
-/// 1 and 1.0 are equal, and one row or group has both. The one that is shown must not depend on
-/// the order in which a plan comes to documents.
+/// 1 and 1.0 are equal and belong to one row or group. The form in the result must not depend on
+/// the order in which a plan reads documents.
 enum ValueForm {
-    /// Whether `left` is to stand for both of two equal values.
+    /// Whether `left` is the canonical form of two equal values.
     static func precedes(_ left: Value?, _ right: Value?) -> Bool { order(left, right) < 0 }
 
-    /// The same for rows.
+    /// Whether `left` is the canonical form of two equal rows.
     static func precedes(_ left: Object, _ right: Object) -> Bool { order(left, right) < 0 }
 
-    /// Integers come first, and negative zero last.
+    /// Orders integers before floats and negative zero last.
     private static func order(_ left: Value?, _ right: Value?) -> Int {
         switch (left, right) {
         case (.integer, .float): return -1

@@ -1,12 +1,12 @@
-/// Rounds numbers as they are written in decimal digits, halves away from zero.
+/// Decimal rounding, with halves rounded away from zero.
 ///
-/// A float is rounded as its shortest text: 1.005 with two digits is 1.01, although the float is a
-/// little less than that.
+/// A float is rounded as its shortest decimal text: 1.005 becomes 1.01 with two digits, although
+/// the float is slightly less than 1.005.
 enum DecimalRounding {
-    /// Nil where the result is too large; `digits` below zero are those before the point.
+    /// Rounds to `digits` decimal digits, negative before the point; returns nil on overflow.
     static func round(_ integer: Int64, digits: Int64) -> Int64? {
         guard digits < 0 else { return integer }
-        // Half of 10²⁰ is more than any integer.
+        // Half of 10²⁰ exceeds all integers.
         guard digits > -20 else { return 0 }
         var unit: Int128 = 1
         for _ in 0..<(-digits) { unit *= 10 }
@@ -14,18 +14,18 @@ enum DecimalRounding {
         return Int64(exactly: integer < 0 ? -magnitude : magnitude)
     }
 
-    /// Infinite where the result is too large.
+    /// Rounds to `digits` decimal digits; the result is infinite on overflow.
     static func round(_ float: Double, digits: Int64) -> Double {
         guard float.isFinite, float != 0 else { return float }
         var decimal = DecimalText(float.magnitude)
-        // No float has digits farther away.
+        // No float has digits beyond this range.
         decimal.round(digits: Int(min(max(digits, -400), 400)))
         guard let magnitude = decimal.float else { return float }
         return float < 0 ? -magnitude : magnitude
     }
 }
 
-/// The digits of a positive float: `0.d₁d₂d₃…` by ten to the power of `point`.
+/// The decimal digits of a positive float: `0.d₁d₂d₃…` times ten to the power of `point`.
 private struct DecimalText {
     private var digits: [UInt8] = []
     private var point = 0
@@ -54,9 +54,9 @@ private struct DecimalText {
         point += isExponentNegative ? -exponent : exponent
     }
 
-    /// Keeps so many digits behind the point.
-    mutating func round(digits places: Int) {
-        let kept = point + places
+    /// Rounds to a number of digits after the point.
+    mutating func round(digits count: Int) {
+        let kept = point + count
         guard kept < digits.count else { return }
         guard kept >= 0 else {
             digits = []

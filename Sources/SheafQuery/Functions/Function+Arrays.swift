@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// Functions of arrays.
+/// Functions on arrays.
 extension Function {
     package static let arrays: [Function] = [
         Function("array_contains", 2) { arguments, _ in
@@ -33,12 +33,12 @@ extension Function {
 }
 
 extension Value {
-    /// The element at a place, which counts from zero, or the field of a name; nil where none is there.
+    /// Returns the element at a zero-based index or the field with a name, or nil if there is none.
     fileprivate func element(at step: Value) -> Value? {
         switch (self, step) {
-        case (.array(let elements), .integer(let place)):
-            // Not converted to an Int first: it may be any number.
-            place >= 0 && place < Int64(elements.count) ? elements[Int(place)] : nil
+        case (.array(let elements), .integer(let index)):
+            // The comparison precedes the conversion to Int, because the index may be any number.
+            index >= 0 && index < Int64(elements.count) ? elements[Int(index)] : nil
         case (.object(let object), .string(let name)): object[name]
         default: nil
         }

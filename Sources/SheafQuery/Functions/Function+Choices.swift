@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// Functions that choose one of their arguments, and those that ask whether there is anything.
+/// Functions that select one of their arguments or test for missing and null values.
 extension Function {
     package static let choices: [Function] = [
         Function("coalesce", 1...anyNumber) { arguments, _ in known(arguments) },
@@ -31,7 +31,7 @@ extension Function {
         value?.kind == .null
     }
 
-    /// Neither missing nor null.
+    /// Whether a value is neither missing nor null.
     private static func isKnown(_ value: Value?) -> Bool {
         value != nil && !isNull(value)
     }
@@ -40,9 +40,9 @@ extension Function {
         arguments.first(where: isKnown) ?? .null
     }
 
-    /// The result behind the first candidate that is the same as the input, or else the last one.
+    /// Returns the result after the first candidate identical to the input, or the default.
     ///
-    /// Unlike CASE it takes null for null, and missing for missing.
+    /// Unlike in CASE, null matches null and missing matches missing.
     private static func decode(_ arguments: [Value?]) -> Value? {
         var index = 1
         while index + 1 < arguments.count {

@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// Functions between values and their texts in JSON.
+/// Functions that convert between values and JSON.
 extension Function {
     package static let json: [Function] = [
         Function("serialize_json", 1) { (arguments, _) throws(QueryError) in
@@ -8,7 +8,7 @@ extension Function {
             let bytes = try BoundedJSON.bytes(of: value)
             return .string(String(decoding: bytes, as: UTF8.self))
         },
-        // What is no JSON is a wrong argument like a wrong type: MISSING.
+        // Invalid JSON yields MISSING, like an argument of a wrong type.
         Function("deserialize_json", 1) { arguments, _ in
             guard case .string(let text) = arguments[0] else {
                 return Operators.unfit(arguments, .string)

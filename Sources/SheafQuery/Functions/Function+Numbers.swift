@@ -8,7 +8,7 @@ import SheafDocument
     import Darwin
 #endif
 
-/// Functions of numbers: what is an integer stays one where it can, a float stays a float.
+/// Functions on numbers, which return integers for integers where possible.
 extension Function {
     package static let numbers: [Function] = [
         Function("abs", 1) { arguments, _ in absolute(arguments[0]) },
@@ -46,7 +46,7 @@ extension Function {
             DecimalRounding.round(integer, digits: digits).map(Value.integer)
         case (.float(let float), .integer(let digits)):
             Operators.result(DecimalRounding.round(float, digits: digits))
-        // A number of digits that is a float is wrong, whatever it would be applied to.
+        // A float is not valid as a number of digits, whatever the other argument is.
         case (_, .float): nil
         default: Operators.unfit([value, digits], .number)
         }
@@ -60,7 +60,7 @@ extension Function {
         }
     }
 
-    /// An integer of integers, unless the exponent is negative.
+    /// Returns the power, which is an integer for integers unless the exponent is negative.
     private static func power(_ base: Value?, _ exponent: Value?) -> Value? {
         switch (base, exponent) {
         case (.integer(let base), .integer(let exponent)) where exponent >= 0:
@@ -89,7 +89,7 @@ extension Function {
                 if overflows { return nil }
             }
             rest >>= 1
-            // A square that is needed no more may overflow.
+            // The last square is not needed and may overflow.
             guard rest > 0 else { break }
             (square, overflows) = square.multipliedReportingOverflow(by: square)
             if overflows { return nil }

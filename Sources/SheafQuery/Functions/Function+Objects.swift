@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// Functions of objects, which make new ones and change none.
+/// Functions on objects, which return modified copies.
 extension Function {
     package static let objects: [Function] = [
         Function("object_keys", 1) { arguments, _ in
@@ -31,7 +31,7 @@ extension Function {
         return result(object)
     }
 
-    /// `object_set(o, k, v[, replace])`; the value may be null, and is then set to it.
+    /// Implements `object_set(o, k, v[, replace])`; the value may be null.
     private static func set(_ arguments: [Value?]) -> Value? {
         guard let value = arguments[2] else { return nil }
         let flag = arguments.count == 4 ? arguments[3] : .bool(false)
@@ -45,7 +45,7 @@ extension Function {
         return .object(object)
     }
 
-    /// `object_unset(o, k..)`; a name that is not there changes nothing.
+    /// Implements `object_unset(o, k..)`; unknown names are ignored.
     private static func unset(_ arguments: [Value?]) -> Value? {
         guard case .object(let object) = arguments[0] else {
             return Operators.unfit(arguments, .object, .string)
@@ -60,7 +60,7 @@ extension Function {
         return .object(Object(sorting: object.filter { !names.contains(Array($0.name.utf8)) }))
     }
 
-    /// `object_concat(o..)`; of two fields with one name the later stays.
+    /// Implements `object_concat(o..)`; the last of several equal names wins.
     private static func concatenate(_ arguments: [Value?]) throws(QueryError) -> Value? {
         var fields: [Object.Field] = []
         for argument in arguments {
@@ -76,7 +76,7 @@ extension Function {
         return .object(Object(sorting: fields))
     }
 
-    /// `object_rename(o, old, new)`; MISSING where the new name belongs to another field.
+    /// Implements `object_rename(o, old, new)`; MISSING if the new name is already used.
     private static func rename(_ arguments: [Value?]) -> Value? {
         guard case .object(var object) = arguments[0], case .string(let old) = arguments[1],
             case .string(let new) = arguments[2]

@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// Functions that ask what a value is; they always know.
+/// Functions that return or test the type of a value, which is never unknown.
 extension Function {
     package static let types: [Function] = [
         Function("type", 1) { arguments, _ in .string(typeName(arguments[0])) },

@@ -1,14 +1,15 @@
 package import SheafDocument
 
-/// A function of the language: values in, a value out, and nil for MISSING on both sides.
+/// A function of the query language; nil is MISSING in arguments and results.
 ///
-/// What is given a wrong type says MISSING; an error is thrown only where a limit is reached.
+/// Arguments of a wrong type yield MISSING. Errors are thrown only for exceeded limits and invalid
+/// patterns.
 package struct Function: Sendable {
-    /// In lower case.
+    /// The name in lower case.
     package let name: String
-    /// How many arguments it takes.
+    /// Accepted number of arguments.
     package let argumentCount: ClosedRange<Int>
-    /// Whether the time of the statement is read, too.
+    /// Whether the result depends on the time of the statement.
     let readsClock: Bool
     package let evaluate: @Sendable ([Value?], FunctionContext) throws(QueryError) -> Value?
 
@@ -35,17 +36,17 @@ package struct Function: Sendable {
         self.init(name, argumentCount...argumentCount, evaluate)
     }
 
-    /// The most arguments of functions that take any number of them.
+    /// Maximum number of arguments of variadic functions.
     package static let anyNumber = QueryLimits.maximumTerms
 }
 
-/// What functions see besides their arguments: the same during a whole statement.
+/// The context of function calls, constant for a statement.
 package struct FunctionContext: Sendable {
     /// Milliseconds since 1970.
     package let now: Int64
-    /// When the statement has to end; none where it does not.
+    /// The interruption that ends the statement early; nil if it may run indefinitely.
     package let interruption: Interruption?
-    /// What counts the cost of the evaluation; none where it may cost anything.
+    /// The meter of the evaluation cost; nil if the cost is unlimited.
     package let meter: EvaluationMeter?
 
     package init(
@@ -56,12 +57,13 @@ package struct FunctionContext: Sendable {
         self.interruption = interruption
     }
 
-    /// Maximum length of a text and of a list that are read or made without checking for an interruption.
+    /// Maximum length of strings and lists that are processed without checking for an interruption.
     private static let longText = 4_096, longList = 256
 
-    /// Counts the cost of a value that is read or made; throws where the statement has to end.
+    /// Charges the cost of a value; throws if the statement must end.
     ///
-    /// Without a meter, only long values count: checking for an interruption takes longer than to read a short one.
+    /// Without a meter, only long values are checked, because the check costs more than reading a
+    /// short value.
     @inline(__always)
     package func charge(_ value: Value?) throws(QueryError) {
         if let meter { return try meter.charge(CollectionOfOne(value)) }
@@ -69,7 +71,7 @@ package struct FunctionContext: Sendable {
         try interruption?.check()
     }
 
-    /// Counts the cost of values that are read.
+    /// Charges the cost of several values.
     @inline(__always)
     package func charge(_ values: [Value?]) throws(QueryError) {
         if let meter { return try meter.charge(values) }
@@ -77,7 +79,7 @@ package struct FunctionContext: Sendable {
         try interruption?.check()
     }
 
-    /// Counts the cost of the two values of an operator.
+    /// Charges the cost of the operands of a binary operator.
     @inline(__always)
     package func charge(_ left: Value?, _ right: Value?) throws(QueryError) {
         if let meter { return try meter.charge([left, right]) }
@@ -85,7 +87,7 @@ package struct FunctionContext: Sendable {
         try interruption?.check()
     }
 
-    /// Counts the cost of matching a text with a pattern of some bytes.
+    /// Charges the cost of matching a string with a pattern of `length` bytes.
     @inline(__always)
     package func charge(pattern length: Int, on text: String) throws(QueryError) {
         if let meter { return try meter.charge(pattern: length, on: text) }

@@ -1,4 +1,4 @@
-/// All functions by their names.
+/// The functions of the query language, by name.
 package enum Functions {
     private static let lists: [[Function]] = [
         Function.numbers,
@@ -20,15 +20,15 @@ package enum Functions {
         return all
     }()
 
-    /// The function of a name, in whatever case it is written.
+    /// Returns the function with a name in any case, or nil.
     package static func named(_ name: String) -> Function? {
         all[name] ?? all[name.lowercased()]
     }
 
-    /// The names of all functions, sorted.
+    /// Names of all functions, sorted.
     package static let names: [String] = all.keys.sorted()
 
-    /// What the functions of other databases are called here.
+    /// Names in other databases and their counterparts here.
     private static let otherNames = [
         "array_append": "ARRAY .. FOR", "array_size": "array_length", "char": "cast",
         "current_timestamp": "clock", "datediff": "date_diff", "if": "CASE", "iif": "CASE",
@@ -38,7 +38,7 @@ package enum Functions {
         "to_string": "cast", "typeof": "type",
     ]
 
-    /// What a name that is none may stand for; nil where nothing is near.
+    /// Returns a suggestion for an unknown function name, or nil.
     static func suggestion(for name: String) -> String? {
         otherNames[name] ?? Suggestion.nearest(to: name, among: names)
     }

@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// What makes texts of texts.
+/// Functions that build strings.
 extension Function {
     static let joins = [
         text("concat", 1...anyNumber) { (arguments) throws(QueryError) -> Value? in
@@ -13,7 +13,7 @@ extension Function {
         },
     ]
 
-    /// Arrays of texts are taken for their elements, so that this undoes `split`.
+    /// Joins strings and the elements of arrays of strings, as the inverse of `split`.
     private static func joined(_ arguments: [Value?]) throws(QueryError) -> Value? {
         var isNull = false
         var pieces: [String] = []
@@ -64,7 +64,7 @@ extension Function {
         },
     ]
 
-    /// The text cut to its new count of characters, and what fills it up; spaces, if not said.
+    /// Returns the text cut to the requested length, and the padding; spaces are the default.
     private static func padded(
         _ arguments: TextArguments
     ) throws(QueryError) -> (text: String, padding: String) {
@@ -85,7 +85,7 @@ extension Function {
         return (text, String(repeating: padding, count: times) + last)
     }
 
-    /// From left to right, and what was put in is not looked at again; nothing is replaced in vain.
+    /// Replaces all occurrences from left to right; an empty search string matches nothing.
     private static func replaced(_ arguments: TextArguments) throws(QueryError) -> String {
         let (old, new) = (arguments.text(1), arguments.text(2))
         guard !old.isEmpty else { return arguments.text(0) }
@@ -93,10 +93,10 @@ extension Function {
             Result { () throws(QueryError) -> String in
                 var builder = TextBuilder()
                 var start = 0
-                while let place = TextSearch.first(old, in: text, from: start) {
-                    try builder.append(text[start..<place])
+                while let match = TextSearch.first(old, in: text, from: start) {
+                    try builder.append(text[start..<match])
                     try builder.append(new.utf8)
-                    start = place + old.count
+                    start = match + old.count
                 }
                 try builder.append(text[start...])
                 return builder.text

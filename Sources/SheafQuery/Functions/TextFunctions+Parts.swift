@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// What finds or cuts out parts of texts.
+/// Functions that search, split and trim strings.
 extension Function {
     static let parts = [
         text("substr", 2...3, counts: 1...2) { .string(substring($0)) },
@@ -14,9 +14,9 @@ extension Function {
         text("split", 1...2, split),
     ]
 
-    /// Places count from zero, negative ones from the end; what lies outside is cut off.
+    /// Returns a substring; indexes count from zero, negative ones from the end.
     ///
-    /// `substr('abc', -5)` is `abc`, `substr('abc', 5)` and a negative length are empty.
+    /// `substr('abc', -5)` is `abc`; `substr('abc', 5)` and negative lengths are empty.
     private static func substring(_ arguments: TextArguments) -> String {
         arguments.text(0).withBytes { text in
             var start = arguments.integer(1)
@@ -29,7 +29,7 @@ extension Function {
         }
     }
 
-    /// Without a separator the words between white space; with an empty one all characters.
+    /// Splits at a separator: without one at white space, with an empty one between all characters.
     @Sendable private static func split(
         _ arguments: TextArguments
     ) throws(QueryError) -> Value? {
@@ -52,7 +52,7 @@ extension Function {
         return .array(parts)
     }
 
-    /// What a sequence has; nil where it is more than an array may have.
+    /// Returns the elements of a sequence, or nil if an array must not have that many.
     private static func elements(_ texts: some Sequence<String>) -> [Value]? {
         var elements: [Value] = []
         for text in texts {
@@ -83,17 +83,17 @@ extension Function {
         text("trim", 1...2) { .string(trimmed($0, left: true, right: true)) },
     ]
 
-    /// Without a second argument white space goes; with one, each of the characters in it.
+    /// Removes white space, or all characters that the second argument contains.
     private static func trimmed(_ arguments: TextArguments, left: Bool, right: Bool) -> String {
         let characters = Set(arguments.text(1).unicodeScalars)
         let isGiven = arguments.count == 2
-        func goes(_ scalar: Unicode.Scalar) -> Bool {
+        func isTrimmed(_ scalar: Unicode.Scalar) -> Bool {
             isGiven ? characters.contains(scalar) : scalar.properties.isWhitespace
         }
         let scalars = arguments.text(0).unicodeScalars
         var rest = scalars[...]
-        if left { rest = rest.drop(while: goes) }
-        if right, let last = rest.lastIndex(where: { !goes($0) }) {
+        if left { rest = rest.drop(while: isTrimmed) }
+        if right, let last = rest.lastIndex(where: { !isTrimmed($0) }) {
             rest = rest[...last]
         } else if right {
             rest = rest[rest.startIndex..<rest.startIndex]

@@ -1,18 +1,18 @@
 import SheafDocument
 
-/// The functions of texts.
+/// Functions on strings.
 ///
-/// - A character is a Unicode scalar: `é` may be one or two, and a flag is two. Bytes of texts are
-///   never normalized, and compared as they are.
-/// - MISSING or a wrong type anywhere gives MISSING; else NULL anywhere gives NULL, as in SQL.
-///   Counts and places have to be integers; `2.0` is none.
-/// - An error is thrown where a result would be more than a limit allows, and for patterns and
-///   flags that are none: whether they are constants must not matter.
+/// A character is a Unicode scalar: `é` may be one or two, and a flag is two. Strings are compared
+/// as bytes, without normalization.
+///
+/// A missing argument or a wrong type yields MISSING; otherwise, NULL yields NULL, as in SQL.
+/// Counts and indexes must be integers; `2.0` is not. Exceeded limits and invalid patterns or flags
+/// throw an error.
 extension Function {
     package static let texts: [Function] =
         measures + comparisons + [lower, upper] + parts + trims + joins + changes
 
-    /// A function of texts, and of integers at the places `counts`.
+    /// Creates a function of strings, with integers at the indexes in `counts`.
     static func text(
         _ name: String, _ argumentCount: ClosedRange<Int>, counts: ClosedRange<Int>? = nil,
         _ evaluate: @escaping @Sendable (TextArguments) throws(QueryError) -> Value?
@@ -55,7 +55,7 @@ extension Function {
                     TextSearch.stands($1, in: $0, at: $0.count - $1.count)
                 })
         },
-        // The layer above compiles patterns that are the same in each row, and asks them itself.
+        // `ExpressionCompiler` compiles constant patterns once and does not call this function.
         text("regexp_like", 2...6) { (arguments) throws(QueryError) -> Value? in
             let flags = (2..<max(arguments.count, 2)).map(arguments.text).joined()
             let pattern = try TextPattern.regularExpression(arguments.text(1), flags: flags)
@@ -72,25 +72,25 @@ extension Function {
     }
 }
 
-/// Arguments whose types were looked at: texts where texts are asked for, integers elsewhere.
+/// Arguments whose types were checked: integers at the declared indexes, strings elsewhere.
 struct TextArguments: Sendable {
     let arguments: [Value?]
 
     var count: Int { arguments.count }
 
-    /// The text at a place that was declared to have one.
+    /// Returns the string at an index declared as a string.
     func text(_ index: Int) -> String {
         guard index < count, case .string(let text)? = arguments[index] else { return "" }
         return text
     }
 
-    /// The integer at a place that was declared to have one.
+    /// Returns the integer at an index declared as an integer.
     func integer(_ index: Int) -> Int64 {
         guard index < count, case .integer(let value)? = arguments[index] else { return 0 }
         return value
     }
 
-    /// Lends the bytes of two texts.
+    /// Calls `body` with the bytes of two strings.
     func withBytes<Result>(
         of first: Int, _ second: Int,
         _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Result

@@ -1,19 +1,19 @@
 import SheafDocument
 
-/// Says what the assignments of an UPDATE mean, and refuses those that cannot be.
+/// A checker of the assignments of an UPDATE, which resolves their paths and types.
 struct AssignmentChecker {
     let text: String
-    /// What the collection is called, with which a path may begin.
+    /// Name of the collection, with which a path may begin.
     let source: String
     let types: FieldTypes
 
-    /// The path that an assignment leads along, from the root of the document.
+    /// Returns the path of an assignment from the root of the document.
     func path(of assignment: Assignment) throws(QueryError) -> [String] {
         let (path, part) = Self.target(of: assignment)
         let names = relative(path)
         guard names[0] != Row.idName else {
             throw QueryError(
-                .meaning, "_id never changes", hint: "insert a new document instead",
+                .meaning, "_id cannot be changed", hint: "insert a new document instead",
                 at: path.range, in: text)
         }
         try checkWay(to: names, path)
@@ -21,14 +21,15 @@ struct AssignmentChecker {
             throw QueryError(
                 .meaning,
                 "\(names.joined(separator: ".")) is \(Self.word(for: declared)), "
-                    + "and cannot be changed like \(Self.word(for: part))",
+                    + "and cannot be changed as \(Self.word(for: part))",
                 hint: types.isStrict ? declaration(of: names[...], as: part) : nil,
                 at: path.range, in: text)
         }
         return names
     }
 
-    /// Returns the edit of a SET: the token of an attachment is one, where no other type is declared.
+    /// Returns the edit of SET; an attachment token is an attachment unless another type is
+    /// declared.
     func edit(
         _ path: [String], to value: Value, as mode: Edit.Mode, at range: SourceRange
     ) throws(QueryError) -> Edit {
@@ -46,7 +47,7 @@ struct AssignmentChecker {
         return .set(path: path, to: value, as: mode)
     }
 
-    /// How the value of SET is stored.
+    /// Returns how SET stores its value.
     func mode(for assignment: Assignment) throws(QueryError) -> Edit.Mode {
         let (path, _) = Self.target(of: assignment)
         switch declaredPart(of: relative(path)) {
@@ -55,17 +56,17 @@ struct AssignmentChecker {
         case .attachment?: return .attachment
         case .counter?:
             throw QueryError(
-                .meaning, "a COUNTER is not set",
+                .meaning, "a COUNTER cannot be set",
                 hint: "write APPLY .. RESTART WITH or INCREMENT BY",
                 at: path.range, in: text)
         case .olderCounter?:
             throw QueryError(
-                .meaning, "a PN_COUNTER is not set", hint: "use APPLY with PN_INCREMENT BY",
+                .meaning, "a PN_COUNTER cannot be set", hint: "use APPLY with PN_INCREMENT BY",
                 at: path.range, in: text)
         }
     }
 
-    /// What UNSET removes: what is declared, or all there is.
+    /// Returns the parts that UNSET removes: the declared part, or all parts.
     func parts(of path: [String]) -> PartSet {
         declaredPart(of: path).map { PartSet($0) } ?? .all
     }
@@ -83,14 +84,14 @@ struct AssignmentChecker {
         return Array(path.names.dropFirst())
     }
 
-    /// Only maps have fields of their own.
+    /// Throws if the path leads through a field declared as anything but a map.
     private func checkWay(to names: [String], _ path: Path) throws(QueryError) {
         var types = types
         for (index, name) in names.dropLast().enumerated() {
             if let part = types.part(of: name), part != .map {
                 throw QueryError(
                     .meaning,
-                    "\(name) is \(Self.word(for: part)), and its fields cannot be changed alone",
+                    "\(name) is \(Self.word(for: part)); its fields cannot be changed alone",
                     hint: types.isStrict ? declaration(of: names[...index], as: .map) : nil,
                     at: path.range, in: text)
             }
@@ -98,7 +99,7 @@ struct AssignmentChecker {
         }
     }
 
-    /// How a field is declared that lies in maps.
+    /// Returns the declaration of a field with its enclosing maps.
     private func declaration(of names: ArraySlice<String>, as part: Part) -> String {
         var declaration = ""
         for (index, name) in names.reversed().enumerated() {
@@ -126,18 +127,18 @@ struct AssignmentChecker {
 }
 
 extension QueryError {
-    /// A token that a statement sets to a field declared as a map.
+    /// Creates the error for an attachment token in a field declared as a map.
     fileprivate static func tokenInMap(
         _ path: [String], at range: SourceRange, in text: String
     ) -> QueryError {
         QueryError(
             .argument,
-            "\(path.joined(separator: ".")) is a MAP, and this is the token of an attachment",
+            "\(path.joined(separator: ".")) is a MAP, but the value is an attachment token",
             hint: "declare the field as ATTACHMENT, or leave its type out", at: range, in: text)
     }
 }
 
-/// Splits a document into what an insertion writes by itself and what has to be set with a type.
+/// A splitter of documents into plainly inserted fields and edits of fields with declared types.
 struct InsertionTyper {
     let text: String
     let range: SourceRange
@@ -150,7 +151,7 @@ struct InsertionTyper {
         let plain = try split(object, types, [], &edits)
         guard edits.isEmpty || !isInitial else {
             throw QueryError(
-                .meaning, "INITIAL documents have maps and registers of plain values alone",
+                .meaning, "INITIAL documents can contain only maps and registers of plain values",
                 hint: "declare objects as MAP and leave other types out, or INSERT without INITIAL",
                 at: range, in: text)
         }
@@ -171,7 +172,7 @@ struct InsertionTyper {
                 case (.map, true): throw QueryError.tokenInMap(here, at: range, in: text)
                 case (.register, true):
                     edits.append(.set(path: here, to: field.value, as: .register))
-                // It is an attachment also where that is not declared.
+                // An attachment token is an attachment even if the field is not declared as one.
                 default: plain[field.name] = field.value
                 }
             case (.map?, .object(let inner)):
@@ -186,7 +187,7 @@ struct InsertionTyper {
                 guard let number = Number(value) else {
                     throw QueryError(
                         .argument,
-                        "\(here.joined(separator: ".")) is a counter, and cannot begin with "
+                        "\(here.joined(separator: ".")) is a counter and cannot start at "
                             + value.json, at: range, in: text)
                 }
                 edits.append(

@@ -1,10 +1,11 @@
 import SheafDocument
 
 extension [Edit] {
-    /// Removes each value that a later edit replaces or turns into a map, also from objects that are
-    /// merged.
+    /// Removes each value that a later edit replaces or turns into a map, also within merged
+    /// objects.
     ///
-    /// All edits of a statement have one stamp, and of equally new parts the value shows.
+    /// All edits of a statement have the same stamp, and among parts with equal stamps the value
+    /// would be visible.
     func withoutReplacedValues() -> [Edit] {
         guard count > 1, hasOverlap else { return self }
         let later = AssignedPath()
@@ -16,7 +17,7 @@ extension [Edit] {
         return kept.reversed()
     }
 
-    /// Whether the path of one edit begins with that of another one.
+    /// Whether the path of one edit is a prefix of the path of another.
     private var hasOverlap: Bool {
         let paths = map(\.path)
         return paths.indices.contains { index in
@@ -34,7 +35,7 @@ extension Edit {
         }
     }
 
-    /// Returns the edit without the values that later ones replace; nil where it has no other.
+    /// Returns the edit without the values that later edits replace; nil if nothing remains.
     fileprivate func without(_ later: AssignedPath) -> Edit? {
         guard case .set(let path, let value, let mode) = self,
             let later = later.descendant(path[...])
@@ -57,7 +58,7 @@ extension Edit.Mode {
 }
 
 extension Object {
-    /// Returns the fields whose values stay where later edits are made.
+    /// Returns the fields that later edits do not replace.
     fileprivate func without(_ later: AssignedPath) -> Object {
         var kept: [(String, Value)] = []
         for field in self {
@@ -78,21 +79,21 @@ extension Object {
 }
 
 extension [String] {
-    /// Whether one of two paths begins with the other.
+    /// Whether one of two paths is a prefix of the other.
     fileprivate func overlaps(_ other: [String]) -> Bool {
         zip(self, other).allSatisfy { $0.isSpelled($1) }
     }
 }
 
-/// What the later edits of a statement do at a path, and below it.
+/// The effects of later edits at a path and below it.
 private final class AssignedPath {
-    /// Whether a value or a map is set here.
+    /// Whether a value or map is set at this path.
     private var isSet = false
-    /// Whether a counter is changed here, which an object that was set before would hide.
+    /// Whether a counter is changed at this path, which an earlier object would hide.
     private(set) var isCounted = false
     private var children: [[UInt8]: AssignedPath] = [:]
 
-    /// Whether a value that was set here before shows no more.
+    /// Whether a value set earlier at this path is no longer visible.
     var replacesValue: Bool { isSet || isCounted || !children.isEmpty }
 
     func child(_ name: String) -> AssignedPath? { children[Array(name.utf8)] }
@@ -102,11 +103,11 @@ private final class AssignedPath {
         return child(name)?.descendant(path.dropFirst())
     }
 
-    /// Notes what an edit writes; what it removes is gone, whatever was set before.
+    /// Records the paths that an edit writes; removals take effect regardless of earlier values.
     func note(_ edit: Edit) {
         switch edit {
         case .set(let path, let value, let mode):
-            // What is deeper is refused when it is written.
+            // Values that are too deep are refused when written, so their fields are not recorded.
             let fits = !value.isDeeper(than: Value.maximumDepth)
             made(path).note(fits ? value : .null, mode)
         case .increment(let path, _), .restart(let path, _), .incrementOlder(let path, _):

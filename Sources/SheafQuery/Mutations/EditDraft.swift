@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// An assignment of UPDATE whose value is known when the statement is run.
+/// An assignment of UPDATE whose value is a literal or an argument.
 struct EditDraft: Sendable {
     private enum Kind {
         case set, unset, increment, restart, incrementOlder
@@ -10,8 +10,7 @@ struct EditDraft: Sendable {
     private let path: [String]
     private let operand: Operand
 
-    /// The drafts of all assignments; none where a value has to be computed, or an assignment is
-    /// refused.
+    /// Returns drafts of all assignments; nil if a value must be computed or an assignment fails.
     static func drafts(of update: Update, in text: String) -> [EditDraft]? {
         let checker = AssignmentChecker(
             text: text, source: Scope.name(of: update.source), types: FieldTypes(isStrict: false))
@@ -44,7 +43,7 @@ struct EditDraft: Sendable {
         self.operand = operand
     }
 
-    /// The edit; none where an argument is missing, or is no number where only one will do.
+    /// Returns the edit; nil if the argument is missing or not a number where one is required.
     func edit(_ arguments: ArgumentValues) -> Edit? {
         guard let value = operand.value(arguments) else { return nil }
         switch kind {

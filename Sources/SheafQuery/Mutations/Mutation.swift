@@ -1,11 +1,12 @@
 package import SheafDocument
 
-/// What a statement does with one document.
+/// The change of one document by a statement.
 package struct Mutation: Sendable {
     package enum Action: Sendable {
-        /// Changes nothing where there is no document.
+        /// Edits of a document, which change nothing if the document does not exist.
         case edit([Edit])
-        /// A field `_id` is left out. The edits are made behind the insertion: what is set as something other than a map.
+        /// An insertion, which ignores a field `_id`, followed by edits for fields with declared
+        /// types.
         case insert(Object, [Edit], onConflict: Insert.Conflict)
         case insertInitial(Object)
         case delete
@@ -15,22 +16,22 @@ package struct Mutation: Sendable {
     package let collection: String
     package let id: Value
     package let action: Action
-    /// What of the statement asks for it: a document that is inserted, or the collection.
+    /// The inserted document or the collection in the text of the statement, for errors.
     package let range: SourceRange
 }
 
-/// What a statement does, and what it gives back.
+/// The changes of a statement and the contents of its result.
 package struct MutationPlan {
     package let mutations: [Mutation]
-    /// The rows of RETURNING are made of the documents before, and not of those behind the changes.
+    /// Whether RETURNING shows the documents before the changes.
     package let returnsOlderDocuments: Bool
-    /// Whether there are rows to give back.
+    /// Whether the statement has a RETURNING clause.
     package let returnsRows: Bool
-    /// The documents as they were, where those are to be returned; in the order of the mutations.
+    /// The documents before the changes, in the order of the mutations, if RETURNING needs them.
     package let older: [Object]
-    /// The fields of documents as the statement sees them.
+    /// Declared field types of the collection.
     package let types: FieldTypes
-    /// How the documents were found; none where there was nothing to find.
+    /// The plan that found the documents; nil if none was needed.
     var finding: PlannedSelect?
     var profile: MutationProfile?
 }

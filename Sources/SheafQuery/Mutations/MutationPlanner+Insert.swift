@@ -1,8 +1,8 @@
 import SheafDocument
 
-/// INSERT.
+/// Planning of INSERT.
 extension MutationPlanner {
-    /// What an INSERT does; its documents are the rows that were found, or stand in the statement.
+    /// Plans an INSERT of documents in the statement, or of `rows` if it has a SELECT.
     func plan(_ insert: Insert, rows: [Object]?) throws(QueryError) -> MutationPlan {
         try check(insert)
         let compiler = environment.compiler()
@@ -11,20 +11,20 @@ extension MutationPlanner {
             in: environment.text, newID: newID)
     }
 
-    /// Refuses a collection of the system, and directives that a plan would refuse.
+    /// Throws for system collections and invalid directives.
     private func check(_ insert: Insert) throws(QueryError) {
         try checkChangeable(insert.source)
         _ = try environment.hints(insert.source)
     }
 
-    /// The SELECT whose rows are inserted; nil where the documents stand in the statement.
+    /// Returns the SELECT whose rows are inserted, or nil if the statement contains documents.
     func selection(_ insert: Insert) throws(QueryError) -> Select? {
         try check(insert)
         if case .select(let select) = insert.documents { return select }
         return nil
     }
 
-    /// Inserts documents, each with what of the statement it is.
+    /// Plans the insertion of documents, each with its position in the statement.
     static func plan(
         _ insert: Insert, _ documents: [(Object, SourceRange)], _ types: FieldTypes,
         in text: String, newID: () -> Value
@@ -35,9 +35,10 @@ extension MutationPlanner {
         for (object, range) in documents {
             var object = object
             let id = object[Row.idName] ?? newID()
-            // Who inserts it as it is leaves the id out; to take it out here would copy all fields.
+            // The insertion ignores the id; removing it here would copy all fields in the usual
+            // case.
             if insert.isInitial || !types.isPlain { object[Row.idName] = nil }
-            // A usual id is refused by nobody: the only one needs no key here.
+            // The id of a single document is checked here only if it is unusual.
             if documents.count > 1 || !id.isFoundAlone {
                 let key: [UInt8]
                 do throws(DocumentID.Refusal) { key = try DocumentID.key(of: id) } catch {
@@ -74,7 +75,7 @@ extension MutationPlanner {
             let value = try compiler.constant(expression, for: "a document")
             guard case .object(let object)? = value else {
                 throw compiler.error(
-                    .argument, "a document is an object, and not \(value?.json ?? "MISSING")",
+                    .argument, "a document must be an object, not \(value?.json ?? "MISSING")",
                     expression)
             }
             documents.append((object, expression.range))

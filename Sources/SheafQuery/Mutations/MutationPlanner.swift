@@ -1,14 +1,14 @@
 import SheafBytes
 import SheafDocument
 
-/// Finds out what UPDATE, DELETE, EVICT and INSERT do to which documents.
+/// A planner of the changes of UPDATE, DELETE, EVICT and INSERT.
 struct MutationPlanner {
     let environment: PlanEnvironment
-    /// Makes ids for documents that come without one.
+    /// The generator of ids for documents without an id.
     let newID: () -> Value
-    /// Counts nanoseconds, for PROFILE.
+    /// A clock in nanoseconds, for PROFILE.
     var clock: (() -> UInt64)?
-    /// The key of the only document that the statement can be about, if it is known.
+    /// The key of the only document that the statement can change, if known.
     var key: [UInt8]?
 
     // MARK: DELETE and EVICT
@@ -33,7 +33,7 @@ struct MutationPlanner {
             older: older, types: types(of: delete.source), finding: finding)
     }
 
-    /// The SELECT that finds what is deleted.
+    /// Returns the SELECT that finds the documents to delete.
     func selection(_ delete: Delete) throws(QueryError) -> Select {
         try delete.ordering.refuseConstants(
             of: delete.isEviction ? "EVICT" : "DELETE", in: environment.text)
@@ -69,13 +69,13 @@ struct MutationPlanner {
             finding: finding)
     }
 
-    /// The SELECT that finds what is updated.
+    /// Returns the SELECT that finds the documents to update.
     func selection(_ update: Update) throws(QueryError) -> Select {
-        // What is set may depend on any field.
+        // Assigned values may depend on any field.
         try selection(of: update.source, update.condition, Ordering(), readsFields: true)
     }
 
-    /// The types of the fields of a source.
+    /// Returns the declared field types of a source.
     func types(of source: Source) -> FieldTypes {
         FieldTypes(source.types, isStrict: environment.isStrict)
     }
@@ -107,7 +107,7 @@ struct MutationPlanner {
             let evaluator = try compiler.compile(expression).evaluator
             let mode = try checker.mode(for: assignment)
             let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
-                // A value that is missing is nothing that could be set.
+                // A missing value leaves the field unchanged.
                 guard let found = try evaluator(frame) else { return nil }
                 return try checker.edit(path, to: found, as: mode, at: target.range)
             }
@@ -145,7 +145,7 @@ struct MutationPlanner {
     }
 
     private func number(
-        _ expression: Expression, _ place: String, _ compiler: ExpressionCompiler
+        _ expression: Expression, _ clause: String, _ compiler: ExpressionCompiler
     ) throws(QueryError) -> NumberMaker {
         let evaluator = try compiler.compile(expression).evaluator
         let text = environment.text
@@ -153,7 +153,7 @@ struct MutationPlanner {
             let value = try evaluator(frame)
             guard let number = value.flatMap(Number.init) else {
                 throw QueryError(
-                    .argument, "\(place) takes a number, and not \(value?.json ?? "MISSING")",
+                    .argument, "\(clause) takes a number, not \(value?.json ?? "MISSING")",
                     at: expression.range, in: text)
             }
             return number
@@ -162,23 +162,23 @@ struct MutationPlanner {
 
     // MARK: Documents
 
-    /// Refuses changes of system collections and of reserved names.
+    /// Throws for system collections and reserved names.
     func checkChangeable(_ source: Source) throws(QueryError) {
         guard !environment.isVirtual(source) else {
             throw QueryError(
-                .meaning, "\(source.name.text) belongs to the system, and cannot be changed",
+                .meaning, "\(source.name.text) is a system collection and cannot be changed",
                 at: source.name.range, in: environment.text)
         }
         guard !PlanEnvironment.isReserved(source) else {
             throw QueryError(
                 .meaning,
-                "\(source.name.text) cannot be changed: names that begin with __ are those of the system",
+                "\(source.name.text) cannot be changed: names that begin with __ are reserved",
                 hint: "use a collection whose name does not begin with __", at: source.name.range,
                 in: environment.text)
         }
     }
 
-    /// The SELECT that finds documents.
+    /// Returns the SELECT that finds the documents to change.
     private func selection(
         of source: Source, _ condition: Expression?, _ ordering: Ordering, readsFields: Bool
     ) throws(QueryError) -> Select {
@@ -186,7 +186,7 @@ struct MutationPlanner {
         let (range, name) = (source.name.range, Scope.name(of: source))
         let id = Expression(.path([name, Row.idName]), at: range)
         var columns = [ResultColumn.expression(id, alias: nil)]
-        // An index that has no more than the condition asks would not do.
+        // The additional column prevents covering scans, which lack the fields to read.
         if readsFields { columns.append(.all(qualifier: Name(name, at: range), at: range)) }
         var select = Select(columns: columns, source: source)
         select.condition = condition
@@ -194,7 +194,7 @@ struct MutationPlanner {
         return select
     }
 
-    /// Visits the documents that a statement is about, and gathers them before any is changed.
+    /// Visits the documents of a statement before any of them is changed.
     private func forEachDocument(
         of source: Source, by selection: () throws(QueryError) -> Select, readsAll: Bool,
         variableCount: Int = 0,
@@ -213,7 +213,7 @@ struct MutationPlanner {
         }
         let select = try selection()
         let plan = try SelectPlanner(select, environment).plan()
-        // The frame is used for the expressions of the statement, too.
+        // The expressions of the statement use the row context of the search.
         plan.variableCount = max(plan.variableCount, variableCount)
         let run = SelectRun(plan, environment, clock: clock)
         try run.forEach { (frame) throws(QueryError) in
@@ -222,7 +222,7 @@ struct MutationPlanner {
         return PlannedSelect(select: select, plan: plan, tallies: run.tallies)
     }
 
-    /// Shows the document of a frame, with its fields where their types are given.
+    /// Passes the id of the current document to `body`, with its fields if `types` is not nil.
     private func visit(
         _ frame: Frame, _ types: FieldTypes?,
         _ body: (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void

@@ -3,7 +3,7 @@ package import SheafDocument
 extension QueryError {
     private static let longestName = 60
 
-    /// Reports a value that would hide a counter, with the statement that gives the counter a value.
+    /// Creates an error for a value that would hide a counter, with a hint to set the counter.
     package init(_ counter: HiddenCounter, in collection: String) {
         let path = Self.written { $0.write(path: counter.path) }
         let update = "UPDATE " + Self.written { $0.write(name: collection) } + " "
@@ -11,12 +11,12 @@ extension QueryError {
         if let number = counter.value.flatMap(Number.init), !counter.isOlder {
             hint = "write \(update)APPLY \(path) RESTART WITH \(number.value.json)"
         } else if counter.isOlder {
-            hint = "write \(update)APPLY \(path) PN_INCREMENT BY .., or UNSET \(path) before"
+            hint = "write \(update)APPLY \(path) PN_INCREMENT BY .., or UNSET \(path) first"
         } else {
-            hint = "write \(update)UNSET \(path) before, which removes the counter"
+            hint = "write \(update)UNSET \(path) first, which removes the counter"
         }
         self.init(
-            .meaning, "\(path) is a COUNTER, which another value would hide until it counts again",
+            .meaning, "\(path) is a COUNTER, which another value would hide until its next change",
             hint: hint)
     }
 

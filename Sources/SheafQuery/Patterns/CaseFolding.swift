@@ -1,16 +1,16 @@
-/// What case-insensitive patterns take for equal: scalars with the same simple lower case.
+/// Case folding for patterns: scalars with the same simple lower case are equal.
 ///
-/// A scalar whose lower case is more than one scalar stands for itself, so that folding never
-/// changes how many scalars a text has.
+/// A scalar whose lower case consists of several scalars is unchanged, so folding preserves the
+/// number of scalars.
 enum CaseFolding {
-    /// The lower case of a scalar, if it is one scalar, and the scalar itself otherwise.
+    /// Returns the lower case of a scalar if it is a single scalar, and otherwise the scalar.
     @inline(__always)
     static func lower(_ scalar: UInt32) -> UInt32 {
         if scalar < 0x80 { return isUpperASCII(scalar) ? scalar | 0x20 : scalar }
         return mapped(scalar) { $0.lowercaseMapping }
     }
 
-    /// The upper case of a scalar, if it is one scalar, and the scalar itself otherwise.
+    /// Returns the upper case of a scalar if it is a single scalar, and otherwise the scalar.
     static func upper(_ scalar: UInt32) -> UInt32 {
         mapped(scalar) { $0.uppercaseMapping }
     }
@@ -27,11 +27,11 @@ enum CaseFolding {
         return first.value
     }
 
-    /// Lends `text` in lower case.
+    /// Calls `body` with the text in lower case.
     static func withLower<Result>(
         _ text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result {
-        // No scalar grows from one byte to more, and none has more than four.
+        // ASCII never grows, and other scalars grow from at least two bytes to at most four.
         withUnsafeTemporaryAllocation(byteCount: 2 * text.count + 4, alignment: 1) { folded in
             var count = 0
             var offset = 0

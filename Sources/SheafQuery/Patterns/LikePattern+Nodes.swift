@@ -1,6 +1,6 @@
-/// Regular expressions that say no more than LIKE can.
+/// Conversion of simple regular expressions to LIKE patterns.
 extension LikePattern {
-    /// The elements of a pattern; where it says more, those that it begins with.
+    /// Returns the elements of a pattern; if it is not convertible, those of a convertible prefix.
     static func elements(
         _ node: PatternNode, takesWhole: Bool
     ) -> (elements: [Element], isComplete: Bool) {

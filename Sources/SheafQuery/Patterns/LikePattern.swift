@@ -1,26 +1,26 @@
-/// Literals, single scalars and gaps: what LIKE can say, and most of what else is asked for.
+/// A pattern of literals, single scalars and gaps, which covers LIKE and simple expressions.
 ///
-/// A pattern is cut at its gaps into segments. The first stands at the start of the text and the
-/// last at its end, unless a gap is there; the others are found from left to right, each as early
-/// as can be. Whatever the gaps, no segment has to be looked for twice.
+/// Gaps separate a pattern into segments. Unless there is a gap, the first segment must match at
+/// the start of the text and the last one at its end. The others are matched from left to right at
+/// the earliest position, which never requires backtracking.
 struct LikePattern: Sendable {
-    /// One thing of a pattern.
+    /// An element of a pattern.
     enum Element {
         case scalar(UInt32)
-        /// `_`.
+        /// `_`, any single scalar.
         case one
-        /// `%`.
+        /// `%`, any sequence of scalars.
         case gap
     }
 
-    /// What lies between two gaps.
+    /// The bytes between two gaps.
     private struct Segment {
         let lower: Int
         let upper: Int
         let hasWildcards: Bool
     }
 
-    /// Stands for one scalar; it is no byte of UTF-8.
+    /// The byte that represents any scalar; it never occurs in UTF-8.
     private static let wildcard: UInt8 = 0xFF
 
     private let segments: [Segment]
@@ -68,22 +68,22 @@ struct LikePattern: Sendable {
         endsWithGap = lastWasGap
     }
 
-    // MARK: What planners want to know
+    // MARK: Properties for the planner
 
-    /// The bytes that each text begins with; none where the case does not matter.
+    /// Bytes with which every matching text begins; empty if the pattern is case-insensitive.
     var literalPrefix: [UInt8] {
         guard !ignoresCase, !startsWithGap, let first = segments.first else { return [] }
         return Array(bytes[first.lower..<first.upper].prefix { $0 != Self.wildcard })
     }
 
-    /// True where each text that begins so is accepted, and no other.
+    /// Whether the pattern is a pure prefix match.
     var isPrefix: Bool {
         guard !ignoresCase, endsWithGap else { return false }
         return segments.isEmpty
             || !startsWithGap && segments.count == 1 && !segments[0].hasWildcards
     }
 
-    /// The one text that is accepted.
+    /// The only matching text, or nil.
     var literal: [UInt8]? {
         guard !ignoresCase, !startsWithGap, !endsWithGap, segments.count < 2 else { return nil }
         guard let only = segments.first else { return [] }
@@ -92,7 +92,7 @@ struct LikePattern: Sendable {
 
     // MARK: Matching
 
-    /// Whether all of `text` is accepted; nil where that costs more than there is fuel.
+    /// Whether the complete text matches; nil if the fuel runs out.
     func matches(_ text: UnsafeRawBufferPointer, fuel: inout Int) -> Bool? {
         fuel -= text.count + 1
         guard fuel >= 0 else { return nil }
@@ -140,7 +140,7 @@ struct LikePattern: Sendable {
         }
     }
 
-    /// Where a segment ends that begins at `offset`; nil where it does not stand there.
+    /// Returns the end of a segment that begins at `offset`, or nil if it does not match there.
     @inline(__always)
     private func end(
         of segment: UnsafeRawBufferPointer, _ hasWildcards: Bool,
@@ -163,7 +163,7 @@ struct LikePattern: Sendable {
         return offset
     }
 
-    /// Where a segment begins that ends with the text; nil where it does not stand there.
+    /// Returns the start of a segment that ends with the text, or nil if it does not match there.
     private func begin(
         of segment: UnsafeRawBufferPointer, _ hasWildcards: Bool, in text: UnsafeRawBufferPointer
     ) -> Int? {
@@ -184,18 +184,17 @@ struct LikePattern: Sendable {
         return offset
     }
 
-    /// Where the first segment like this one ends; nil where there is none, or no fuel is left.
+    /// Returns the end of the first match of a segment; nil if there is none or the fuel runs out.
     ///
-    /// A table of borders does not help where one scalar may be any other, so this one is not
-    /// linear, and pays for each place with fuel.
+    /// Wildcards rule out the table of a linear search, so each position consumes fuel.
     private func search(
         _ segment: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, from start: Int,
         fuel: inout Int
     ) -> Int? {
-        var place = start
-        // Each byte of a segment stands for one byte or more.
-        while segment.count <= text.count - place {
-            var offset = place
+        var position = start
+        // Each byte of a segment matches at least one byte.
+        while segment.count <= text.count - position {
+            var offset = position
             var index = 0
             while index < segment.count, offset < text.count {
                 if segment[index] == Self.wildcard {
@@ -208,18 +207,18 @@ struct LikePattern: Sendable {
                 index += 1
             }
             if index == segment.count { return offset }
-            // The text is at its end, and would be even sooner behind this place.
+            // The text ended within the segment, which later positions cannot avoid.
             if offset == text.count { return nil }
             fuel -= index + 1
             guard fuel >= 0 else { return nil }
-            place += UTF8Walk.length(text, at: place)
+            position += UTF8Walk.length(text, at: position)
         }
         return nil
     }
 }
 
 extension LikePattern {
-    /// Reads what stands behind LIKE; a scalar behind `escape` stands for itself.
+    /// Parses the pattern of LIKE; the scalar after `escape` is a literal.
     static func elements(
         _ pattern: String, escape: Unicode.Scalar?
     ) throws(QueryError) -> [Element] {

@@ -1,11 +1,11 @@
-/// How much a pattern, and the search for it, may ask for.
+/// Limits of patterns and of matching.
 package enum PatternLimits {
-    /// The bytes of a pattern as it is written.
+    /// Maximum length of a pattern in bytes.
     package static let maximumLength = 64 << 10
-    /// How deep groups lie in one another.
+    /// Maximum nesting of groups.
     package static let maximumDepth = 32
-    /// The states of a pattern, after repetitions with a count were written out.
+    /// Maximum number of states, after counted repetitions are expanded.
     package static let maximumStates = 100_000
-    /// What one text may cost: about one for each byte and each state that is looked at there.
+    /// Fuel for matching a text: about one unit per byte and state visited.
     package static let maximumFuel = 1 << 26
 }

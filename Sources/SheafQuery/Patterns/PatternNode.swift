@@ -1,22 +1,22 @@
-/// A pattern as it was read.
+/// The syntax tree of a pattern.
 enum PatternNode: Sendable {
     case scalar(UInt32)
-    /// One scalar, whatever it is.
+    /// Any scalar.
     case any
     case anyButNewline
-    /// One scalar of the set with this index.
+    /// A scalar of the set with this index.
     case set(Int)
     case assertion(PatternAssertion)
     case sequence([PatternNode])
     case choice([PatternNode])
-    /// Without `most`, any number of times.
+    /// A repetition; unlimited if `most` is nil.
     indirect case repetition(PatternNode, least: Int, most: Int?)
 
-    /// `%`: any number of scalars, whatever they are.
+    /// `%`, any number of scalars.
     static let anything = PatternNode.repetition(.any, least: 0, most: nil)
 }
 
-/// What can be said of a place between two scalars.
+/// A condition on a position between two scalars.
 enum PatternAssertion: Sendable {
     case textStart, textEnd, lineStart, lineEnd, wordBoundary, noWordBoundary
 }

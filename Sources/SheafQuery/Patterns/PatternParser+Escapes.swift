@@ -1,6 +1,6 @@
-/// What a backslash means in a regular expression.
+/// Escape sequences of regular expressions.
 extension PatternParser {
-    /// What an escape stands for.
+    /// The meaning of an escape sequence.
     private enum Escape {
         case scalar(Unicode.Scalar), kinds(ScalarSet.Kinds), assertion(PatternAssertion)
     }
@@ -14,20 +14,20 @@ extension PatternParser {
         }
     }
 
-    /// The index of a set that the pattern uses.
+    /// Adds a set and returns the node that refers to it.
     mutating func add(_ set: ScalarSet) -> PatternNode {
         sets.append(set)
         return .set(sets.count - 1)
     }
 
-    /// What stands behind a backslash in `[ ]`: one scalar or kinds of them.
+    /// Parses an escape sequence in brackets: a scalar or a character class.
     mutating func parseSetEscape(
         from start: Int
     ) throws(QueryError) -> (scalar: Unicode.Scalar?, kinds: ScalarSet.Kinds) {
         switch try readEscape(from: start, isInSet: true) {
         case .scalar(let scalar): return (scalar, [])
         case .kinds(let kinds): return (nil, kinds)
-        case .assertion: throw failure("a set has no place for that", from: start, to: index)
+        case .assertion: throw failure("assertions are not allowed in [ ]", from: start, to: index)
         }
     }
 
@@ -56,18 +56,18 @@ extension PatternParser {
         case "u": return .scalar(try readHexadecimal(digits: 4, from: start))
         case "1"..."9", "k":
             throw failure(
-                "going back to a group is not supported in patterns", from: start, to: index)
+                "backreferences are not supported in patterns", from: start, to: index)
         case "p", "P":
             throw failure(
                 "\\\(scalar) is not supported in patterns; \\w and [[:alpha:]] are", from: start,
                 to: index)
         case "a"..."z", "A"..."Z":
-            throw failure("\\\(scalar) means nothing in patterns", from: start, to: index)
+            throw failure("\\\(scalar) is not a known escape in patterns", from: start, to: index)
         default: return .scalar(scalar)
         }
     }
 
-    /// `\x41`, `\u0041` or, with any number of digits, `\x{41}`.
+    /// Reads `\x41`, `\u0041` or, with any number of digits, `\x{41}`.
     private mutating func readHexadecimal(
         digits: Int, from start: Int
     ) throws(QueryError) -> Unicode.Scalar {

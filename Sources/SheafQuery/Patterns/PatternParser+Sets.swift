@@ -1,6 +1,6 @@
-/// Sets of scalars in brackets.
+/// Bracket expressions.
 extension PatternParser {
-    /// One thing of a set: a scalar that a range may begin with, or kinds of scalars.
+    /// An item of a set: a scalar, which may begin a range, or character classes.
     private enum Item {
         case scalar(Unicode.Scalar), kinds(ScalarSet.Kinds)
     }
@@ -11,7 +11,7 @@ extension PatternParser {
         ("whitespace", .space),
     ]
 
-    /// What follows `[`; a `]` that comes first stands for itself.
+    /// Parses the set after `[`; an initial `]` is a literal.
     mutating func parseSet(from start: Int) throws(QueryError) -> PatternNode {
         let isNegated = accept("^")
         var ranges: [ClosedRange<UInt32>] = []
@@ -19,16 +19,16 @@ extension PatternParser {
         var isFirst = true
         while isFirst || !isAt("]") {
             guard current != nil else {
-                throw failure("a [ without its ] in the pattern", from: start)
+                throw failure("unmatched [ in the pattern", from: start)
             }
             isFirst = false
-            let place = index
+            let begin = index
             switch try parseItem() {
             case .kinds(let named): kinds.formUnion(named)
             case .scalar(let lower):
                 let upper = try parseRangeEnd() ?? lower
                 guard lower <= upper else {
-                    throw failure("a range from its end to its start", from: place, to: index)
+                    throw failure("a range must not end before its start", from: begin, to: index)
                 }
                 ranges.append(lower.value...upper.value)
             }
@@ -40,7 +40,7 @@ extension PatternParser {
                 ignoresCase: flags.contains(.ignoresCase)))
     }
 
-    /// What a range ends with; nil, and nothing read, where a hyphen is missing or one itself.
+    /// Parses the end of a range; returns nil and consumes nothing if there is none.
     private mutating func parseRangeEnd() throws(QueryError) -> Unicode.Scalar? {
         let start = index
         guard accept("-") else { return nil }
@@ -65,7 +65,7 @@ extension PatternParser {
         return escape.scalar.map { .scalar($0) } ?? .kinds(escape.kinds)
     }
 
-    /// `[:alpha:]`; nil, and nothing read, where no such thing stands here.
+    /// Parses a class such as `[:alpha:]`; returns nil and consumes nothing if there is none.
     private mutating func parseName() throws(QueryError) -> ScalarSet.Kinds? {
         let start = index
         guard accept("["), accept(":") else {
@@ -83,7 +83,7 @@ extension PatternParser {
         }
         let known = name.lowercased()
         guard let kinds = Self.named.first(where: { $0.name == known })?.kinds else {
-            throw failure("[:\(name):] is no set of characters", from: start, to: index)
+            throw failure("unknown character class [:\(name):]", from: start, to: index)
         }
         return kinds
     }

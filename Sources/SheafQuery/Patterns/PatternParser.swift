@@ -1,19 +1,19 @@
-/// Reads regular expressions, and what stands behind SIMILAR TO, into nodes.
+/// A parser of regular expressions and of the patterns of SIMILAR TO.
 struct PatternParser {
     enum Dialect {
         case regularExpression, similar(escape: Unicode.Scalar?)
     }
 
-    /// What the flags of a regular expression say.
+    /// The flags of a regular expression.
     struct Flags: OptionSet {
         let rawValue: UInt8
-        /// `i`: the case of letters does not matter.
+        /// `i`: case-insensitive.
         static let ignoresCase = Flags(rawValue: 1)
-        /// `m`: `^` and `$` stand at lines, too.
+        /// `m`: `^` and `$` also match at line breaks.
         static let lines = Flags(rawValue: 2)
-        /// `s`: a dot is a newline, too.
+        /// `s`: a dot also matches newlines.
         static let dotIsAll = Flags(rawValue: 4)
-        /// `x`: spaces and comments mean nothing.
+        /// `x`: spaces and comments are ignored.
         static let spaced = Flags(rawValue: 8)
     }
 
@@ -32,11 +32,11 @@ struct PatternParser {
         scalars = Array(pattern.unicodeScalars)
     }
 
-    /// All of the pattern.
+    /// Parses the complete pattern.
     mutating func parse() throws(QueryError) -> PatternNode {
         let node = try parseChoice()
         guard index == scalars.count else {
-            throw failure("a ) without its ( in the pattern", from: index)
+            throw failure("unmatched ) in the pattern", from: index)
         }
         return node
     }
@@ -47,19 +47,19 @@ struct PatternParser {
         if case .similar = dialect { true } else { false }
     }
 
-    /// The scalar that comes next; nil at the end.
+    /// The next scalar; nil at the end.
     var current: Unicode.Scalar? { index < scalars.count ? scalars[index] : nil }
 
-    /// True where the next scalar is the one behind ESCAPE.
+    /// Whether the next scalar is the escape character of SIMILAR TO.
     var isAtEscape: Bool {
         guard case .similar(let escape?) = dialect else { return false }
         return current == escape
     }
 
-    /// True where `scalar` comes next and has its own meaning.
+    /// Whether `scalar` is next and not an escape character.
     func isAt(_ scalar: Unicode.Scalar) -> Bool { current == scalar && !isAtEscape }
 
-    /// Goes over `scalar`, if it comes next.
+    /// Consumes `scalar` if it is next; returns whether it was.
     mutating func accept(_ scalar: Unicode.Scalar) -> Bool {
         guard isAt(scalar) else { return false }
         index += 1
@@ -77,7 +77,7 @@ struct PatternParser {
         }
     }
 
-    /// An error at the scalars from `start` to `end`, or to the next one.
+    /// Returns an error for the scalars from `start` to `end`, by default a single one.
     func failure(
         _ message: String, from start: Int, to end: Int? = nil,
         reason: QueryError.Reason = .argument
@@ -89,7 +89,7 @@ struct PatternParser {
         return QueryError(reason, message, at: range, in: pattern)
     }
 
-    /// The error of an escape character that nothing follows.
+    /// Returns the error for an escape character at the end of a pattern.
     static func danglingEscape(at range: SourceRange, in pattern: String) -> QueryError {
         QueryError(
             .argument, "nothing to escape at the end of the pattern", at: range, in: pattern)
@@ -118,7 +118,7 @@ struct PatternParser {
         skipSpace()
         guard let (least, most) = try parseQuantifier() else { return node }
         skipSpace()
-        // Lazy or not, the same texts match.
+        // Lazy repetitions match the same texts.
         if !isSimilar { _ = accept("?") }
         skipSpace()
         let second = index
@@ -131,7 +131,7 @@ struct PatternParser {
 
     // MARK: Quantifiers
 
-    /// What stands behind what it repeats; nil, and nothing read, where something else comes.
+    /// Parses a quantifier; returns nil and consumes nothing if there is none.
     private mutating func parseQuantifier() throws(QueryError) -> (least: Int, most: Int?)? {
         if accept("*") { return (0, nil) }
         if accept("+") { return (1, nil) }
@@ -154,7 +154,7 @@ struct PatternParser {
             }
         }
         guard isSimilar else {
-            // Everybody takes a brace that counts nothing for itself.
+            // As in other dialects, a brace without a count is a literal.
             index = start
             return nil
         }
@@ -202,7 +202,7 @@ struct PatternParser {
         }
     }
 
-    /// The scalar behind the one that ESCAPE names, at which `start` is.
+    /// Returns the scalar after the escape character at `start`.
     mutating func literal(escapedAt start: Int) throws(QueryError) -> Unicode.Scalar {
         guard let scalar = current else {
             throw failure("nothing to escape at the end of the pattern", from: start)
@@ -221,13 +221,13 @@ struct PatternParser {
         if !isSimilar, accept("?") { try parseGroupHead(from: start) }
         let node = try parseChoice()
         guard accept(")") else {
-            throw failure("a ( without its ) in the pattern", from: start)
+            throw failure("unmatched ( in the pattern", from: start)
         }
         depth -= 1
         return node
     }
 
-    /// What stands between `(?` and the pattern of the group: a colon, or a name.
+    /// Parses the head of a group after `(?`: a colon or a name.
     private mutating func parseGroupHead(from start: Int) throws(QueryError) {
         if accept(":") { return }
         let hasP = accept("P")
@@ -240,8 +240,8 @@ struct PatternParser {
             return
         }
         if isAt("=") || isAt("!") {
-            let what = hasP ? "going back to a group" : "looking ahead or behind"
-            throw failure("\(what) is not supported in patterns", from: start, to: index + 1)
+            let what = hasP ? "backreferences" : "lookahead and lookbehind"
+            throw failure("\(what) are not supported in patterns", from: start, to: index + 1)
         }
         throw failure("expected (?: or (?<name> in the pattern", from: start, to: index + 1)
     }

@@ -1,9 +1,9 @@
-/// Moving a text through the states of a pattern.
+/// Matching by simulating all states in parallel.
 extension PatternProgram {
-    /// Whether the text, or a part of it, is accepted; nil where that costs more than there is fuel.
+    /// Whether the text, or a part of it, matches; nil if the fuel runs out.
     func matches(_ text: UnsafeRawBufferPointer, fuel: inout Int) -> Bool? {
         let count = instructions.count
-        // For each state the place where it was entered last, two lists of states, and a stack.
+        // For each state, the last position that entered it; two lists of states; and a stack.
         fuel -= count / 8
         return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 4 * count + 2) { memory in
             guard let base = memory.baseAddress else { return false }
@@ -23,15 +23,15 @@ extension PatternProgram {
     }
 }
 
-/// One text on its way through a program.
+/// The state of matching one text.
 private struct PatternRun {
     let program: PatternProgram
     let instructions: UnsafeBufferPointer<PatternProgram.Instruction>
     let sets: UnsafeBufferPointer<ScalarSet>
     let text: UnsafeRawBufferPointer
-    /// For each state the number of the place at which it was entered last.
+    /// For each state, the number of the position that last entered it.
     let entered: UnsafeMutablePointer<UInt32>
-    /// States that read a scalar: those at this place, and those at the next.
+    /// States to advance at the current position, and at the next one.
     var current: UnsafeMutablePointer<UInt32>
     var following: UnsafeMutablePointer<UInt32>
     let stack: UnsafeMutablePointer<UInt32>
@@ -40,10 +40,10 @@ private struct PatternRun {
     var currentCount = 0
     var place: UInt32 = 0
     var isAccepted = false
-    /// The scalars before and behind the place.
+    /// The scalars before and after the current position.
     var previous = UTF8Walk.none
     var next = UTF8Walk.none
-    /// Whether a word begins or ends at a place, and at which one that was asked last.
+    /// Whether the position tested last was a word boundary.
     var isBoundary = false
     var boundaryPlace: UInt32 = 0
 
@@ -69,7 +69,7 @@ private struct PatternRun {
         }
     }
 
-    /// Where a match can begin at all; nil where none can.
+    /// Returns the next offset at which a match may begin, or nil.
     private mutating func nextStart(from start: Int) -> Int? {
         if program.isAnchored {
             return start < text.count && program.firstBytes[Int(text[start])] ? start : nil
@@ -78,7 +78,7 @@ private struct PatternRun {
         defer { fuel -= offset - start }
         return program.firstBytes.withUnsafeBufferPointer { firstBytes in
             while offset < text.count {
-                // Bytes in the middle of scalars are no starts.
+                // Continuation bytes are not the start of a scalar.
                 if firstBytes[Int(text[offset])], text[offset] & 0xC0 != 0x80 { return offset }
                 offset += 1
             }
@@ -87,7 +87,7 @@ private struct PatternRun {
     }
 
     private mutating func moved(to offset: Int) -> (Int, Int) {
-        // Nothing that was entered with other scalars around it is known here.
+        // Earlier entries were made with other neighboring scalars and are invalidated.
         place += 1
         let before = UTF8Walk.start(text, ofScalarBefore: offset)
         previous = UTF8Walk.decode(text, at: before).scalar
@@ -96,7 +96,7 @@ private struct PatternRun {
         return (offset, length)
     }
 
-    /// Reads the scalar before `offset`, and moves all states over it.
+    /// Reads the scalar before `offset` and advances all states.
     private mutating func step(to offset: Int, _ length: inout Int) {
         let scalar = next
         previous = scalar
@@ -121,14 +121,14 @@ private struct PatternRun {
         currentCount = count
     }
 
-    /// Adds what a state leads to at this place; the new count of the list.
+    /// Adds all states reachable without reading a scalar; returns the new length of the list.
     @inline(__always)
     private mutating func enter(
         _ state: UInt32, into list: UnsafeMutablePointer<UInt32>, _ count: Int
     ) -> Int {
         var count = count
         stack[0] = state
-        // Each state is entered once for each place, so the stack holds one more than there are.
+        // Each state is expanded once per position, so the stack needs one more entry than states.
         var height = 1
         while height > 0 {
             height -= 1
@@ -159,7 +159,7 @@ private struct PatternRun {
 
     @inline(__always)
     private mutating func contains(_ set: Int, _ scalar: UInt32) -> Bool {
-        // What lies beyond ASCII is looked up in the tables of Unicode.
+        // Scalars beyond ASCII require Unicode property lookups.
         if scalar >= 128 { fuel -= 32 }
         return sets[set].contains(scalar)
     }

@@ -1,9 +1,8 @@
-/// A pattern as states that a text moves through, all of them at the same time.
+/// A pattern compiled to a nondeterministic automaton.
 ///
-/// This is Thompson's machine: however a pattern is written, each scalar of the text looks at each
-/// state once.
+/// It is simulated as described by Thompson, so that each scalar visits each state at most once.
 struct PatternProgram: Sendable {
-    /// What a state does; it goes on to the next one where nothing else is said.
+    /// The action of a state; unless it is a jump, it continues with the next state.
     enum Instruction: Sendable {
         case scalar(UInt32)
         case any
@@ -17,12 +16,12 @@ struct PatternProgram: Sendable {
 
     let instructions: [Instruction]
     let sets: [ScalarSet]
-    /// False where any part of a text will do.
+    /// Whether the complete text must match, and not only a part of it.
     let takesWhole: Bool
     let ignoresCase: Bool
-    /// True where matches begin with the text.
+    /// Whether matches must begin at the start of the text.
     private(set) var isAnchored = false
-    /// For each byte whether a match can begin with it; empty where matches can be empty.
+    /// For each byte, whether a match can begin with it; empty if matches can be empty.
     private(set) var firstBytes: [Bool] = []
 
     init(
@@ -38,7 +37,7 @@ struct PatternProgram: Sendable {
         firstBytes = bytesAtStart()
     }
 
-    /// The states that the first one leads to without reading a scalar.
+    /// Returns the states reachable from the first one without reading a scalar.
     private func starts(throughAssertions: Bool) -> [Instruction] {
         var found: [Instruction] = []
         var seen = [Bool](repeating: false, count: instructions.count)
@@ -64,13 +63,13 @@ struct PatternProgram: Sendable {
 
     private func bytesAtStart() -> [Bool] {
         var bytes = [Bool](repeating: false, count: 256)
-        // What lies beyond ASCII is not looked at closely.
+        // All bytes beyond ASCII are accepted, which is a safe overestimate.
         func addBeyondASCII() { for byte in 128..<256 { bytes[byte] = true } }
         for start in starts(throughAssertions: true) {
             switch start {
             case .accept: return []
             case .scalar(let scalar):
-                // Beyond ASCII there are scalars with a lower case in it.
+                // Some scalars beyond ASCII have an ASCII lower case.
                 if scalar >= 128 || ignoresCase { addBeyondASCII() }
                 guard scalar < 128 else { continue }
                 bytes[Int(scalar)] = true
@@ -87,24 +86,24 @@ struct PatternProgram: Sendable {
     }
 }
 
-/// Writes the states of a pattern one behind the other.
+/// A compiler of the syntax tree of a pattern to states.
 struct PatternCompiler {
     private(set) var instructions: [PatternProgram.Instruction] = []
     private let ignoresCase: Bool
-    // Repetitions of nothing make no states, and still take time.
+    // Counts nodes as well: nested repetitions of nothing create no states, but take time.
     private var work = 0
 
     init(ignoresCase: Bool) {
         self.ignoresCase = ignoresCase
     }
 
-    /// Writes one more part of the pattern.
+    /// Appends the states of a node.
     mutating func emit(_ node: PatternNode) throws(QueryError) {
         work += 1
         guard max(instructions.count, work) < PatternLimits.maximumStates else {
             throw QueryError(
                 .limit, "a pattern with more than \(PatternLimits.maximumStates) states",
-                hint: "repetitions like {1000} count as often as they say")
+                hint: "repetitions such as {1000} are expanded")
         }
         switch node {
         case .scalar(let scalar):

@@ -1,6 +1,6 @@
-/// The scalars that one place of a pattern accepts: `[a-z]`, `\d`, `[^[:space:]]`.
+/// A set of scalars in a pattern: `[a-z]`, `\d`, `[^[:space:]]`.
 struct ScalarSet: Sendable {
-    /// Kinds of scalars that are asked for by name; a capital letter means all the others.
+    /// Character classes; `not` denotes the complement of a class.
     struct Kinds: OptionSet, Sendable {
         let rawValue: UInt16
         static let word = Kinds(rawValue: 1)
@@ -16,17 +16,17 @@ struct ScalarSet: Sendable {
         static let letterOrDigit = Kinds(rawValue: 1024)
     }
 
-    /// Bit i: this set accepts the scalar i; everything below 128 is looked up here alone.
+    /// Bitmap of the members below 128.
     private var low: UInt64 = 0
     private var high: UInt64 = 0
-    /// Sorted, and apart from each other.
+    /// Disjoint ranges in ascending order.
     private let ranges: [ClosedRange<UInt32>]
     private let kinds: Kinds
     private let isNegated: Bool
     private let ignoresCase: Bool
 
     init(_ ranges: [ClosedRange<UInt32>], _ kinds: Kinds, isNegated: Bool, ignoresCase: Bool) {
-        // Two scalars are equal where their lower cases are; only long ranges are asked for both.
+        // Single scalars are lowered here; longer ranges are searched for both cases.
         let lowered =
             ignoresCase
             ? ranges.filter { $0.count == 1 }.map { CaseFolding.lower($0.lowerBound) } : []
@@ -51,7 +51,7 @@ struct ScalarSet: Sendable {
         return merged
     }
 
-    /// True where the set accepts this scalar.
+    /// Whether the set contains a scalar.
     @inline(__always)
     func contains(_ scalar: UInt32) -> Bool {
         if scalar < 64 { return low >> UInt64(scalar) & 1 == 1 }
@@ -68,7 +68,7 @@ struct ScalarSet: Sendable {
         return CaseFolding.lower(upper) == lower && names(upper)
     }
 
-    /// True where a range or a kind says so, whatever the case.
+    /// Whether a range or class contains the scalar, disregarding case folding and negation.
     private func names(_ scalar: UInt32) -> Bool {
         var lower = 0
         var upper = ranges.count
@@ -99,7 +99,7 @@ struct ScalarSet: Sendable {
             || asks(.punctuation) && Self.isPunctuation(scalar, properties.generalCategory)
     }
 
-    /// True for letters and digits of any script, the marks on them, and what joins them, like `_`.
+    /// Whether a scalar is a letter, mark, digit or connector such as `_`, in any script.
     static func isWord(_ scalar: UInt32) -> Bool {
         if scalar < 128 {
             return scalar &- 0x30 < 10 || (scalar | 0x20) &- 0x61 < 26 || scalar == 0x5F
@@ -121,7 +121,7 @@ struct ScalarSet: Sendable {
         case .connectorPunctuation, .dashPunctuation, .openPunctuation, .closePunctuation,
             .initialPunctuation, .finalPunctuation, .otherPunctuation:
             true
-        // Of the symbols those of ASCII are punctuation to POSIX: $+<=>^`|~.
+        // POSIX counts the ASCII symbols as punctuation: $+<=>^`|~.
         case .mathSymbol, .currencySymbol, .modifierSymbol: scalar < 128
         default: false
         }

@@ -1,24 +1,24 @@
-/// A pattern that texts are held against: of LIKE, ILIKE, SIMILAR TO, or a regular expression.
+/// A compiled pattern of LIKE, ILIKE or SIMILAR TO, or a regular expression.
 ///
-/// Matching never goes back in the text. What it costs is counted, and a search that is out of
-/// fuel ends with an error; what LIKE asks for without `_` between two `%` never is, nor are
-/// patterns of a few hundred states in texts of a few hundred thousand bytes.
+/// Matching does not backtrack and is limited by fuel. LIKE patterns without `_` between two `%`
+/// never run out of fuel, nor do patterns with a few hundred states on texts of a few hundred
+/// thousand bytes.
 package struct TextPattern: Sendable {
     private enum Machine {
         case like(LikePattern), program(PatternProgram)
     }
 
     private let machine: Machine
-    /// The bytes that each text begins with that is accepted.
+    /// Bytes with which every matching text begins.
     package let literalPrefix: [UInt8]
-    /// True where the texts that begin with the prefix are accepted, and no others.
+    /// Whether all texts with the prefix match, and no others.
     package let isPrefix: Bool
-    /// The one text that is accepted; nil where there may be others.
+    /// The only matching text; nil if there may be others.
     package let literal: [UInt8]?
 
-    /// `%` is any text, `_` any scalar; what follows `escape` stands for itself.
+    /// Compiles a LIKE pattern: `%` is any text, `_` any scalar, `escape` precedes literals.
     ///
-    /// As in SQL nothing is an escape, a backslash neither, unless it is named.
+    /// As in SQL, no character is an escape by default, not even a backslash.
     package static func like(
         _ pattern: String, escape: Unicode.Scalar?, isCaseInsensitive: Bool
     ) throws(QueryError) -> TextPattern {
@@ -27,7 +27,8 @@ package struct TextPattern: Sendable {
         return TextPattern(LikePattern(elements, ignoresCase: isCaseInsensitive))
     }
 
-    /// The wildcards of LIKE with `| * + ? { } ( ) [ ]`, for the whole text.
+    /// Compiles a SIMILAR TO pattern: LIKE wildcards with `| * + ? { } ( ) [ ]`, for complete
+    /// texts.
     package static func similar(
         _ pattern: String, escape: Unicode.Scalar?
     ) throws(QueryError) -> TextPattern {
@@ -35,10 +36,10 @@ package struct TextPattern: Sendable {
         return try read(pattern, .similar(escape: escape), [])
     }
 
-    /// A regular expression that is true of a text if it is of any part of it.
+    /// Compiles a regular expression, which matches any part of a text.
     ///
-    /// - Parameter flags: `i` for any case, `m` for `^` and `$` at lines, `s` for dots that are
-    ///   newlines, too, `x` for patterns with spaces and comments.
+    /// - Parameter flags: `i` ignores case, `m` lets `^` and `$` match at line breaks, `s` lets
+    /// dots match newlines, and `x` ignores spaces and comments.
     package static func regularExpression(
         _ pattern: String, flags: String
     ) throws(QueryError) -> TextPattern {
@@ -52,8 +53,8 @@ package struct TextPattern: Sendable {
             case "x": known.insert(.spaced)
             default:
                 throw QueryError(
-                    .argument, "\(flag) is no flag of regular expressions",
-                    hint: "they are i, m, s and x")
+                    .argument, "unknown flag \(flag) for a regular expression",
+                    hint: "the flags are i, m, s and x")
             }
         }
         return try read(pattern, .regularExpression, known)
@@ -98,19 +99,19 @@ package struct TextPattern: Sendable {
 
     // MARK: Matching
 
-    /// True where the pattern accepts these bytes of UTF-8.
+    /// Whether a text in UTF-8 matches.
     package func matches(_ text: UnsafeRawBufferPointer) throws(QueryError) -> Bool {
         var fuel = PatternLimits.maximumFuel
         return try matches(text, fuel: &fuel)
     }
 
-    /// True where the pattern accepts this text.
+    /// Whether a text matches.
     package func matches(_ text: String) throws(QueryError) -> Bool {
         var fuel = PatternLimits.maximumFuel
         return try known(text.withBytes { result(for: $0, fuel: &fuel) })
     }
 
-    /// True where the pattern accepts these bytes; takes what that costs from `fuel`.
+    /// Whether a text in UTF-8 matches; consumes `fuel`.
     package func matches(
         _ text: UnsafeRawBufferPointer, fuel: inout Int
     ) throws(QueryError) -> Bool {
@@ -127,7 +128,7 @@ package struct TextPattern: Sendable {
     private func known(_ result: Bool?) throws(QueryError) -> Bool {
         guard let result else {
             throw QueryError(
-                .limit, "a pattern takes too long for a text",
+                .limit, "matching the pattern takes too long",
                 hint: "shorter patterns and smaller numbers in { } help")
         }
         return result

@@ -6,50 +6,50 @@
     import Darwin
 #endif
 
-/// Finds bytes in bytes, in time that is linear in both.
+/// Substring search in linear time.
 enum TextSearch {
-    /// Where `needle` begins first in `text`, at `start` or behind it; nil where it does not.
+    /// Returns the first position of `needle` at or after `start`, or nil.
     ///
-    /// Most searches end soon by trying one place after the other. One that has cost more than
-    /// a few bytes for each place goes on with a table (Knuth, Morris and Pratt).
+    /// The search compares position by position. If that becomes expensive, it continues with a
+    /// table (Knuth, Morris and Pratt).
     static func first(
         _ needle: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, from start: Int = 0
     ) -> Int? {
         guard start <= text.count, needle.count <= text.count - start else { return nil }
         guard needle.count > 0, let base = text.baseAddress else { return start }
         let last = text.count - needle.count
-        var place = start
+        var position = start
         var budget = 8 * needle.count + 64
-        while place <= last {
-            guard let found = memchr(base + place, Int32(needle[0]), last - place + 1) else {
+        while position <= last {
+            guard let found = memchr(base + position, Int32(needle[0]), last - position + 1) else {
                 return nil
             }
             let candidate = base.distance(to: UnsafeRawPointer(found))
-            budget += 2 * (candidate - place + 1)
-            place = candidate
-            let same = common(needle, text, at: place)
-            if same == needle.count { return place }
+            budget += 2 * (candidate - position + 1)
+            position = candidate
+            let same = common(needle, text, at: position)
+            if same == needle.count { return position }
             budget -= same + 1
-            if budget < 0 { return firstWithTable(needle, in: text, from: place) }
-            place += 1
+            if budget < 0 { return firstWithTable(needle, in: text, from: position) }
+            position += 1
         }
         return nil
     }
 
-    /// How many of the first bytes of `needle` stand at `place`, where all of it has room.
+    /// Returns the length of the common prefix of `needle` and the text at `position`.
     @inline(__always)
     private static func common(
-        _ needle: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer, at place: Int
+        _ needle: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer, at position: Int
     ) -> Int {
         var index = 1
-        while index < needle.count, needle[index] == text[place + index] { index += 1 }
+        while index < needle.count, needle[index] == text[position + index] { index += 1 }
         return index
     }
 
     private static func firstWithTable(
         _ needle: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, from start: Int
     ) -> Int? {
-        // borders[i]: the longest proper prefix of the first i + 1 bytes that is their suffix, too.
+        // borders[i]: the longest proper prefix of the first i + 1 bytes that is also their suffix.
         withUnsafeTemporaryAllocation(of: Int.self, capacity: needle.count) { borders in
             borders.initialize(repeating: 0)
             var border = 0
@@ -70,7 +70,7 @@ enum TextSearch {
         }
     }
 
-    /// True where all of `part` stands at `offset` of `text`.
+    /// Whether `part` occurs at `offset` of the text.
     @inline(__always)
     static func stands(
         _ part: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, at offset: Int

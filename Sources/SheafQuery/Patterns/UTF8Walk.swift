@@ -1,12 +1,12 @@
-/// Steps through UTF-8, scalar by scalar.
+/// Iteration over the scalars of UTF-8.
 ///
-/// Texts of documents were validated when they were written. Bytes that are no text still give some
-/// number, and steps that end with the text.
+/// Documents are validated when written. Invalid bytes yield arbitrary scalars, but never leave the
+/// text.
 enum UTF8Walk {
-    /// No scalar: what stands before a text, and behind it.
+    /// The value before the start and after the end of a text.
     static let none: UInt32 = .max
 
-    /// How many bytes the scalar at `offset` has, which is within the text.
+    /// Returns the length of the scalar at `offset`, which must be within the text.
     @inline(__always)
     static func length(_ text: UnsafeRawBufferPointer, at offset: Int) -> Int {
         let lead = text[offset]
@@ -14,7 +14,7 @@ enum UTF8Walk {
         return min(lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4, text.count - offset)
     }
 
-    /// The scalar at `offset` and how many bytes it has; none of zero bytes at the end.
+    /// Returns the scalar at `offset` with its length, or `none` with zero at the end.
     @inline(__always)
     static func decode(
         _ text: UnsafeRawBufferPointer, at offset: Int
@@ -30,7 +30,7 @@ enum UTF8Walk {
         return (scalar, length)
     }
 
-    /// Where the scalar that ends at `end` begins; `end` is not the start of the text.
+    /// Returns the start of the scalar that ends at `end`, which must not be zero.
     @inline(__always)
     static func start(_ text: UnsafeRawBufferPointer, ofScalarBefore end: Int) -> Int {
         var offset = end - 1
@@ -39,14 +39,14 @@ enum UTF8Walk {
         return offset
     }
 
-    /// How many scalars there are.
+    /// Returns the number of scalars.
     static func count(_ text: UnsafeRawBufferPointer) -> Int {
         var count = 0
         for byte in text where byte & 0xC0 != 0x80 { count += 1 }
         return count
     }
 
-    /// Where the scalar with this index begins; the end where there are not so many.
+    /// Returns the offset of the scalar with an index, or the end of the text.
     static func offset(_ text: UnsafeRawBufferPointer, ofScalar index: Int) -> Int {
         var offset = 0
         var left = index
@@ -59,7 +59,7 @@ enum UTF8Walk {
 }
 
 extension String {
-    /// Lends the bytes of this text.
+    /// Calls `body` with the UTF-8 bytes.
     @inline(__always)
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         var copy = self

@@ -1,38 +1,38 @@
 package import SheafBytes
 package import SheafDocument
 
-/// How a plan comes to the documents of a source.
+/// The access path of a plan to the documents of a source.
 package indirect enum Access: Sendable {
-    /// There are none.
+    /// No documents.
     case nothing
-    /// The keys of documents.
+    /// Lookups of documents by key.
     case ids([[UInt8]])
-    /// Runs of documents in the order of their ids.
+    /// Scans of documents in the order of their ids.
     case documents([KeyRange], isReversed: Bool)
     case index(IndexScan)
-    /// The documents of all of these, each once.
+    /// The union of several paths, without duplicates.
     case union([Access])
-    /// The documents that all of these have.
+    /// The documents that occur in all scans.
     case intersection([Access])
     /// The rows of a virtual collection.
     case virtual(String)
-    /// Rows that are there already.
+    /// Rows computed before the run.
     case rows([Object])
 
-    /// Whether rows are made of what keys say, and documents are not read.
+    /// Whether rows are produced from index entries alone, without reading documents.
     var isCovering: Bool {
         if case .index(let scan) = self { return scan.isCovering }
         return false
     }
 }
 
-/// Runs of entries of an index.
+/// A scan of an index.
 package struct IndexScan: Sendable {
     package let index: IndexDescription
-    /// In order, and apart from each other.
+    /// Disjoint ranges in ascending order.
     package let ranges: [KeyRange]
     package var isReversed = false
-    /// Whether the entries tell all that the statement asks for.
+    /// Whether the entries contain all fields that the statement reads.
     package var isCovering = false
 
     init(_ index: IndexDescription, _ ranges: [KeyRange]) {
@@ -41,16 +41,16 @@ package struct IndexScan: Sendable {
     }
 }
 
-/// A way to the documents for which a condition holds.
+/// A candidate for the access to the documents that satisfy a condition.
 struct AccessPath {
     var access: Access
-    /// How many documents it comes to.
+    /// Number of documents visited.
     var count: Int
-    /// Whether the condition holds for all of them.
+    /// Whether all visited documents satisfy the condition.
     var isExact: Bool
-    /// Whether they come in the order that is wanted.
+    /// Whether the documents arrive in the requested order.
     var isOrdered = false
-    /// How many entries are compared with each other to find out which documents those are.
+    /// Number of index entries compared by an intersection.
     var comparedCount = 0
 
     static let nothing = AccessPath(access: .nothing, count: 0, isExact: true, isOrdered: true)

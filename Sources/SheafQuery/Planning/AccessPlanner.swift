@@ -1,28 +1,28 @@
 import SheafBytes
 import SheafDocument
 
-/// Chooses how to come to the documents of one collection.
+/// A planner that chooses the access path to the documents of a collection.
 ///
-/// The tree counts its entries, so what a way costs is known and not guessed.
+/// The tree counts its entries, so costs are computed from exact counts, not estimates.
 struct AccessPlanner {
     let collection: CollectionDescription
     let count: (KeyRange) -> Int
     var hints = PlanHints()
-    /// The order that is wanted, and how many rows of it; none where any order will do.
+    /// The requested order and number of rows; empty if any order is acceptable.
     var order: [IndexDescription.Field] = []
     var limit: Int?
-    /// The fields that the statement asks for; none where it asks for whole documents.
+    /// Paths of the fields that the statement reads; nil if it reads complete documents.
     var neededPaths: [[String]]?
 
-    /// An entry that has to be looked up costs more than a document that is next in line.
+    /// Cost of looking up the document of an entry, relative to the next document of a scan.
     private static let fetchCost = 3.0
     private static let entryCost = 0.7
     private static let sortCost = 0.4
 
-    /// The order of documents, and of entries of an index whose fields are equal.
+    /// Order of documents, and of index entries with equal fields.
     private static let idOrder = IndexDescription.Field([Row.idName], isDescending: false)
 
-    /// The best way to the documents of a condition.
+    /// Returns the cheapest access path for a condition.
     func path(to condition: Condition) -> AccessPath {
         if case .never = condition { return .nothing }
         var best = scan(condition)
@@ -50,7 +50,8 @@ struct AccessPlanner {
     private func cost(of path: AccessPath) -> Double {
         var visited = Double(path.count)
         if let limit, path.isOrdered, !order.isEmpty || path.isExact {
-            // Behind a filter nobody knows how far it is to the last row.
+            // Behind a filter, the number of documents to visit is unknown; half of them is a
+            // guess.
             visited = path.isExact ? min(visited, Double(limit)) : visited / 2
         }
         let each =
@@ -94,7 +95,7 @@ struct AccessPlanner {
         return found
     }
 
-    /// Documents by their ids.
+    /// Returns the path through the primary keys, or nil if the condition does not restrict `_id`.
     private func primary(_ fields: FieldSets, isRestExact: Bool) -> AccessPath? {
         guard let set = fields.set(of: [Row.idName]) else { return nil }
         let isExact = isRestExact && fields.isExact(using: [[Row.idName]])
@@ -121,7 +122,7 @@ struct AccessPlanner {
         guard !spans.usedPaths.isEmpty || isWanted else { return nil }
         let isExact =
             isRestExact && index.isRegular && fields.isExact(using: spans.usedPaths)
-        // What long values have made irregular may have any value.
+        // Documents with truncated long values may match as well.
         let ranges = spans.ranges + (index.irregularKeys.map { [$0] } ?? [])
         var scan = IndexScan(index, ranges)
         scan.isCovering = covers(index)
@@ -167,7 +168,7 @@ struct AccessPlanner {
             isExact: paths.allSatisfy(\.isExact), isOrdered: order.isEmpty)
     }
 
-    /// One scan for several of one index, or one list of ids.
+    /// Merges scans of one index or lists of ids; returns nil for other combinations.
     private func merge(_ paths: [AccessPath]) -> AccessPath? {
         let isExact = paths.allSatisfy(\.isExact)
         var ranges: [KeyRange] = []
@@ -199,7 +200,7 @@ struct AccessPlanner {
             fields: [Self.idOrder], fixed: [])
     }
 
-    /// Two indexes at once, where each alone comes to many more documents than are asked for.
+    /// Returns the intersection of two index scans that are both unselective.
     private func intersection(of paths: [AccessPath]) -> AccessPath? {
         guard !collection.hasPendingChanges, collection.indexes.count > 1 else { return nil }
         let scans = paths.filter {
@@ -215,7 +216,7 @@ struct AccessPlanner {
 
     // MARK: Order
 
-    /// Turns a way around where that gives the order that is wanted.
+    /// Marks a path as ordered, reversing it if necessary, if it can provide the requested order.
     private func ordered(
         _ path: AccessPath, fields: [IndexDescription.Field], fixed: [[String]]
     ) -> AccessPath {
@@ -246,7 +247,7 @@ struct AccessPlanner {
         return path
     }
 
-    /// Whether fields have an order, forwards or backwards; none where they do not.
+    /// Whether a scan must be reversed to provide an order; nil if it cannot provide it.
     private static func direction(
         of order: [IndexDescription.Field], in fields: [IndexDescription.Field],
         fixed: [[String]]

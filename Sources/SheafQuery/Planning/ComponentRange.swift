@@ -1,7 +1,7 @@
 import SheafBytes
 package import SheafDocument
 
-/// A place between the components of keys: before or behind all that begin with some bytes.
+/// A boundary before or after all key components that begin with some bytes.
 package struct ComponentBound: Hashable, Sendable {
     package let bytes: [UInt8]
     package let isBehind: Bool
@@ -14,25 +14,25 @@ package struct ComponentBound: Hashable, Sendable {
         ComponentBound(bytes: bytes, isBehind: true)
     }
 
-    /// Where it is among components whose bits are turned.
+    /// The bound in a descending field, whose bytes are inverted.
     var turned: ComponentBound {
         ComponentBound(bytes: bytes.map { ~$0 }, isBehind: !isBehind)
     }
 
-    /// Whether it comes before `other`; no component begins with another.
+    /// Whether the bound precedes `other`; no component is a prefix of another.
     func precedes(_ other: ComponentBound) -> Bool {
         for (left, right) in zip(bytes, other.bytes) where left != right { return left < right }
         if bytes.count == other.bytes.count { return !isBehind && other.isBehind }
-        // The shorter bytes are the beginning of the longer ones, and so around them.
+        // The shorter bytes are a prefix of the longer ones and therefore enclose them.
         return bytes.count < other.bytes.count ? !isBehind : other.isBehind
     }
 }
 
-/// A run of values, as the components of keys lie: from one bound up to another.
+/// A range of values, as encoded key components between two bounds.
 package struct ComponentRange: Hashable, Sendable {
     package let lower: ComponentBound
     package let upper: ComponentBound
-    /// Whether it holds no more than one value, and those that are equal to it.
+    /// Whether the range contains a single value and its equals.
     package let isPoint: Bool
 
     init(_ lower: ComponentBound, _ upper: ComponentBound, isPoint: Bool = false) {
@@ -41,16 +41,16 @@ package struct ComponentRange: Hashable, Sendable {
         self.isPoint = isPoint
     }
 
-    /// Everything that a field can be, missing included.
+    /// The range of all values, including MISSING.
     package static let all = ComponentRange(.before([0x01]), .behind([0xFE]))
 
-    /// One value, or all that are equal to it; nil is what is missing.
+    /// Returns the range of a value and its equals; nil is MISSING.
     package static func only(_ value: Value?) -> ComponentRange {
         let bytes = component(of: value)
         return ComponentRange(.before(bytes), .behind(bytes), isPoint: true)
     }
 
-    /// All values that can be compared with `value`; nothing can be with null and missing.
+    /// Returns the range of values comparable with `value`; nil for null, which has none.
     package static func kind(of value: Value) -> ComponentRange? {
         switch value {
         case .null: nil
@@ -76,7 +76,7 @@ package struct ComponentRange: Hashable, Sendable {
         return ComponentRange(.before(tag), .behind(tag))
     }
 
-    /// The values for which a comparison with `value` is true, in order.
+    /// Returns the ranges of values for which a comparison with `value` is true, in order.
     package static func values(
         _ comparison: ComparisonOperator, _ value: Value
     ) -> [ComponentRange] {
@@ -94,15 +94,15 @@ package struct ComponentRange: Hashable, Sendable {
         }
     }
 
-    /// The strings that begin with a text.
+    /// Returns the range of strings with a prefix.
     package static func strings(from prefix: [UInt8]) -> ComponentRange {
         var bytes = component(of: .string(String(decoding: prefix, as: UTF8.self)))
-        // Without the end of the text.
+        // The terminator of the string is removed.
         bytes.removeLast()
         return ComponentRange(.before(bytes), .behind(bytes))
     }
 
-    /// All that is there, null included; and all that is not null, missing included.
+    /// Ranges of all values except MISSING, and of all values except null.
     package static let present = ComponentRange(
         all.lower, .before(component(of: nil)))
     package static let notNull = [
@@ -118,14 +118,14 @@ package struct ComponentRange: Hashable, Sendable {
             isPoint: isPoint || other.isPoint)
     }
 
-    /// The component of a value, ascending and without a trailer.
+    /// Returns the encoded component of a value in ascending order.
     static func component(of value: Value?) -> [UInt8] {
         var writer = SortKeyWriter()
         writer.append(value)
         return writer.components
     }
 
-    /// The keys that begin with `prefix` and go on with a component in this range.
+    /// Returns the range of keys that consist of `prefix` and a component in this range.
     func keys(behind prefix: [UInt8], isDescending: Bool) -> KeyRange {
         let (first, last) = isDescending ? (upper.turned, lower.turned) : (lower, upper)
         return KeyRange(from: Self.key(first, behind: prefix), to: Self.key(last, behind: prefix))
@@ -134,12 +134,12 @@ package struct ComponentRange: Hashable, Sendable {
     private static func key(_ bound: ComponentBound, behind prefix: [UInt8]) -> [UInt8] {
         let bytes = prefix + bound.bytes
         guard bound.isBehind else { return bytes }
-        // Something comes behind it, for a prefix does not end in the greatest byte alone.
+        // A prefix always has a successor, because it never consists of 0xFF bytes only.
         return KeyRange.prefix(bytes).upper ?? bytes + [0xFF]
     }
 }
 
-/// Some values of one field: ranges in order, apart from each other.
+/// A set of values of one field, as disjoint ranges in ascending order.
 package struct ComponentSet: Hashable, Sendable {
     package let ranges: [ComponentRange]
 
@@ -164,7 +164,7 @@ package struct ComponentSet: Hashable, Sendable {
     package static let all = ComponentSet([.all])
 
     package var isAll: Bool { self == Self.all }
-    /// Whether each range holds one value.
+    /// Whether each range contains a single value.
     package var isPoints: Bool { ranges.allSatisfy(\.isPoint) }
 
     func intersection(_ other: ComponentSet) -> ComponentSet {
@@ -179,7 +179,7 @@ package struct ComponentSet: Hashable, Sendable {
         return ComponentSet(found)
     }
 
-    /// What is in all of them; two by two, since one after the other takes the square of the time.
+    /// Returns the intersection of all sets, pairwise; a sequential fold would be quadratic.
     static func intersection(of sets: [ComponentSet]) -> ComponentSet {
         var rest = sets
         while rest.count > 1 {
@@ -190,7 +190,7 @@ package struct ComponentSet: Hashable, Sendable {
         return rest.first ?? .all
     }
 
-    /// Everything else.
+    /// The set of all other values.
     var complement: ComponentSet {
         var found: [ComponentRange] = []
         var lower = ComponentRange.all.lower

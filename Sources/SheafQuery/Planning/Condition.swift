@@ -1,11 +1,11 @@
 import SheafBytes
 import SheafDocument
 
-/// What a condition asks of the fields of one source, as far as keys can answer it.
+/// The part of a condition that keys can decide, for the fields of one source.
 indirect enum Condition {
-    /// True where, and only where, the field is one of these values; `_id` is the id.
+    /// True if and only if the value of the field is in the set; `_id` is the id.
     case field([String], ComponentSet)
-    /// The same, but not true everywhere there.
+    /// True only if the value of the field is in the set, but not for all of these values.
     case somewhereIn([String], ComponentSet)
     case all([Condition])
     case any([Condition])
@@ -13,10 +13,10 @@ indirect enum Condition {
     case always
     /// Never true.
     case never
-    /// True wherever it likes.
+    /// Not restricted by keys.
     case anything
 
-    /// Whether the ranges say all that the condition does.
+    /// Whether the condition is equivalent to the original expression.
     var isExact: Bool {
         switch self {
         case .field, .always, .never: true
@@ -26,14 +26,14 @@ indirect enum Condition {
     }
 }
 
-/// Finds what keys can answer in conditions.
+/// A reader that extracts the part of an expression that keys can decide.
 struct ConditionReader {
-    /// Compiles what has to be known before the rows are.
+    /// The compiler for the constants of the expression.
     let compiler: ExpressionCompiler
-    /// The source whose fields are meant.
+    /// Number of the source.
     let source: Int
 
-    /// What has to hold where `expression` is true.
+    /// Returns a necessary condition for `expression` to be true.
     func read(
         _ expression: Expression, isNegated: Bool = false
     ) throws(QueryError) -> Condition {
@@ -43,7 +43,7 @@ struct ConditionReader {
             if case .and = expression.node { isAll = true }
             var conditions: [Condition] = []
             for term in terms { conditions.append(try read(term, isNegated: isNegated)) }
-            // What is not both is not one of them, or not the other.
+            // De Morgan: a negated conjunction is a disjunction of negations, and vice versa.
             return isAll != isNegated ? .all(conditions) : Self.any(conditions)
         case .not(let operand): return try read(operand, isNegated: !isNegated)
         case .comparison(let operation, let left, let right):
@@ -87,7 +87,7 @@ struct ConditionReader {
 
     // MARK: Parts
 
-    /// The path of a field of the source that shows; none for other expressions.
+    /// Returns the path of a visible field of the source; nil for other expressions.
     private func path(of expression: Expression) throws(QueryError) -> [String]? {
         guard case .path(let path) = expression.node else { return nil }
         switch try compiler.scope.resolve(path, at: expression.range) {
@@ -99,7 +99,7 @@ struct ConditionReader {
         }
     }
 
-    /// The value of an expression that depends on no row.
+    /// Returns the value of a constant expression.
     private func constant(_ expression: Expression) throws(QueryError) -> Value?? {
         guard case .constant(let value) = try compiler.compile(expression) else { return nil }
         return .some(value)
@@ -147,8 +147,8 @@ struct ConditionReader {
         guard isNegated else {
             return points.isEmpty ? .never : .field(path, ComponentSet(points))
         }
-        // With an element that nobody knows, nobody knows that a value is none of them. And a list
-        // of nothing holds not even what is missing.
+        // A null or missing element makes NOT IN unknown. NOT IN an empty list is true even for a
+        // missing value.
         guard isComplete else { return .never }
         guard !elements.isEmpty else { return .always }
         let present = ComponentSet([.present]).intersection(ComponentSet(ComponentRange.notNull))
@@ -196,7 +196,7 @@ struct ConditionReader {
 }
 
 extension ComparisonOperator {
-    /// What holds where this does not, and both sides can be compared.
+    /// The comparison that is true where this one is false, for comparable operands.
     var opposite: ComparisonOperator {
         switch self {
         case .equal: .notEqual
@@ -208,7 +208,7 @@ extension ComparisonOperator {
         }
     }
 
-    /// The same with its sides exchanged.
+    /// The comparison with its operands exchanged.
     var turned: ComparisonOperator {
         switch self {
         case .equal, .notEqual: self

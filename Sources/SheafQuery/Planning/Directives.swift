@@ -1,23 +1,23 @@
 package import SheafDocument
 
-/// Directives, as `dql_default_directives` sets them for all statements.
+/// Directives of a statement, or of `dql_default_directives` for all statements.
 package enum Directives {
-    /// Names the directive that overrides `dql_strict_mode` for one statement.
+    /// Name of the directive that overrides `dql_strict_mode` for one statement.
     static let strictMode = "#strict_mode"
-    /// Precedes a statement whose undeclared fields are registers, whatever the parameter says.
+    /// Prefix of a statement in strict mode, regardless of `dql_strict_mode`.
     static let strict = "/*+ {\"\(strictMode)\":true} */ "
 
-    /// Refuses what is no directive, or holds for single statements only.
+    /// Throws for unknown directives and for those that apply to single statements only.
     package static func check(_ directives: Object) throws(QueryError) {
         try PlanEnvironment.check(directives)
         guard strictness(in: [directives]) == nil else {
             throw QueryError(
-                .meaning, "\(strictMode) is a directive of single statements",
+                .meaning, "\(strictMode) applies to single statements only",
                 hint: "set dql_strict_mode instead")
         }
     }
 
-    /// Refuses directives that stand in the text of a statement and are none.
+    /// Throws for unknown directives in the text of a statement.
     static func check(_ directives: [Object], in text: String) throws(QueryError) {
         for directive in directives {
             for field in directive {
@@ -29,14 +29,14 @@ package enum Directives {
         }
     }
 
-    /// Whether directives leave fields what they show, and ask for nothing else.
+    /// Whether directives leave all fields visible and contain no hints.
     static func areLenient(_ directives: [Object]) -> Bool {
         directives.allSatisfy { directive in
             directive.allSatisfy { $0.name.lowercased() == strictMode && $0.value == .bool(false) }
         }
     }
 
-    /// Returns the last strictness that directives set.
+    /// Returns the last strictness set by the directives, or nil.
     static func strictness(in directives: [Object]) -> Bool? {
         var found: Bool?
         for directive in directives {
@@ -49,7 +49,7 @@ package enum Directives {
 }
 
 extension Statement {
-    /// Refuses unknown directives; statements that find no documents have no plan, which would.
+    /// Throws for unknown directives; statements without a plan need this check.
     package func checkDirectives() throws(QueryError) {
         try Directives.check(directives, in: text)
     }

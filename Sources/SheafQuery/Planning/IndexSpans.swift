@@ -1,26 +1,26 @@
 import SheafBytes
 
-/// The values that the conditions of a conjunction leave to each field.
+/// The possible values of each field under a conjunction.
 struct FieldSets {
-    /// Few, and so without hashes.
+    /// A linear list, because there are few fields.
     private(set) var sets: [(path: [String], set: ComponentSet)] = []
-    /// Whether a condition holds only somewhere in its set.
+    /// Whether a condition is only necessary, not sufficient.
     private var isInexact = false
 
-    /// Whether no document can have such fields.
+    /// Whether no document can satisfy the conjunction.
     var isEmpty: Bool { sets.contains { $0.set.ranges.isEmpty } }
 
-    /// What all of some conditions leave; what is not about one field goes to the others.
+    /// Creates the sets of each field; conditions on several fields are added to `others`.
     init(_ conditions: [Condition], others: inout [Condition]) {
         var found = Gathered()
         for condition in conditions { gather(condition, &found, others: &others) }
         sets = found.sets.map { ($0.path, ComponentSet.intersection(of: $0.sets)) }
     }
 
-    /// The sets of each field, in the order in which the fields come.
+    /// The sets of each field, in order of appearance.
     private struct Gathered {
         private(set) var sets: [(path: [String], sets: [ComponentSet])] = []
-        /// Where the fields are, once there are many.
+        /// Positions of the fields, used once there are many.
         private var places: [[[UInt8]]: Int] = [:]
 
         private static let few = 8
@@ -32,8 +32,8 @@ struct FieldSets {
             }
             sets.append((path, [set]))
             if sets.count == Self.few {
-                for (place, field) in sets.enumerated() {
-                    places[Self.bytes(of: field.path)] = place
+                for (number, field) in sets.enumerated() {
+                    places[Self.bytes(of: field.path)] = number
                 }
             } else if sets.count > Self.few {
                 places[Self.bytes(of: path)] = sets.count - 1
@@ -48,7 +48,7 @@ struct FieldSets {
         private static func bytes(of path: [String]) -> [[UInt8]] { path.map { Array($0.utf8) } }
     }
 
-    /// The values that are left to a field; none where nothing is known of it.
+    /// Returns the possible values of a field; nil if it is not restricted.
     func set(of path: [String]) -> ComponentSet? { sets.first { $0.path.isSpelled(path) }?.set }
 
     private mutating func gather(
@@ -62,7 +62,7 @@ struct FieldSets {
         case .all(let conditions):
             for condition in conditions { gather(condition, &found, others: &others) }
         case .any(let conditions):
-            // Branches about one field are one set.
+            // Branches that restrict the same field are united into one set.
             guard let (path, set, isExact) = Self.single(conditions) else {
                 others.append(condition)
                 return
@@ -75,7 +75,7 @@ struct FieldSets {
         }
     }
 
-    /// Whether a way that uses these fields alone comes to nothing else.
+    /// Whether restricting these fields alone satisfies the conjunction.
     func isExact(using paths: [[String]]) -> Bool {
         !isInexact && sets.allSatisfy { paths.hasSpelling($0.path) }
     }
@@ -103,16 +103,16 @@ struct FieldSets {
     }
 }
 
-/// The runs of entries in which an index has some values.
+/// The ranges of index entries that a conjunction selects.
 struct IndexSpans {
-    /// In order, and apart from each other.
+    /// Disjoint ranges in ascending order.
     let ranges: [KeyRange]
-    /// The fields whose sets were used.
+    /// Paths of the fields whose sets were used.
     let usedPaths: [[String]]
-    /// Those of which only one value is left.
+    /// Paths of the fields with a single possible value.
     let fixedPaths: [[String]]
 
-    /// Uses the first fields of the index as far as they are known; no more than `limit` runs.
+    /// Uses the leading restricted fields of the index, for at most `limit` ranges.
     init(_ index: IndexDescription, _ fields: FieldSets, limit: Int) {
         var prefixes = [index.keyPrefix]
         var used: [[String]] = []
@@ -155,21 +155,21 @@ struct IndexSpans {
     }
 }
 
-/// What a statement says about its plan.
+/// The hints of a statement for its plan.
 struct PlanHints {
-    /// The indexes to choose from; all of them where it is empty.
+    /// Names of the preferred indexes; empty if there is no preference.
     var indexes: [String] = []
     var disablesIndexes = false
     var prefersOrder = false
-    /// Whether indexes are to be intersected; none where the planner decides.
+    /// Whether to intersect indexes; nil leaves the choice to the planner.
     var intersects: Bool?
-    /// How many scans a union may have.
+    /// Maximum number of scans in a union.
     var maximumScans = 64
-    /// How many runs one scan may have.
+    /// Maximum number of ranges in a scan.
     var maximumRanges = 256
     var maximumJoins = QueryLimits.maximumJoins
 
-    /// Whether this is what was asked for: an index, or to intersect those that there are.
+    /// Whether the hints demand this access path.
     func forces(_ access: Access) -> Bool {
         switch access {
         case .index(let scan): indexes.hasSpelling(scan.index.name)

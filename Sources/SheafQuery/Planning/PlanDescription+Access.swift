@@ -1,9 +1,9 @@
 import SheafBytes
 import SheafDocument
 
-/// The ways to documents.
+/// Description of access paths.
 extension PlanDescriber {
-    /// The first source, with what is asked of its documents in their bytes.
+    /// Returns the operators of the first source, including the filter on encoded documents.
     func source() -> PlanOperator {
         var found = unnotedSource()
         if !plan.notes.isEmpty {
@@ -28,7 +28,7 @@ extension PlanDescriber {
         return found
     }
 
-    /// The sources behind the first one, each with those before it.
+    /// Returns the operators of the joins, each above the sources it combines.
     func joins(of first: PlanOperator) -> PlanOperator {
         var found = first
         for (number, join) in plan.joins.enumerated() {
@@ -74,7 +74,7 @@ extension PlanDescriber {
         }
     }
 
-    // MARK: Ways
+    // MARK: Access paths
 
     private func access(
         _ access: Access, to source: SourcePlan, filter: Expression?, _ tally: AccessTally?
@@ -130,7 +130,7 @@ extension PlanDescriber {
         return scan
     }
 
-    /// Which ids are in ranges of the keys of documents.
+    /// Returns the ranges of ids in ranges of document keys.
     private func ids(_ ranges: [KeyRange], _ source: SourcePlan) -> [String] {
         let id = IndexDescription.Field([Row.idName], isDescending: false)
         let spans = SpanText([id], behind: source.collection?.keyPrefix ?? [])
@@ -184,7 +184,7 @@ extension PlanDescriber {
 
     // MARK: Operators
 
-    /// An operator that has none below it.
+    /// Returns an operator without children.
     private func leaf(
         _ name: String, _ source: SourcePlan, _ index: String, spans: [String] = [],
         rows: Int?, _ tally: AccessTally?, _ filter: Expression? = nil
@@ -214,7 +214,8 @@ extension PlanDescriber {
         return leaf
     }
 
-    /// Reads the documents of entries, in the time of the scan below.
+    /// Returns the operator that reads the documents of entries; its time is part of the scan
+    /// below.
     private func fetch(
         _ entries: PlanOperator, _ tally: AccessTally?, _ filter: Expression? = nil
     ) -> PlanOperator {
@@ -225,20 +226,20 @@ extension PlanDescriber {
         return fetch
     }
 
-    /// How many documents were given to what comes next, which may be a filter of their bytes.
+    /// Returns the number of documents passed on, which may be the input of a filter.
     private static func given(_ tally: AccessTally, _ filter: Expression?) -> Int {
         filter == nil ? tally.rows.rowsOut : tally.filter.rowsIn
     }
 }
 
 extension PlanOperator {
-    /// Says in which direction keys are visited.
+    /// Adds the direction of a scan.
     fileprivate mutating func turn(_ isReversed: Bool) {
         add("direction", isReversed ? "backward" : "forward")
         if isReversed { notes.append("backward") }
     }
 
-    /// Says, of the scan below, where it is entered and after how many rows it stops.
+    /// Adds offset and limit to the scans below, if these enforce them.
     fileprivate mutating func enter(at offset: Int, stopAfter limit: Int?) {
         guard children.isEmpty else {
             for index in children.indices { children[index].enter(at: offset, stopAfter: limit) }

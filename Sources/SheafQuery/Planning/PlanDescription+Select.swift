@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// Describes the operators of a plan, those that come last on top.
+/// A describer of plans as trees of operators, with the last operator as the root.
 struct PlanDescriber {
     let select: Select
     let plan: SelectPlan
@@ -14,12 +14,12 @@ struct PlanDescriber {
         store = environment.store
     }
 
-    /// The whole SELECT.
+    /// Returns the operators of the complete SELECT.
     func all() -> PlanOperator {
         plan.isDistinct ? rows() : projection(of: rows())
     }
 
-    /// What finds the rows, without what makes results of them.
+    /// Returns the operators that find the rows, without the projection.
     private func rows() -> PlanOperator {
         var found = filter(joins(of: source()))
         if let grouping = plan.grouping { found = having(group(found, grouping), grouping) }
@@ -35,7 +35,7 @@ struct PlanDescriber {
         return Self.filter(input, condition, on: "rows", tallies?.filter)
     }
 
-    /// A condition that is asked on something of what comes in.
+    /// Returns a filter on the rows of `input`.
     static func filter(
         _ input: PlanOperator, _ condition: Expression, on target: String,
         _ tally: OperatorTally?
@@ -73,7 +73,7 @@ struct PlanDescriber {
         return having
     }
 
-    /// The aggregates of the statement, each once.
+    /// Returns the aggregates of the statement without duplicates.
     private func aggregateTexts() -> [String] {
         var texts: [String] = []
         func visit(_ expression: Expression) {
@@ -151,9 +151,9 @@ struct PlanDescriber {
     }
 }
 
-/// Statements that write.
+/// Description of statements that write.
 extension PlanDescriber {
-    /// What changes documents, above what finds them.
+    /// Returns the operator that changes documents, above those that find them.
     static func describe(
         _ body: Statement.Body, _ finding: PlannedSelect?, _ environment: PlanEnvironment,
         _ tally: OperatorTally? = nil
@@ -199,7 +199,7 @@ extension PlanDescriber {
         return printer.text
     }
 
-    /// The documents that are changed: those that were sorted are read once more.
+    /// Returns the operators that find the changed documents; sorted ones are read again.
     private func found() -> PlanOperator {
         let rows = rows()
         guard !plan.isOrdered else { return rows }

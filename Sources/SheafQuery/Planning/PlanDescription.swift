@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// A plan as a tree of operators, for programs and for people.
+/// A plan as a tree of operators, printable as a value or as text.
 struct PlanDescription {
     private let root: PlanOperator
 
@@ -11,14 +11,14 @@ struct PlanDescription {
     /// The tree as a value.
     var value: Value { root.value }
 
-    /// The tree with an operator a line, below those that take its rows.
+    /// The tree with one indented operator per line; children follow the operator that reads them.
     var text: String {
         var lines: [String] = []
         root.write(into: &lines, depth: 0)
         return lines.joined(separator: "\n")
     }
 
-    /// The row that PROFILE adds.
+    /// The row that PROFILE appends.
     var profile: Object {
         [
             "~request_profile": [
@@ -28,19 +28,19 @@ struct PlanDescription {
     }
 }
 
-/// An operator of a plan, above those whose rows it takes.
+/// An operator of a plan; its children produce its input rows.
 struct PlanOperator {
     let name: String
-    /// What programs read.
+    /// Properties of the operator in the structured plan.
     private(set) var details: [(name: String, value: Value)] = []
-    /// What people read behind the name.
+    /// Description after the name in the textual plan.
     var text: String
-    /// What people read in parentheses.
+    /// Remarks in parentheses in the textual plan.
     var notes: [String] = []
-    /// How many rows it gives, as far as that is known before.
+    /// Number of rows produced, if it is known before the run.
     var rows: Int?
     var children: [PlanOperator]
-    /// What it has done; the time is left out where it belongs to an operator below.
+    /// Measured counters; `nanoseconds` is nil if the time is part of an operator below.
     private var tally: [(name: String, value: Int)] = []
     private var nanoseconds: UInt64?
 
@@ -51,29 +51,29 @@ struct PlanOperator {
         self.children = children
     }
 
-    /// Says something of the operator, unless there is nothing to say.
+    /// Adds a property unless it is nil.
     mutating func add(_ name: String, _ value: Value?) {
         if let value { details.append((name, value)) }
     }
 
-    /// Says how many documents came in and went out, and how long that took.
+    /// Adds the measured number of rows and the time.
     mutating func measure(_ tally: OperatorTally?) {
         guard let tally else { return }
         measure(in: tally.rowsIn, out: tally.rowsOut, nanoseconds: tally.nanoseconds)
     }
 
-    /// Says how many came in and went out; the time only where it is known of this one alone.
+    /// Adds the measured number of rows; the time is nil if it is part of another operator.
     mutating func measure(in rowsIn: Int, out rowsOut: Int, nanoseconds: UInt64? = nil) {
         tally += [("documentsIn", rowsIn), ("documentsOut", rowsOut)]
         self.nanoseconds = nanoseconds
     }
 
-    /// Says how much a scan has looked at, in entries of the tree or in documents.
+    /// Adds a counter of a scan, such as entries visited or documents read.
     mutating func count(_ name: String, _ count: Int) {
         tally.append((name, count))
     }
 
-    /// How long it and all below it have taken.
+    /// The time of the operator and all operators below.
     var totalNanoseconds: UInt64 {
         children.reduce(nanoseconds ?? 0) { $0 &+ $1.totalNanoseconds }
     }

@@ -1,7 +1,7 @@
 import SheafBytes
 import SheafDocument
 
-/// What plans are made of besides the statement.
+/// The inputs of a plan besides the statement.
 final class PlanEnvironment {
     let text: String
     let store: any QueryStore
@@ -10,7 +10,7 @@ final class PlanEnvironment {
     let isStrict: Bool
     let directives: [Object]
 
-    /// The collections that were asked for, by their names.
+    /// Cache of the collections looked up, by name.
     private var collections: [(name: String, description: CollectionDescription?)] = []
 
     private static let systemPrefix = "system:"
@@ -32,25 +32,25 @@ final class PlanEnvironment {
             Scope(text: text), names: store.names, arguments: arguments, context: context)
     }
 
-    /// Whether a source is a collection of the system.
+    /// Whether a source is a system collection.
     func isVirtual(_ source: Source) -> Bool { Self.isVirtual(source) }
 
-    /// The same, which depends on nothing but its name.
+    /// Whether a source is a system collection, determined by its name.
     static func isVirtual(_ source: Source) -> Bool {
         source.name.text.hasPrefix(systemPrefix) || source.name.text == "__collections"
     }
 
-    /// Whether the name of a source begins with `__`, as those that are kept for the system.
+    /// Whether the name of a source begins with `__`, which is reserved for system collections.
     static func isReserved(_ source: Source) -> Bool { source.name.text.hasPrefix("__") }
 
-    /// The name of a collection of the system, without its namespace.
+    /// Returns the name of a system collection without its namespace.
     func virtualName(_ source: Source) -> String {
         let name = source.name.text
         guard name.hasPrefix(Self.systemPrefix) else { return "collections" }
         return String(name.dropFirst(Self.systemPrefix.count))
     }
 
-    /// Refuses a collection of the system that there is none of.
+    /// Throws if a source is an unknown system collection.
     func checkVirtual(_ source: Source) throws(QueryError) {
         guard isVirtual(source) else { return }
         let (name, names) = (virtualName(source), store.virtualNames)
@@ -59,11 +59,11 @@ final class PlanEnvironment {
         throw QueryError(
             .meaning, "there is no collection \(source.name.text)",
             hint: near.map { "did you mean system:\($0)?" }
-                ?? "in system: there are \(names.joined(separator: ", "))",
+                ?? "the system collections are \(names.joined(separator: ", "))",
             at: source.name.range, in: text)
     }
 
-    /// The condition, with that of USE IDS where rows of the system have no keys to look up.
+    /// Returns the condition of a SELECT; system rows have no keys, so USE IDS becomes a condition.
     func condition(of select: Select) -> Expression? {
         guard isVirtual(select.source), let ids = select.source.ids else {
             return select.condition
@@ -80,7 +80,7 @@ final class PlanEnvironment {
         return Expression(.and([condition, isListed]), at: condition.range)
     }
 
-    /// The collection of a source; none where it has no documents yet, or is virtual.
+    /// Returns the collection of a source; nil if it has no documents or is virtual.
     func collection(_ source: Source) -> CollectionDescription? {
         if isVirtual(source) { return nil }
         let name = source.name.text
@@ -92,7 +92,7 @@ final class PlanEnvironment {
         return description
     }
 
-    /// Returns a note for each index that a statement names and that its collection does not have.
+    /// Returns a note for each named index that the collection does not have.
     func notes(_ names: [String], _ collection: CollectionDescription) -> [String] {
         let known = collection.indexes.map(\.name)
         let others = known.filter { !names.hasSpelling($0) }
@@ -103,7 +103,7 @@ final class PlanEnvironment {
         }
     }
 
-    /// The keys of the ids that USE IDS names, each once.
+    /// Returns the keys of the ids in USE IDS, without duplicates.
     func keys(
         of ids: IDSelection, in collection: CollectionDescription,
         _ compiler: ExpressionCompiler
@@ -112,12 +112,12 @@ final class PlanEnvironment {
         switch ids {
         case .list(let expressions):
             for expression in expressions {
-                if let value = try compiler.constant(expression, for: "an id behind USE IDS") {
+                if let value = try compiler.constant(expression, for: "an id in USE IDS") {
                     values.append(value)
                 }
             }
         case .expression(let expression):
-            let value = try compiler.constant(expression, for: "the list behind USE IDS LIST")
+            let value = try compiler.constant(expression, for: "the list in USE IDS LIST")
             guard case .array(let elements)? = value else {
                 throw compiler.error(.argument, "USE IDS LIST takes an array of ids", expression)
             }
@@ -125,7 +125,7 @@ final class PlanEnvironment {
         }
         var seen: Set<[UInt8]> = []
         return values.compactMap { value in
-            // What cannot be an id is the id of nothing.
+            // No document has a value as its id that is not a valid id.
             guard let key = try? DocumentID.key(of: value), seen.insert(key).inserted else {
                 return nil
             }
@@ -135,13 +135,13 @@ final class PlanEnvironment {
 
     // MARK: Directives
 
-    /// What directives say, those of the statement and those of a source.
+    /// Returns the hints from the directives of the statement and of a source.
     func hints(_ source: Source) throws(QueryError) -> PlanHints {
         var hints = PlanHints()
         hints.indexes = source.indexes.map(\.text).filter { !$0.isEmpty }
         if Directives.strictness(in: source.directives) != nil {
             throw QueryError(
-                .meaning, "\(Directives.strictMode) holds for a statement, and not for one source",
+                .meaning, "\(Directives.strictMode) applies to a statement, not to a source",
                 hint: "write it at the start of the statement"
             ).located(at: "\"\(Directives.strictMode)\"", in: text)
         }
@@ -155,14 +155,14 @@ final class PlanEnvironment {
         return hints
     }
 
-    /// Refuses unknown directives of collections that are joined, for which known ones choose nothing.
+    /// Throws for unknown directives of joined collections, which have no other effect.
     func checkDirectives(ofJoins select: Select) throws(QueryError) {
         for join in select.joins where !join.source.directives.isEmpty {
             _ = try hints(join.source)
         }
     }
 
-    /// Refuses directives that are none.
+    /// Throws for unknown directives.
     static func check(_ directives: Object) throws(QueryError) {
         var hints = PlanHints()
         for field in directives { try apply(field, to: &hints) }
@@ -184,7 +184,7 @@ final class PlanEnvironment {
             hints.maximumScans = Int(clamping: value)
         case ("#max_joins", .integer(let value)) where value >= 0:
             hints.maximumJoins = min(Int(clamping: value), QueryLimits.maximumJoins)
-        // `Statement` reads it: it changes what fields mean, and no plan.
+        // `Statement` applies this directive; it changes the meaning of fields, not the plan.
         case (Directives.strictMode, .bool): break
         case (Directives.strictMode, _), ("#index", _), ("#disable_index_scan", _),
             ("#prefer_order", _), ("#intersects", _),
@@ -193,24 +193,24 @@ final class PlanEnvironment {
         default:
             throw QueryError(
                 .meaning, "there is no directive \(field.name)",
-                hint: "there are #index, #disable_index_scan, #prefer_order, #max_scans, "
+                hint: "the directives are #index, #disable_index_scan, #prefer_order, #max_scans, "
                     + "#intersects, #max_joins and #strict_mode")
         }
     }
 }
 
 extension ExpressionCompiler {
-    /// The number behind LIMIT or OFFSET.
+    /// Returns the number in LIMIT or OFFSET.
     func count(
-        _ expression: Expression?, for place: String
+        _ expression: Expression?, for clause: String
     ) throws(QueryError) -> Int? {
         guard let expression else { return nil }
-        switch try constant(expression, for: place) {
+        switch try constant(expression, for: clause) {
         case .integer(let count)? where count >= 0: return Int(count)
         case let value:
             throw error(
                 .argument,
-                "\(place) takes an integer from 0 on, and not \(value?.json ?? "MISSING")",
+                "\(clause) takes a non-negative integer, not \(value?.json ?? "MISSING")",
                 expression)
         }
     }

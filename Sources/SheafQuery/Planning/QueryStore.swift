@@ -1,84 +1,81 @@
 package import SheafBytes
 package import SheafDocument
 
-/// What statements read: the documents of one state, and their indexes.
+/// A snapshot of a store with its documents and indexes.
 package protocol QueryStore: AnyObject {
-    /// At least all names that the documents have.
+    /// The names of all fields, and possibly more.
     var names: NameTable { get }
 
-    /// The state that plans depend on; none where it is seen only once.
+    /// The state that plans depend on; nil if the snapshot is used only once.
     var planState: PlanState? { get }
 
-    /// A collection that has or had documents.
+    /// Returns a collection that has or had documents.
     func collection(_ name: String) -> CollectionDescription?
 
-    /// What the keys of the documents of such a collection begin with.
+    /// Returns the prefix of the document keys of a collection that has or had documents.
     func keyPrefix(ofCollection name: String) -> [UInt8]?
 
-    /// The names of the virtual collections, behind `system:`.
+    /// Names of the virtual collections, without `system:`.
     var virtualNames: [String] { get }
 
-    /// The rows of a virtual collection, by its name behind `system:`; none where there is none.
+    /// Returns the rows of a virtual collection, or nil if there is no such collection.
     func virtualRows(_ name: String) throws(QueryError) -> [Object]?
 
-    /// How many entries have a key in a range: exactly, and without looking at them.
+    /// Returns the exact number of entries in a range, without visiting them.
     func count(in range: KeyRange) -> Int
 
-    /// Visits the documents of keys, some at a time, until `body` says after how many of them no more
-    /// are wanted.
+    /// Visits documents in batches until `body` returns the number after which to stop.
     ///
-    /// The first `skipped` entries are passed over without a look. Documents that do not exist, and
-    /// those for which `filter` does not hold, are passed over, too.
+    /// The first `skipped` entries are skipped by rank. Documents that do not exist or do not match
+    /// `filter` are omitted.
     func scan(
         _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
         _ tally: inout ScanTally, _ body: (ScannedDocuments) throws(QueryError) -> Int?
     ) throws(QueryError)
 
-    /// Visits the documents of a collection that keys do not tell of, in the same way.
-    ///
-    /// Scans pass them over.
+    /// Visits the documents of a collection with pending changes, which scans omit.
     func scanPending(
         _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,
         _ body: (ScannedDocuments) throws(QueryError) -> Int?
     ) throws(QueryError)
 
-    /// Visits keys in order, until `body` returns false.
+    /// Visits keys in order until `body` returns false.
     func scanKeys(
         _ range: KeyRange, isReversed: Bool, skipping skipped: Int,
         _ body: (_ key: UnsafeRawBufferPointer, _ place: UInt64) throws(QueryError) -> Bool
     ) throws(QueryError)
 
-    /// Visits one document, if it exists.
+    /// Visits a document if it exists.
     func read(
         _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
     ) throws(QueryError)
 
-    /// Visits the documents of keys that exist, each with the number of its key, until `body` returns
+    /// Visits the existing documents of keys with the index of each key, until `body` returns
     /// false.
     func read(
         _ keys: [[UInt8]], _ body: (_ number: Int, ScannedDocument) throws(QueryError) -> Bool
     ) throws(QueryError)
 }
 
-/// In which order a scan visits documents.
+/// The order in which a scan visits documents.
 package enum ScanOrder: Sendable {
     case ascending
     case descending
-    /// Whatever is fastest.
+    /// The fastest order.
     case any
-    /// The same, and nobody will have enough before the end.
+    /// The fastest order for a scan that is never stopped early.
     case all
 }
 
-/// Documents that a scan has come to; their bytes are valid during the visit.
+/// A batch of scanned documents; the bytes are valid during the visit.
 package struct ScannedDocuments {
     private let fields: UnsafePointer<EncodedObject>
     private let stored: UnsafePointer<StoredBytes>
-    /// Which of them are meant.
+    /// Indexes of the documents in the batch.
     private let indexes: UnsafeBufferPointer<UInt16>
-    /// How long what stands before the ids in the keys is.
+    /// Length of the key prefix before the ids.
     private let keyPrefixLength: Int
-    /// Whether their bytes are valid as long as the store.
+    /// Whether the bytes remain valid until the store is closed.
     let isLasting: Bool
 
     package init(
@@ -98,15 +95,15 @@ package struct ScannedDocuments {
     @inline(__always)
     func fields(_ number: Int) -> EncodedObject { fields[Int(indexes[number])] }
 
-    /// The bytes of an id, as keys have them.
+    /// Returns the encoded id of a document.
     @inline(__always)
     func id(_ number: Int) -> UnsafeRawBufferPointer {
-        // A key that is too short has no id, and says so when it is read.
+        // A key shorter than the prefix yields an empty id, which fails to decode.
         let key = stored[Int(indexes[number])].key
         return UnsafeRawBufferPointer(rebasing: key.dropFirst(keyPrefixLength))
     }
 
-    /// Those for which a filter holds; `kept` has room for the indexes of all.
+    /// Returns the documents that match a filter; `kept` has room for all of their indexes.
     func keep(
         _ filter: FieldFilter, _ kept: UnsafeMutablePointer<UInt16>
     ) throws(QueryError) -> ScannedDocuments {
@@ -122,7 +119,7 @@ package struct ScannedDocuments {
             keyPrefixLength: keyPrefixLength, isLasting: isLasting)
     }
 
-    /// Throws for the first document of which a filter cannot be asked.
+    /// Throws an error with the position of the first document that the filter cannot read.
     private func blame(_ filter: FieldFilter) throws(QueryError) {
         for number in 0..<count {
             let fields = fields(number)
@@ -144,14 +141,14 @@ package struct ScannedDocuments {
 
 }
 
-/// A document that a scan has come to, or one that was looked up.
+/// A document visited by a scan or a lookup.
 package struct ScannedDocument {
     package let fields: EncodedObject
-    /// The bytes of its id, as keys have them.
+    /// The encoded id of the document.
     package let id: UnsafeRawBufferPointer
-    /// What tells it from all other documents of the state.
+    /// Record pointer of the document, unique within the snapshot.
     package let place: UInt64
-    /// Whether its bytes are valid as long as the store.
+    /// Whether the bytes remain valid until the store is closed.
     package let isLasting: Bool
 
     package init(
@@ -164,30 +161,29 @@ package struct ScannedDocument {
     }
 }
 
-/// How much a scan has looked at.
+/// Counters of a scan.
 package struct ScanTally: Sendable {
-    /// Entries of the tree.
+    /// Number of tree entries visited.
     package var entries = 0
-    /// Documents that were read.
+    /// Number of documents read.
     package var fetched = 0
 
     package init() {}
 }
 
-/// A collection as a plan sees it.
+/// A collection as seen by the planner.
 package struct CollectionDescription: Sendable {
     package let name: String
-    /// What the keys of its documents begin with; their ids follow.
+    /// The key prefix of its documents, followed by the id.
     package let keyPrefix: [UInt8]
-    /// The keys of all documents.
+    /// The key range of all documents.
     package let keys: KeyRange
     package let indexes: [IndexDescription]
-    /// A key for each document of which only something is left, and whose other key is among those
-    /// of the documents.
+    /// Keys of tombstones; nil if the number of tombstones is unknown.
     ///
-    /// Nothing where nobody knows how many there are. The ids follow the lower bound.
+    /// Each tombstone also has a key in `keys`. The id follows the lower bound.
     package let tombstones: KeyRange?
-    /// Whether there are changes that keys do not tell of: they are visited behind each scan.
+    /// Whether changes exist that keys do not reflect; they are visited after each scan.
     package let hasPendingChanges: Bool
 
     package init(
@@ -202,7 +198,7 @@ package struct CollectionDescription: Sendable {
         self.hasPendingChanges = hasPendingChanges
     }
 
-    /// The collection in a state.
+    /// Creates the description of a collection in a particular snapshot.
     package init(
         _ base: CollectionDescription, indexes: [IndexDescription], hasTombstones: Bool,
         hasPendingChanges: Bool
@@ -215,7 +211,7 @@ package struct CollectionDescription: Sendable {
         self.hasPendingChanges = hasPendingChanges
     }
 
-    /// The keys of what is left of those documents whose keys would be in `range`.
+    /// Returns the tombstone keys that correspond to the document keys in `range`.
     func tombstones(in range: KeyRange) -> KeyRange? {
         guard let tombstones else { return nil }
         func moved(_ bound: [UInt8]) -> [UInt8]? {
@@ -228,7 +224,7 @@ package struct CollectionDescription: Sendable {
     }
 }
 
-/// An index as a plan sees it.
+/// An index as seen by the planner.
 package struct IndexDescription: Sendable {
     package struct Field: Hashable, Sendable {
         package let path: [String]
@@ -242,10 +238,9 @@ package struct IndexDescription: Sendable {
 
     package let name: String
     package let fields: [Field]
-    /// What the keys of its entries begin with; the values of the fields follow, and the id.
+    /// The key prefix of its entries, followed by the field values and the id.
     package let keyPrefix: [UInt8]
-    /// The keys of entries that do not tell all values and the id, since those are too long; none
-    /// where there are no such entries.
+    /// Keys of entries with truncated values; nil if there are none.
     package let irregularKeys: KeyRange?
 
     package init(
@@ -257,11 +252,11 @@ package struct IndexDescription: Sendable {
         self.irregularKeys = irregularKeys
     }
 
-    /// The same, some of whose entries do not tell everything.
+    /// Returns the same index with a range of truncated entries.
     package func withIrregularKeys(_ keys: KeyRange) -> IndexDescription {
         IndexDescription(name: name, fields: fields, keyPrefix: keyPrefix, irregularKeys: keys)
     }
 
-    /// Whether each entry tells all values and the id.
+    /// Whether each entry contains all values and the id.
     package var isRegular: Bool { irregularKeys == nil }
 }

@@ -1,34 +1,34 @@
 import SheafBytes
 import SheafDocument
 
-/// How a SELECT is run: everything that is decided before the first row.
+/// The plan of a SELECT, complete before the first row.
 final class SelectPlan {
     let sources: [SourcePlan]
-    /// The types of the fields of each source.
+    /// Declared field types of each source.
     let types: [FieldTypes]
     let joins: [JoinPlan]
     var asked = AskedConditions()
     var grouping: GroupPlan?
     var order: [SortTerm] = []
-    /// Whether the rows come in the order that is wanted.
+    /// Whether the sources produce the rows in the requested order.
     var isOrdered = true
     var limit: Int?
     var offset = 0
     var projection: Projection
     var isDistinct = false
-    /// What people should know of the statement.
+    /// Advice about the statement.
     var notes: [String] = []
     var variableCount = 0
-    /// The ranges whose entries are counted instead of visited, and those that do not count.
+    /// Ranges whose entries are counted instead of visited, and ranges to subtract.
     var countedRanges: (of: [KeyRange], without: [KeyRange])?
 
     var filter: FieldFilter? { asked.filter }
     var condition: Predicate? { asked.rest }
 
-    /// Whether nobody has enough before the last row.
+    /// Whether the run always visits all rows.
     var takesAllRows: Bool { limit == nil || !isOrdered || grouping != nil }
 
-    /// Whether it makes no difference in which order documents come.
+    /// Whether the order of the documents does not affect the result.
     var takesAnyOrder: Bool {
         guard limit == nil || !isOrdered || grouping != nil else { return false }
         return grouping != nil || !isOrdered || order.isEmpty && offset == 0
@@ -42,27 +42,27 @@ final class SelectPlan {
     }
 }
 
-/// What is asked of rows.
+/// The conditions of WHERE, split by the stage that evaluates them.
 struct AskedConditions {
-    /// What is asked of the documents of the first source, in their bytes.
+    /// The conditions on encoded documents of the first source.
     var filter: FieldFilter?
-    /// What is left of WHERE, for whole rows.
+    /// The remaining conditions, evaluated on complete rows.
     var rest: Predicate?
-    // What both ask, for EXPLAIN.
+    // The expressions of both, for EXPLAIN.
     var filterExpression: Expression?
     var restExpression: Expression?
 }
 
-/// A SELECT and its plan, and what the operators have done where that was measured.
+/// A SELECT with its plan, and the measured counters if it was profiled.
 struct PlannedSelect {
     let select: Select
     let plan: SelectPlan
     let tallies: PlanTallies?
 }
 
-/// A source, and the way to its documents.
+/// A source with its access path.
 ///
-/// It is an object, as joins look at it with each row.
+/// It is a class because joins access it for every row.
 final class SourcePlan {
     let name: String
     let alias: String
@@ -82,14 +82,14 @@ final class SourcePlan {
     }
 }
 
-/// How the rows of a source are found that belong to the rows before it.
+/// The method of finding the rows of a joined source.
 final class JoinPlan {
     enum Lookup {
-        /// The ids that an expression over the rows before gives.
+        /// A lookup of the id that an expression over the preceding rows yields.
         case id(Evaluator, Expression)
-        /// The entries of an index that begin with a value.
+        /// A scan of the index entries whose first field has the value of an expression.
         case index(IndexDescription, Evaluator, Expression)
-        /// All documents, for each row before.
+        /// A scan of all documents for each preceding row.
         case scan
     }
 
@@ -97,7 +97,7 @@ final class JoinPlan {
     let source: Int
     let lookup: Lookup
     let condition: Predicate
-    /// What is left of the condition for rows that were found by their ids.
+    /// The rest of the condition for rows found by id.
     let rest: Predicate?
     let expression: Expression
 
@@ -122,20 +122,20 @@ struct GroupPlan {
     let havingExpression: Expression?
 }
 
-/// What rows are sorted by.
+/// A term of ORDER BY.
 struct SortTerm {
     let evaluator: Evaluator
     let isDescending: Bool
     let expression: Expression
-    /// The field of the first source that it is, if it shows what it holds.
+    /// The field path if the term is a visible field of the first source.
     let field: FieldPath?
 }
 
-/// What becomes of a row in the result.
+/// The conversion of rows into results.
 enum Projection {
-    /// The whole document of the only source.
+    /// The complete document of the only source.
     case document
-    /// The rows of all sources, each below its name.
+    /// The rows of all sources, each under its name.
     case rows([String])
     case columns([ProjectedColumn])
 }
@@ -143,6 +143,6 @@ enum Projection {
 /// A column of a result.
 enum ProjectedColumn {
     case value(name: String, Evaluator)
-    /// All fields of the row of a source.
+    /// All fields of a source.
     case all(source: Int)
 }

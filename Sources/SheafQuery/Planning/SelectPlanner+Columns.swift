@@ -1,8 +1,8 @@
 import SheafDocument
 
-/// The columns that GROUP BY, HAVING and ORDER BY name.
+/// Resolution of column names and numbers in GROUP BY, HAVING and ORDER BY.
 extension SelectPlanner {
-    /// Replaces numbers in ORDER BY by columns, and aliases where a field of the name is refused.
+    /// Replaces column numbers in ORDER BY, and aliases that are not valid as fields.
     ///
     /// The sources must have been added before.
     func withoutColumnNames(_ written: Select) throws(QueryError) -> Select {
@@ -35,7 +35,7 @@ extension SelectPlanner {
         return select
     }
 
-    /// Whether a key of GROUP BY cannot be a field: it is ambiguous, or its column is not grouped by.
+    /// Whether a GROUP BY key cannot be a field: it is ambiguous, or its column is not grouped.
     private func isRefused(
         _ group: Expression, _ column: Expression, _ groups: [Expression]
     ) -> Bool {
@@ -53,7 +53,7 @@ extension SelectPlanner {
         }
     }
 
-    /// Replaces names of columns that are neither keys nor in aggregates; loops keep their names.
+    /// Replaces aliases outside of group keys, aggregates and loops by their columns.
     private func replacingAliases(in expression: Expression, _ groups: GroupScope) -> Expression {
         expression.replacing { part in
             switch part.node {
@@ -66,7 +66,7 @@ extension SelectPlanner {
         }
     }
 
-    /// Returns the order that ORDER BY asks for; nil where keys cannot give it.
+    /// Returns the fields of ORDER BY; nil if the scan of an index cannot provide the order.
     func wantedOrder(isGrouped: Bool) throws(QueryError) -> [IndexDescription.Field]? {
         guard !isGrouped, !select.isDistinct, select.joins.isEmpty else { return nil }
         var fields: [IndexDescription.Field] = []
@@ -89,14 +89,14 @@ extension SelectPlanner {
         return fields
     }
 
-    /// The column whose alias an expression is.
+    /// Returns the column whose alias is `expression`, or nil.
     private func column(named expression: Expression) -> Expression? {
         select.columns.column(named: expression)
     }
 }
 
 extension [ResultColumn] {
-    /// Returns the column whose alias an expression is.
+    /// Returns the column whose alias is `expression`, or nil.
     fileprivate func column(named expression: Expression) -> Expression? {
         guard case .path(let path) = expression.node, path.count == 1 else { return nil }
         for case .expression(let column, let alias?) in self where alias.text.isSpelled(path[0]) {
@@ -107,7 +107,7 @@ extension [ResultColumn] {
 }
 
 extension Ordering {
-    /// Returns the same order by the columns that aliases and numbers stand for.
+    /// Returns the ordering with aliases and numbers replaced by their columns.
     fileprivate func withColumns(
         _ columns: [ResultColumn], in text: String
     ) throws(QueryError) -> Ordering {
@@ -129,12 +129,12 @@ extension Ordering {
         return Ordering(terms: replaced, limit: limit, offset: offset)
     }
 
-    /// Refuses numbers of columns, for statements that have none, and other constants.
+    /// Throws for column numbers, if the statement has no columns, and for other constants.
     func refuseConstants(of statement: String, in text: String) throws(QueryError) {
         for term in terms {
             if let number = term.columnNumber {
                 throw QueryError(
-                    .meaning, "ORDER BY \(number) is a column, and \(statement) has no columns",
+                    .meaning, "ORDER BY \(number) is a column, but \(statement) has no columns",
                     hint: "write a field, as in ORDER BY price", at: term.expression.range,
                     in: text)
             }
@@ -149,7 +149,7 @@ extension Ordering {
             let count =
                 columns.count == 1 ? "there is 1 column" : "there are \(columns.count) columns"
             throw QueryError(
-                .meaning, "ORDER BY \(number) is no column: \(count)",
+                .meaning, "ORDER BY \(number) is out of range: \(count)",
                 hint: columns.count == 1
                     ? "columns are numbered from 1" : "write a number from 1 to \(columns.count)",
                 at: range, in: text)
@@ -164,13 +164,13 @@ extension Ordering {
 }
 
 extension OrderTerm {
-    /// The number that is written instead of an expression.
+    /// The column number, if the term is an integer literal.
     fileprivate var columnNumber: Int64? {
         guard case .literal(.integer(let number)) = expression.node else { return nil }
         return number
     }
 
-    /// Refuses what is the same for all rows: an expression without fields and aggregates.
+    /// Throws if the term has no fields or aggregates and is therefore constant.
     fileprivate func refuseConstant(in text: String) throws(QueryError) {
         var readsFields = expression.hasAggregate
         try expression.forEachPath { (_, _) throws(QueryError) in readsFields = true }
@@ -178,7 +178,7 @@ extension OrderTerm {
         var isValue = false
         if case .parameter = expression.node { isValue = true }
         throw QueryError(
-            .meaning, "ORDER BY takes fields and columns, and this is the same for all rows",
+            .meaning, "ORDER BY requires a field or column; this is the same for all rows",
             hint: isValue
                 ? "a parameter is a value: write the name of a field or the number of a column"
                 : "write a field, as in ORDER BY price, or the number of a column",

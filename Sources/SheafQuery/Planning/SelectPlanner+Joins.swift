@@ -1,9 +1,9 @@
 import SheafBytes
 import SheafDocument
 
-/// Joins.
+/// Planning of joins.
 extension SelectPlanner {
-    /// How the rows of each further source are found.
+    /// Returns the plans of all joins.
     func planJoins() throws(QueryError) -> [JoinPlan] {
         var plans: [JoinPlan] = []
         for (number, join) in select.joins.enumerated() {
@@ -20,7 +20,7 @@ extension SelectPlanner {
         return plans
     }
 
-    /// How rows are found, and what an id that was found leaves to be asked.
+    /// Returns the lookup of a join and, for lookups by id, the remaining condition.
     private func lookup(
         _ join: Join, _ source: Int
     ) throws(QueryError) -> (JoinPlan.Lookup, rest: Expression?) {
@@ -30,7 +30,7 @@ extension SelectPlanner {
         let written = join.source.indexes.map(\.text)
         notes += environment.notes(written, collection)
         let known = collection.indexes.map(\.name)
-        // A name that no index has does not decide.
+        // Hints that name no existing index are ignored.
         let names = written.filter { known.hasSpelling($0) }
         let terms: [Expression]
         if case .and(let all) = join.condition.node {
@@ -70,7 +70,7 @@ extension SelectPlanner {
             at: join.source.name.range, in: environment.text)
     }
 
-    /// The path of a field of a source that shows; none for other expressions.
+    /// Returns the path of a visible field of a source; nil for other expressions.
     func path(of expression: Expression, in source: Int) throws(QueryError) -> [String]? {
         guard case .path(let path) = expression.node else { return nil }
         switch try compiler.scope.resolve(path, at: expression.range) {
@@ -82,7 +82,7 @@ extension SelectPlanner {
         }
     }
 
-    /// Whether an expression reads the rows before a source alone.
+    /// Whether an expression reads only sources before `source`.
     func depends(
         _ expression: Expression, onlyBefore source: Int
     ) throws(QueryError) -> Bool {

@@ -1,22 +1,21 @@
 import SheafBytes
 import SheafDocument
 
-/// What an index could do for a SELECT.
+/// The properties of a SELECT that an index could serve.
 struct IndexWishes {
-    /// What WHERE asks of the first source.
+    /// The condition on the first source.
     var condition = Condition.always
-    /// The order that is wanted of it.
+    /// The requested order of the first source.
     var order: [IndexDescription.Field] = []
     var hasLimit = false
-    /// The fields that are all that the statement reads, where it groups rows: those that it groups
-    /// by come first.
+    /// Paths of all fields read by a grouped statement, group keys first; nil if not grouped.
     var grouped: [[String]]?
-    /// The fields by which rows of the other sources could be found, in the order of the joins.
+    /// For each join, the fields of the joined source by which rows could be found.
     var joined: [(source: Source, paths: [[String]])] = []
 }
 
 extension SelectPlanner {
-    /// What an index could do for the statement, which needs no plan for that.
+    /// Returns the properties that an index could serve, without planning the statement.
     func wishes() throws(QueryError) -> IndexWishes {
         for source in [select.source] + select.joins.map(\.source) {
             try compiler.scope.add(source, isStrict: environment.isStrict)
@@ -26,7 +25,7 @@ extension SelectPlanner {
         for (number, join) in select.joins.enumerated() where join.source.index == nil {
             wishes.joined.append((join.source, try pathsFound(by: join, number + 1)))
         }
-        // Rows that an outer join adds have no first source.
+        // An outer join adds rows without a first source.
         guard select.source.ids == nil, !select.joins.contains(where: { $0.kind == .right }) else {
             wishes.condition = .anything
             return wishes
@@ -47,8 +46,9 @@ extension SelectPlanner {
         return wishes
     }
 
-    /// The fields of a source that a join compares with the rows before it; none where its rows are
-    /// found by their ids.
+    /// Returns the fields of a source that a join compares with preceding rows.
+    ///
+    /// The result is empty if the rows are found by id.
     private func pathsFound(by join: Join, _ source: Int) throws(QueryError) -> [[String]] {
         let terms: [Expression]
         if case .and(let all) = join.condition.node {

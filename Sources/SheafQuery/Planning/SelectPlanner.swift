@@ -1,18 +1,18 @@
 import SheafBytes
 import SheafDocument
 
-/// Makes the plan of a SELECT.
+/// A planner of SELECT statements.
 final class SelectPlanner {
-    /// The statement; GROUP BY, HAVING and ORDER BY without the names and numbers of columns, once read.
+    /// The statement; after planning begins, without column names and numbers outside its columns.
     private(set) var select: Select
     let environment: PlanEnvironment
     let compiler: ExpressionCompiler
     var hints = PlanHints()
-    /// Whether more is read of the documents than the statement says.
+    /// Whether the caller reads complete documents, in addition to the columns of the statement.
     var readsDocuments = false
-    /// Indexes that the statement names and that do not exist.
+    /// Notes about indexes that are named but do not exist.
     var notes: [String] = []
-    /// The rows of the source, where they are there already.
+    /// The rows of the source, if they were computed before.
     private let rows: [Object]?
 
     init(_ select: Select, _ environment: PlanEnvironment, rows: [Object]? = nil) {
@@ -49,7 +49,8 @@ final class SelectPlanner {
             output.order.isEmpty || wanted != nil && path.isOrdered && !isGrouped
         (plan.limit, plan.offset) = (limit, offset)
         plan.isDistinct = select.isDistinct
-        // What ranges say in full is not asked again; what they cannot say may still be wrong.
+        // Exact ranges make the condition redundant; inexact parts are still compiled to find
+        // errors.
         let isAsked =
             !path.isExact || !joins.isEmpty || sources[0].collection?.hasPendingChanges ?? true
         if isAsked || !condition.isExact {
@@ -69,12 +70,12 @@ final class SelectPlanner {
 
     // MARK: Conditions
 
-    /// What the rows are asked that come this way.
+    /// Returns the conditions to evaluate for rows from an access path.
     private func conditions(_ access: Access) throws(QueryError) -> AskedConditions {
         var asked = AskedConditions()
         guard let expression = environment.condition(of: select) else { return asked }
-        // What an index tells of documents is no bytes of theirs that a filter could read. And rows
-        // that an outer join adds have no first source, and have to pass the whole condition.
+        // Covering scans have no encoded documents to filter, and rows added by a right join have
+        // no first source, so the complete condition is evaluated on rows.
         if access.isCovering || asksWholeRows {
             asked.rest = try predicate(expression)
             asked.restExpression = expression
@@ -89,24 +90,24 @@ final class SelectPlanner {
         return asked
     }
 
-    /// Whether conditions cannot be asked of the first source alone.
+    /// Whether the first source has no documents that a filter could read.
     private var asksWholeRows: Bool {
         select.joins.contains { $0.kind == .right } || environment.isVirtual(select.source)
     }
 
-    /// What keys can answer of the condition.
+    /// Returns the part of the condition that keys can decide.
     private func knownCondition() throws(QueryError) -> Condition {
         guard let expression = environment.condition(of: select) else { return .always }
         guard !expression.hasAggregate else {
             throw compiler.error(
-                .meaning, "WHERE comes before groups are made, and has no aggregates",
+                .meaning, "aggregates are not allowed in WHERE",
                 hint: "put the condition into HAVING", expression)
         }
         if asksWholeRows { return .anything }
         return try ConditionReader(compiler: compiler, source: 0).read(expression)
     }
 
-    /// Some of the terms of a condition; none where there are none.
+    /// Returns the conjunction of some terms of a condition, or nil if there are none.
     static func conjunction(
         _ terms: [Expression], of whole: Expression
     ) -> Expression? {
@@ -137,7 +138,7 @@ final class SelectPlanner {
         return planner
     }
 
-    /// Whether some index may tell all that the statement asks for; most ask for a field of no index.
+    /// Whether an index may cover the statement; a quick check that excludes most statements.
     private func mayBeCovered(by indexes: [IndexDescription]) throws(QueryError) -> Bool {
         guard !indexes.isEmpty else { return false }
         for column in select.columns {
@@ -186,7 +187,7 @@ final class SelectPlanner {
         return plans
     }
 
-    /// The fields of the only source that the statement reads; none where it reads all of them.
+    /// Returns the paths of all fields that the statement reads, or nil if it reads all fields.
     func neededPaths() throws(QueryError) -> [[String]]? {
         guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict else {
             return nil
@@ -197,7 +198,7 @@ final class SelectPlanner {
             switch column {
             case .all: return nil
             case .expression(let expression, _):
-                // The document may be the column.
+                // The column may be the complete document.
                 guard !compiler.scope.isBareSource(expression) else { return nil }
                 expressions.append(expression)
             }
@@ -234,7 +235,7 @@ final class SelectPlanner {
         var order: [SortTerm]
     }
 
-    /// Whether rows are grouped; refuses what cannot be.
+    /// Whether rows are grouped; throws for invalid groupings.
     func checkGrouping() throws(QueryError) -> Bool {
         select = try withoutColumnNames(select)
         let isGrouped =
@@ -243,13 +244,13 @@ final class SelectPlanner {
             || select.ordering.terms.contains { $0.expression.hasAggregate }
         if let having = select.having, !isGrouped {
             throw compiler.error(
-                .meaning, "HAVING is about groups, and there are none",
+                .meaning, "HAVING requires GROUP BY or an aggregate",
                 hint: "put the condition into WHERE", having)
         }
         guard isGrouped else { return false }
         for case .all(_, let range) in select.columns {
             throw QueryError(
-                .meaning, "* cannot stand beside groups: each column is a key or an aggregate",
+                .meaning, "* is not allowed in groups: columns must be keys or aggregates",
                 at: range, in: environment.text)
         }
         return true
@@ -271,7 +272,7 @@ final class SelectPlanner {
         for term in select.ordering.terms {
             let expression = term.expression
             let compiled = try compiler.compile(expression)
-            // A column may be the same for all rows.
+            // Constant columns do not affect the order.
             guard !compiled.isConstant else { continue }
             let isDocument = term.isColumn && compiler.scope.isBareSource(expression)
             order.append(
@@ -292,7 +293,7 @@ final class SelectPlanner {
         return Output(projection: projection, grouping: grouping, order: order)
     }
 
-    /// What can be counted in the tree instead of being visited.
+    /// Returns the ranges that COUNT(*) can count without visiting entries, or nil.
     private func countedRanges(
         of plan: SelectPlan, _ path: AccessPath
     ) -> (of: [KeyRange], without: [KeyRange])? {

@@ -1,11 +1,11 @@
 import SheafDocument
 
-/// A place between keys: values that are whole, and where it is among the keys that have them.
+/// A bound of a key range: the complete values it contains and its position relative to them.
 struct SpanBound {
     enum Place {
-        /// Before or behind all keys that begin with the values.
+        /// Before or after all keys that begin with the values.
         case value
-        /// Before or behind all values of a kind, which follow the values.
+        /// Before or after all values of a type, following the values.
         case kind(String)
     }
 
@@ -13,13 +13,14 @@ struct SpanBound {
     let place: Place
     let isBehind: Bool
 
-    /// How many of the values all keys on the inner side of the bound may share.
+    /// Returns how many of the values all keys on the inner side of the bound may share.
     func sharedCount(isUpper: Bool) -> Int {
         if case .kind = place { return values.count }
         return isBehind == isUpper ? values.count : max(values.count - 1, 0)
     }
 
-    /// What it says of the field behind the first values; none where it says more than that.
+    /// Returns the bound of the field after the first `count` values; nil if it affects more
+    /// fields.
     func end(behind count: Int) -> SpanEnd? {
         switch (place, values.count - count) {
         case (.kind(let kind), 0): .kind(kind, isBehind: isBehind)
@@ -30,13 +31,13 @@ struct SpanBound {
     }
 }
 
-/// One end of what a field can be, in the order of values or in that of keys.
+/// One end of the range of a field, in value order or key order.
 enum SpanEnd: Equatable {
     case open
     case value(Value?, isBehind: Bool)
     case kind(String, isBehind: Bool)
 
-    /// The same in the opposite order.
+    /// The end in reversed order.
     var turned: SpanEnd {
         switch self {
         case .open: self
@@ -58,7 +59,7 @@ enum SpanEnd: Equatable {
         return false
     }
 
-    /// What a field is between two ends.
+    /// Returns a description of a field between two ends.
     static func words(_ name: String, from lower: SpanEnd, to upper: SpanEnd) -> [String] {
         if case .open = lower, case .value(nil, isBehind: false) = upper {
             return ["\(name) IS NOT MISSING"]
@@ -68,7 +69,7 @@ enum SpanEnd: Equatable {
                 .compactMap { $0 }
         }
         if lower.isKind, upper.isKind { return ["\(name) is a value of kind \(kind)"] }
-        // To compare a field with a value says already of which kind it is.
+        // A comparison already implies the type of the field.
         return [lower.comparison(name, isUpper: false), upper.comparison(name, isUpper: true)]
             .compactMap { $0 }
     }
@@ -79,7 +80,7 @@ enum SpanEnd: Equatable {
         return "\(name) \(sign) \(value?.json ?? "MISSING")"
     }
 
-    /// An end that values of other kinds have, too.
+    /// Returns a description of an end that also admits values of other types.
     private func word(_ name: String, isUpper: Bool) -> String? {
         switch self {
         case .open: return nil

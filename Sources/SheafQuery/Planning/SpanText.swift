@@ -1,20 +1,20 @@
 import SheafBytes
 import SheafDocument
 
-/// Says for people which values runs of keys have: `color = "blue"`, `mileage > 5000`.
+/// The text of key ranges as conditions, such as `color = "blue"` or `mileage > 5000`.
 struct SpanText {
     private let fields: [IndexDescription.Field]
     private let prefix: [UInt8]
     private let irregularKeys: KeyRange?
 
-    /// Before and behind all that a component can be.
+    /// Bounds before and after all possible components.
     private static let start: [UInt8] = [0x01]
     private static let end: [UInt8] = [0xFF]
     private static let irregular = "values too long for the index"
-    /// So many spans are written into one line.
+    /// Maximum number of spans in one line.
     private static let maximumAlternatives = 8
 
-    /// The keys that begin with `prefix`, and go on with the values of fields.
+    /// Creates a description of keys that consist of `prefix` and the values of fields.
     init(_ fields: [IndexDescription.Field], behind prefix: [UInt8], irregular: KeyRange? = nil) {
         self.fields = fields
         self.prefix = prefix
@@ -26,7 +26,7 @@ struct SpanText {
         self.init(index.fields + [id], behind: index.keyPrefix, irregular: index.irregularKeys)
     }
 
-    /// The ids in the keys of documents.
+    /// Returns descriptions of the ids in document keys.
     static func ids(_ keys: [[UInt8]], behind prefix: [UInt8]) -> [String] {
         keys.map { key in
             guard let id = try? DocumentID.id(of: Array(key.dropFirst(prefix.count))) else {
@@ -36,14 +36,14 @@ struct SpanText {
         }
     }
 
-    /// Several spans in one line.
+    /// Returns several spans joined in one line.
     static func alternatives(_ spans: [String]) -> String {
         let shown = spans.prefix(maximumAlternatives).joined(separator: " or ")
         let rest = spans.count - maximumAlternatives
         return rest > 0 ? shown + " or \(rest) more" : shown
     }
 
-    /// What is in a range; nil stands for everything.
+    /// Returns a description of a range, or nil if it contains all keys.
     func text(of range: KeyRange) -> String? {
         if let irregularKeys, range == irregularKeys { return Self.irregular }
         let all = KeyRange.prefix(prefix)
@@ -72,7 +72,7 @@ struct SpanText {
 
     // MARK: Bounds
 
-    /// All that a place between keys can be read as.
+    /// Returns all interpretations of a bound.
     private func bounds(_ bytes: [UInt8], isUpper: Bool) -> [SpanBound] {
         var found: [SpanBound] = []
         let (values, length) = read(bytes)
@@ -86,12 +86,12 @@ struct SpanText {
             } else if rest.count == 1, let kind = SortKeyReader.kindName(bytes[length] ^ mask) {
                 found.append(SpanBound(values: values, place: .kind(kind), isBehind: false))
             } else if mask == 0, let text = SortKeyReader.readText(beginning: rest) {
-                // What a text is the beginning of comes right behind the text.
+                // A string prefix is encoded as a bound directly after the complete string.
                 found.append(
                     SpanBound(values: values + [.string(text)], place: .value, isBehind: false))
             }
         }
-        // Behind all that begins with something is where the last byte is one more.
+        // The bound after all keys with a prefix has the last byte of the prefix incremented.
         guard let last = bytes.last, last > 0 else { return found }
         let before = bytes.dropLast() + [last - 1]
         let longest = 16
@@ -113,7 +113,7 @@ struct SpanText {
         }
     }
 
-    /// The texts that begin with one, if that is what a range has.
+    /// Returns a `starts_with` condition, if the range contains all strings with a prefix.
     private func beginning(_ lower: [UInt8], _ upper: [UInt8]) -> String? {
         guard KeyRange.prefix(lower).upper == upper else { return nil }
         let (values, length) = read(lower)
@@ -148,7 +148,7 @@ struct SpanText {
         return all.isEmpty ? "everything" : all.joined(separator: " AND ")
     }
 
-    /// Bounds of several fields at once.
+    /// Returns a comparison of several fields as a tuple.
     private func tuple(_ lower: SpanBound, _ upper: SpanBound?) -> String? {
         let width = max(lower.values.count, upper?.values.count ?? 0)
         guard case .value = lower.place, width > 0 else { return nil }

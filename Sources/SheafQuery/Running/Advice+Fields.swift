@@ -1,14 +1,14 @@
 import SheafBytes
 import SheafDocument
 
-/// The fields of an index that would help, by what they help with.
+/// The fields of a suggested index, grouped by purpose.
 struct AdvisedFields {
-    /// Those of which the statement names the values, in any order.
+    /// Fields compared with constants, in any order.
     var points: [[String]] = []
-    /// One range of values, or an order.
+    /// The fields of a range or of ORDER BY.
     var tail: [IndexDescription.Field] = []
     var isOrder = false
-    /// What else the statement reads, so that it needs no documents.
+    /// The other fields that the statement reads, which make the index covering.
     var covered: [[String]] = []
 
     var all: [IndexDescription.Field] {
@@ -16,7 +16,7 @@ struct AdvisedFields {
             + covered.map { IndexDescription.Field($0, isDescending: false) }
     }
 
-    /// Whether an index does all that this one would do.
+    /// Whether an index with these fields serves the same purposes.
     func isServed(by fields: [IndexDescription.Field]) -> Bool {
         let first = fields.prefix(points.count).map(\.path)
         guard first.count == points.count, points.allSatisfy(first.hasSpelling) else {
@@ -25,13 +25,13 @@ struct AdvisedFields {
         let next = fields.dropFirst(points.count).prefix(tail.count)
         guard next.count == tail.count, zip(next, tail).allSatisfy({ $0.path.isSpelled($1.path) })
         else { return false }
-        // Backwards all directions are the opposite ones.
+        // Scanned backward, an index has all directions reversed.
         let turns = zip(next, tail).map { $0.isDescending != $1.isDescending }
         guard turns.allSatisfy({ $0 == turns[0] }) else { return false }
         return covered.allSatisfy { path in fields.contains { $0.path.isSpelled(path) } }
     }
 
-    /// What it is good for.
+    /// The purpose of the index, as text.
     var reason: String {
         func names(_ paths: [[String]]) -> String {
             paths.map { path in
@@ -51,12 +51,12 @@ struct AdvisedFields {
     }
 }
 
-/// Finds the fields that an index should have.
+/// Selection of the fields for an index.
 extension AdvisedFields {
-    /// So many fields has an index that is to have all that a statement reads.
+    /// Maximum number of fields of a suggested covering index.
     private static let maximumCovered = 6
 
-    /// The fields for a conjunction; none where the ids say already which documents those are.
+    /// Creates the fields for a conjunction; nil if it is a lookup by ids.
     init?(_ fields: FieldSets, _ wishes: IndexWishes) {
         if let ids = fields.set(of: [Row.idName]), ids.isPoints { return nil }
         let useful = fields.sets.filter { $0.path != [Row.idName] && !$0.path.isEmpty }
@@ -64,7 +64,7 @@ extension AdvisedFields {
         let lists = useful.filter { $0.set.isPoints && $0.set.ranges.count > 1 }.map(\.path)
         let ranges = useful.filter { Self.isRange($0.set) }.map(\.path)
         var order = wishes.order.filter { !equal.hasSpelling($0.path) }
-        // Entries with equal values are in the order of their ids, and no two documents share one.
+        // Ids are unique and break ties between index entries, so later terms have no effect.
         if let id = order.firstIndex(where: { $0.path == [Row.idName] }) {
             order.removeSubrange(id...)
         }
@@ -82,7 +82,7 @@ extension AdvisedFields {
         cover(wishes)
     }
 
-    /// Adds what the statement reads besides, where that spares it all documents.
+    /// Adds the other fields that the statement reads, if a covering index stays small.
     private mutating func cover(_ wishes: IndexWishes) {
         guard let grouped = wishes.grouped else { return }
         let known = all.map(\.path)
@@ -90,7 +90,7 @@ extension AdvisedFields {
         if known.count + rest.count <= Self.maximumCovered { covered = rest }
     }
 
-    /// Whether values lie between two bounds, and not everywhere but in some places.
+    /// Whether a set of values is one range with a lower bound.
     private static func isRange(_ set: ComponentSet) -> Bool {
         guard !set.isPoints, set.ranges.count == 1, let range = set.ranges.first else {
             return false

@@ -1,11 +1,11 @@
 import SheafBytes
 import SheafDocument
 
-/// Looks for the indexes that a statement would use, and that are not there.
+/// A search for missing indexes that would speed up a statement.
 struct Adviser {
     let environment: PlanEnvironment
     private(set) var found: [IndexAdvice] = []
-    /// The indexes that the plan uses, and those it would use on a larger collection.
+    /// Indexes that the plan uses, or would use on a larger collection.
     private(set) var existing: [IndexAdvice]
 
     private static let maximumNameLength = 120
@@ -21,7 +21,7 @@ struct Adviser {
             for fields in advised(wishes.condition, wishes) { suggest(fields, select.source) }
         }
         for (source, paths) in wishes.joined where hasIndexes(source) {
-            // One field is enough to find rows by, and an index of any of them will do.
+            // An index on any one of the fields is enough for the join.
             let isServed = noteExisting(source) { paths.hasSpelling($0[0].path) }
             guard !isServed, let path = paths.first else { continue }
             var fields = AdvisedFields()
@@ -30,7 +30,7 @@ struct Adviser {
         }
     }
 
-    /// Whether a collection may have indexes.
+    /// Whether a collection supports indexes.
     private func hasIndexes(_ source: Source) -> Bool {
         !environment.isVirtual(source) && !PlanEnvironment.isReserved(source)
     }
@@ -60,7 +60,7 @@ struct Adviser {
         return fields.covered.isEmpty ? [] : [fields]
     }
 
-    /// An index for each branch, where there can be one for all of them.
+    /// Returns an index for each branch, or none if a branch cannot use an index.
     private func union(of branches: [Condition]) -> [AdvisedFields] {
         guard branches.count <= PlanHints().maximumScans else { return [] }
         var all: [AdvisedFields] = []
@@ -77,7 +77,7 @@ struct Adviser {
 
     // MARK: Suggestions
 
-    /// The indexes of a collection, followed by those suggested for it.
+    /// Returns the existing and suggested indexes of a collection.
     private func indexes(of source: Source) -> [IndexAdvice] {
         let known = environment.collection(source)?.indexes ?? []
         return known.map {
@@ -86,8 +86,7 @@ struct Adviser {
         } + found.filter { $0.collection.isSpelled(source.name.text) }
     }
 
-    /// Returns whether an index of the collection serves; notes the first that does, unless the plan
-    /// already uses one.
+    /// Records the first index of the collection that serves; returns whether there is one.
     private mutating func noteExisting(
         _ source: Source, where serves: (_ fields: [IndexDescription.Field]) -> Bool
     ) -> Bool {
@@ -114,7 +113,7 @@ struct Adviser {
                 reason: (purpose.isEmpty ? "" : "for " + purpose) + fields.reason))
     }
 
-    /// A name that says what the index is of, and that no other one has.
+    /// Returns a unique name derived from the collection and the fields.
     private func name(of fields: [IndexDescription.Field], _ source: Source) -> String {
         let words = [source.name.text] + fields.flatMap(\.path)
         let letters = words.map { word in
@@ -125,7 +124,7 @@ struct Adviser {
         let name = String(letters.joined(separator: "_").prefix(Self.maximumNameLength))
         let taken = indexes(of: source).map(\.name)
         guard taken.contains(name) else { return name }
-        // One of so many names is free.
+        // Among this many candidates, at least one is unused.
         let free = (2...taken.count + 2).first { !taken.contains("\(name)_\($0)") }
         return "\(name)_\(free ?? 2)"
     }

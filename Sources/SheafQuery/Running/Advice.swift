@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// The indexes that ADVISE suggests, and its row.
+/// The result of ADVISE: the suggested indexes and the row that describes them.
 package struct Advice {
     package let rows: QueryRows
     package let indexes: [CreateIndex]
@@ -28,14 +28,14 @@ package struct Advice {
     }
 }
 
-/// An index that a statement would use, and what for.
+/// An index for a statement, with the reason for it.
 struct IndexAdvice {
     let name: String
     let collection: String
     let fields: [IndexDescription.Field]
     let reason: String
 
-    /// The statement that makes it.
+    /// The statement that creates the index.
     var statement: CreateIndex {
         let nowhere = SourceRange(0, 0)
         return CreateIndex(
@@ -45,7 +45,7 @@ struct IndexAdvice {
             }, allowsExisting: false)
     }
 
-    /// The statement as text.
+    /// The text of the statement.
     private var text: String {
         Statement(text: "", body: .createIndex(statement), directives: [], parameters: [])
             .description
@@ -59,10 +59,10 @@ struct IndexAdvice {
 }
 
 extension QueryRun {
-    /// Returns what ADVISE suggests for a statement.
+    /// Returns the advice for the statement after ADVISE.
     package func advice() throws(QueryError) -> Advice {
         guard case .advise(let body, let isProvisioning) = statement.body else {
-            throw QueryError(.meaning, "the statement asks for no advice")
+            throw QueryError(.meaning, "the statement is not an ADVISE statement")
         }
         guard let select = try selection(of: body) else {
             return Advice([], existing: [], isProvisioning: isProvisioning)
@@ -76,7 +76,7 @@ extension QueryRun {
         return Advice(adviser.found, existing: adviser.existing, isProvisioning: isProvisioning)
     }
 
-    /// Returns the SELECT that finds the documents of a statement; nil where it finds none.
+    /// Returns the SELECT that finds the documents of a statement, or nil if there is none.
     private func selection(of body: Statement.Body) throws(QueryError) -> Select? {
         let mutations = MutationPlanner(environment: environment, newID: options.newID)
         switch body {
@@ -92,7 +92,7 @@ extension QueryRun {
 }
 
 extension SelectPlan {
-    /// The indexes that the plan reads, each once.
+    /// The indexes that the plan uses, without duplicates.
     fileprivate var usedIndexes: [IndexAdvice] {
         var used: [IndexAdvice] = []
         func add(_ index: IndexDescription, _ source: SourcePlan) {

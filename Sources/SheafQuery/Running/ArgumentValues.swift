@@ -1,9 +1,9 @@
 package import SheafDocument
 
-/// The values of the parameters of a statement, by their names.
+/// The values of the parameters of a statement, by name.
 ///
-/// Names are told apart by their bytes. Nearly all statements have one or a few: one alone lies here,
-/// and several lie in their order, so that none of them is ever hashed.
+/// Names are compared by bytes. Most statements have few parameters, so one is stored inline and
+/// several are stored in a sorted object, without hashing.
 package struct ArgumentValues: Sendable {
     private enum Contents: Sendable {
         case one(name: String, Value)
@@ -12,22 +12,22 @@ package struct ArgumentValues: Sendable {
 
     private var contents: Contents
 
-    /// No arguments.
+    /// Creates an empty set of arguments.
     package init() {
         contents = .any(Object())
     }
 
-    /// One argument.
+    /// Creates a single argument.
     package init(_ name: String, _ value: Value) {
         contents = .one(name: name, value)
     }
 
-    /// An argument for each field.
+    /// Creates an argument for each field.
     package init(_ fields: Object) {
         contents = .any(fields)
     }
 
-    /// The arguments of a dictionary.
+    /// Creates an argument for each entry of a dictionary.
     package init(_ values: [String: Value]) {
         if values.count == 1, let (name, value) = values.first {
             contents = .one(name: name, value)
@@ -36,7 +36,7 @@ package struct ArgumentValues: Sendable {
         }
     }
 
-    /// How many there are.
+    /// Number of arguments.
     package var count: Int {
         switch contents {
         case .one: 1
@@ -46,7 +46,7 @@ package struct ArgumentValues: Sendable {
 
     package var isEmpty: Bool { count == 0 }
 
-    /// The arguments in the order of their names.
+    /// The arguments, sorted by name.
     package var fields: Object {
         switch contents {
         case .one(let name, let value): Object(sorting: [Object.Field(name, value)])
@@ -54,7 +54,7 @@ package struct ArgumentValues: Sendable {
         }
     }
 
-    /// The value of an argument; none where it is missing.
+    /// The value of an argument; nil if it is missing.
     package subscript(name: String) -> Value? {
         switch contents {
         case .one(let own, let value): own.isSpelled(name) ? value : nil
@@ -62,7 +62,7 @@ package struct ArgumentValues: Sendable {
         }
     }
 
-    /// Whether all values hold what `body` asks.
+    /// Whether all values satisfy a condition.
     func allSatisfy(_ body: (Value) -> Bool) -> Bool {
         switch contents {
         case .one(_, let value): body(value)
@@ -70,7 +70,7 @@ package struct ArgumentValues: Sendable {
         }
     }
 
-    /// Whether there are the same arguments, and not only equal ones.
+    /// Whether the arguments have identical names and values; 1 and 1.0 differ.
     func isIdentical(to other: ArgumentValues) -> Bool {
         if case .one(let name, let value) = contents,
             case .one(let otherName, let otherValue) = other.contents
@@ -82,7 +82,7 @@ package struct ArgumentValues: Sendable {
 }
 
 extension ArgumentValues: ExpressibleByDictionaryLiteral {
-    /// Of two arguments with one name the later stays.
+    /// Creates arguments from a literal; the last of several equal names wins.
     package init(dictionaryLiteral elements: (String, Value)...) {
         if elements.count == 1 {
             contents = .one(name: elements[0].0, elements[0].1)

@@ -1,15 +1,15 @@
 import SheafBytes
 package import SheafDocument
 
-/// What became of one document between two states.
+/// The versions of a document before and after a change.
 ///
-/// It is shown to many, and compares the two once.
+/// Shared by many observers, so the versions are compared at most once.
 package final class DocumentImages {
     package let before: ScannedDocument?
     package let after: ScannedDocument?
     private let names: NameTable
 
-    /// Whether the document says what it said, as far as it is seen without types.
+    /// Whether the visible fields of both versions are identical.
     package private(set) lazy var sayTheSame = compare()
 
     package init(before: ScannedDocument?, after: ScannedDocument?, _ names: NameTable) {
@@ -30,7 +30,7 @@ extension ResultItem {
             content: .stored(fields: document.fields, id: document.id, place: document.place))
     }
 
-    /// Whether two rows say the same, also by the types of their values.
+    /// Whether two rows have identical contents, including the types of numbers.
     func says(_ other: ResultItem, _ names: NameTable) throws(QueryError) -> Bool {
         if case .stored(_, _, let place) = content, case .stored(_, _, place) = other.content,
             place != 0
@@ -40,7 +40,7 @@ extension ResultItem {
         return Value.object(try object(names)).isIdentical(to: .object(try other.object(names)))
     }
 
-    /// Whether two rows were computed, and are the same.
+    /// Whether two rows are computed and have identical contents.
     func isComputed(like other: ResultItem) -> Bool {
         guard case .object(let object) = content, case .object(let other) = other.content else {
             return false

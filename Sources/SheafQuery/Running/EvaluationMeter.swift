@@ -1,17 +1,17 @@
 package import SheafDocument
 import Synchronization
 
-/// The cost that the expressions of a remote peer may have, counted down while they are evaluated.
+/// The remaining evaluation budget for queries of a remote peer.
 ///
-/// A unit is about ten nanoseconds: a byte that a function reads or makes, or a part of a comparison. The
-/// count depends on the expressions and the values alone, never on a clock.
+/// A unit is about ten nanoseconds, such as one byte that a function reads or writes. The cost
+/// depends only on the expressions and values, never on a clock.
 package final class EvaluationMeter: Sendable {
     private let rest: Atomic<Int>
-    /// The units left for the evaluation that was begun last.
+    /// Units left for the current evaluation.
     private let allowance = Atomic<Int>(.max)
     private let slice: EvaluationSlice?
     private let stop: EvaluationStop?
-    /// Whether the meter only counts units.
+    /// Whether the meter only counts units and never runs out.
     private let isUnlimited: Bool
 
     package init(_ units: Int, slice: EvaluationSlice? = nil, stop: EvaluationStop? = nil) {
@@ -26,7 +26,7 @@ package final class EvaluationMeter: Sendable {
         (slice, self.stop) = (nil, stop)
     }
 
-    /// Creates a meter that only counts units; nothing but `stop` ends an evaluation.
+    /// Creates a meter that only counts units; only `stop` ends an evaluation.
     package static func unlimited(stop: EvaluationStop?) -> EvaluationMeter {
         EvaluationMeter(stop: stop)
     }
@@ -34,16 +34,16 @@ package final class EvaluationMeter: Sendable {
     /// Number of units counted by an unlimited meter.
     package var counted: Int { .max - units }
 
-    /// Whether more was evaluated than there were units for.
+    /// Whether the budget is used up.
     package var isExhausted: Bool { rest.load(ordering: .relaxed) < 0 }
 
-    /// The units that are left.
+    /// Units left in the budget.
     package var units: Int { rest.load(ordering: .relaxed) }
 
-    /// Whether the turn of the loop is over, so that evaluation continues in the next one.
+    /// Whether the current slice is used up, so that evaluation must continue in a later turn.
     package var isTurnOver: Bool { slice?.isOver ?? false }
 
-    /// Adds units, up to a maximum.
+    /// Adds units to the budget, up to a maximum.
     package func add(_ units: Int, maximum: Int) {
         let (sum, isTooMuch) = self.units.addingReportingOverflow(units)
         rest.store(isTooMuch ? maximum : min(sum, maximum), ordering: .relaxed)
@@ -52,35 +52,35 @@ package final class EvaluationMeter: Sendable {
     /// Subtracts units that another meter has counted.
     package func use(_ units: Int) { _ = Self.lower(rest, by: units) }
 
-    /// Begins an evaluation that cannot be interrupted, and may use up to `limit` units.
+    /// Begins an evaluation that may use at most `limit` units and does not yield.
     package func begin(limit: Int) {
         guard !isUnlimited else { return }
         allowance.store(limit, ordering: .relaxed)
     }
 
-    /// Counts work for a remote peer besides evaluation: it uses up the slice, and not the budget.
+    /// Charges the slice, but not the budget, for work other than evaluation.
     package func countVisit() { slice?.charge(EvaluationSlice.visitUnits) }
 
-    /// Uses up units; throws where there are none left, or the evaluation has to stop.
+    /// Consumes units; throws if a limit is exceeded or the evaluation was stopped.
     package func charge(_ units: Int) throws(QueryError) {
         let left = Self.lower(rest, by: units)
         guard !isUnlimited else { return try checkStop() }
         let allowed = Self.lower(allowance, by: units)
         slice?.charge(units)
         guard left >= 0 else {
-            throw QueryError(.limit, "the queries cost more than their evaluation may")
+            throw QueryError(.limit, "the evaluation budget of the queries is exhausted")
         }
         guard allowed >= 0 else {
-            throw QueryError(.limit, "a query costs more on one document than its evaluation may")
+            throw QueryError(.limit, "a query exceeds the evaluation budget for one document")
         }
         try checkStop()
     }
 
-    /// Throws where the evaluation has to end, whatever is left of the budget.
+    /// Throws if the evaluation was stopped, regardless of the budget.
     @inline(__always)
     package func checkStop() throws(QueryError) { try stop?.check() }
 
-    // One thread at a time evaluates, so loading and storing need not be one operation.
+    // Only one thread evaluates at a time, so the load and store need not be atomic together.
     @inline(__always)
     private static func lower(_ count: borrowing Atomic<Int>, by units: Int) -> Int {
         let (left, isTooLow) = count.load(ordering: .relaxed).subtractingReportingOverflow(units)
@@ -89,12 +89,12 @@ package final class EvaluationMeter: Sendable {
         return new
     }
 
-    /// Uses up what it costs to read or make values.
+    /// Charges the cost of reading or computing values.
     package func charge(_ values: some Sequence<Value?>) throws(QueryError) {
         try charge(values.reduce(8) { $0 + Self.cost(of: $1) })
     }
 
-    /// Uses up what it costs to match a text with a pattern of so many bytes.
+    /// Charges the cost of matching a string with a pattern of `length` bytes.
     package func charge(pattern length: Int, on text: String) throws(QueryError) {
         try charge(8 + text.utf8.count * (1 + length / 8))
     }
@@ -109,12 +109,12 @@ package final class EvaluationMeter: Sendable {
     }
 }
 
-/// The evaluation that one turn of a peer's loop does for all other peers together.
+/// The evaluation budget for all peers during one turn of the replication thread.
 ///
-/// Where it is over, what was begun stops at the next document or query and continues in a later turn, so that
-/// events of other connections are handled in between.
+/// When it is used up, evaluation pauses at the next document or query and continues in a later
+/// turn, so that other connections are served in between.
 package final class EvaluationSlice: Sendable {
-    /// Units for reaching a document and its version: about half a microsecond.
+    /// Units for reading a document and its version, about half a microsecond.
     package static let visitUnits = 50
 
     private let units: Int
@@ -128,50 +128,50 @@ package final class EvaluationSlice: Sendable {
         rest = Atomic(units)
     }
 
-    /// Whether nothing more is begun in this turn.
+    /// Whether the turn must not begin more evaluations.
     package var isOver: Bool { rest.load(ordering: .relaxed) <= 0 }
 
-    /// The units that the longest turn so far has used.
+    /// Number of units used by the longest turn.
     package var longestTurn: Int {
         max(most.load(ordering: .relaxed), units - rest.load(ordering: .relaxed))
     }
 
-    /// Number of units used by all turns so far.
+    /// Number of units used by all turns.
     package var used: Int {
         usedBefore.load(ordering: .relaxed) + units - rest.load(ordering: .relaxed)
     }
 
-    /// Begins a turn.
+    /// Begins a turn with a full budget.
     package func refill() {
         most.store(longestTurn, ordering: .relaxed)
         usedBefore.store(used, ordering: .relaxed)
         rest.store(units, ordering: .relaxed)
     }
 
-    /// Subtracts units from those left for the turn.
+    /// Charges units to the current turn.
     package func charge(_ units: Int) {
         let left = rest.load(ordering: .relaxed)
         rest.store(left - min(units, 1 << 40), ordering: .relaxed)
     }
 }
 
-/// A flag that ends the evaluation of remote expressions from another thread.
+/// A flag with which another thread stops the evaluation of remote queries.
 package final class EvaluationStop: Sendable {
     private let flag = Atomic<Bool>(false)
 
     package init() {}
 
-    /// Whether evaluation has to end.
+    /// Whether the evaluation was stopped.
     package var isSet: Bool { flag.load(ordering: .relaxed) }
 
-    /// Throws where evaluation has to end.
+    /// Throws if the evaluation was stopped.
     @inline(__always)
     package func check() throws(QueryError) {
         guard isSet else { return }
         throw QueryError(.cancelled, "the evaluation was stopped")
     }
 
-    /// Ends evaluation.
+    /// Stops the evaluation.
     package func set() {
         flag.store(true, ordering: .relaxed)
     }

@@ -1,19 +1,18 @@
-/// When a statement has to end before it is done.
+/// The condition that ends a statement: a timeout, task cancellation or an exhausted budget.
 ///
-/// It is asked between the steps of a run, each some microseconds after the one before.
+/// A run checks it every few microseconds.
 package struct Interruption: Sendable {
-    /// In nanoseconds of the clock; none where a statement may take as long as it likes.
+    /// Deadline in nanoseconds of the clock; nil if there is no timeout.
     private let deadline: UInt64?
     private let seconds: Int64
     private let clock: @Sendable () -> UInt64
-    /// The meter that counts the cost of the documents between two checks.
+    /// The meter to charge at each check.
     private let meter: EvaluationMeter?
 
-    /// Units of the documents between two checks, which are some hundred.
+    /// Units per check, for the few hundred documents that a run visits between two checks.
     private static let stepUnits = 4_096
 
-    /// Ends what takes longer than some seconds from now, unless these are zero, and whatever runs in a
-    /// task that was cancelled.
+    /// Creates an interruption with a timeout in seconds (zero: none) and on task cancellation.
     package init(seconds: Int64, clock: @escaping @Sendable () -> UInt64) {
         self.seconds = seconds
         self.clock = clock
@@ -27,13 +26,13 @@ package struct Interruption: Sendable {
         deadline = isLate ? nil : end
     }
 
-    /// Ends what visits more documents than the meter has units for.
+    /// Creates an interruption that charges a meter for the documents visited.
     package init(_ meter: EvaluationMeter) {
         (deadline, seconds, clock) = (nil, 0, { 0 })
         self.meter = meter
     }
 
-    /// Throws where the statement has to end.
+    /// Throws if the statement must end.
     package func check() throws(QueryError) {
         guard !Task.isCancelled else {
             throw QueryError(.cancelled, "the task that runs the statement was cancelled")
@@ -41,9 +40,9 @@ package struct Interruption: Sendable {
         try meter?.charge(Self.stepUnits)
         guard let deadline, clock() >= deadline else { return }
         throw QueryError(
-            .timedOut, "the statement takes longer than \(seconds) s",
+            .timedOut, "the statement exceeded its time limit of \(seconds) s",
             hint:
-                "the limit is the parameter dql_request_timeout_seconds; PROFILE tells what takes "
-                + "long, and ADVISE which index would help")
+                "the limit is the parameter dql_request_timeout_seconds; PROFILE shows "
+                + "which operator is slow, and ADVISE suggests indexes")
     }
 }

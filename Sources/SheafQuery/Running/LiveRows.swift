@@ -1,12 +1,12 @@
 import SheafBytes
 package import SheafDocument
 
-/// A row of a result that is kept up to date.
+/// A row of an incremental view.
 package struct LiveRow {
     package let item: ResultItem
-    /// What it is sorted by.
+    /// Values of the ORDER BY terms.
     let keys: [Value?]
-    /// The bytes of the id of its document, as keys have them.
+    /// The encoded id of the document.
     let id: [UInt8]
 
     init(_ item: ResultItem, keys: [Value?], id: [UInt8]) {
@@ -16,33 +16,33 @@ package struct LiveRow {
     }
 }
 
-/// The rows of a result, changed document by document.
+/// The rows of an incremental view, updated document by document.
 ///
-/// Rows that nothing else puts in order are in that of their ids.
+/// Rows with equal sort keys are ordered by id.
 package struct LiveRows {
-    /// What a changed document does to a result.
+    /// The effect of a changed document on the view.
     package enum Effect {
         case none
         case changed
-        /// The document does not tell: the statement has to be run again.
+        /// The effect cannot be derived from the document; the statement must run again.
         case unknown
     }
 
     package private(set) var rows: [LiveRow] = []
-    /// What was done to the rows since somebody took the edits; none where that was too much.
+    /// Edits since the last `takeEdits()`; nil if there were too many.
     private var edits: [RowEdit]? = []
-    /// Rows that a limit has pushed out since then, and that may come back.
+    /// Rows removed by the limit since the last `takeEdits()`, which may return.
     private var pushedOut: [LiveRow] = []
 
-    /// More rows are not kept: the statement is run again then.
+    /// Maximum number of rows; larger results are not maintained incrementally.
     package static let maximumCount = 1 << 14
 
-    /// The rows of a result; none where it has too many.
+    /// Creates the view by running its statement; nil if the result is too large.
     package init?(
         _ watched: WatchedSelect, _ environment: QueryRun
     ) throws(QueryError) {
         guard let plan = try environment.planOfDocuments() else { return nil }
-        // One more tells that there are too many, and nobody has to look at the rest.
+        // One additional row detects that the result is too large.
         plan.limit = Self.maximumCount + 1
         let run = SelectRun(plan, environment.environment)
         var rows: [LiveRow] = []
@@ -64,7 +64,7 @@ package struct LiveRows {
         self.rows = rows
     }
 
-    /// Takes in what became of a document.
+    /// Applies the change of a document.
     package mutating func take(
         _ images: DocumentImages, _ watched: WatchedSelect
     ) throws(QueryError) -> Effect {
@@ -83,12 +83,12 @@ package struct LiveRows {
         }
         guard let after else {
             guard let old else { return .none }
-            // Somebody behind the limit comes in.
+            // A row beyond the limit would enter, but the view does not store it.
             if let limit = watched.limit, rows.count >= limit { return .unknown }
             note(.remove(at: old, id: rows.remove(at: old).id))
             return .changed
         }
-        // The bytes of before stay, which say the same.
+        // The contents are identical, so the row keeps the bytes of the old version.
         if old != nil, watched.isPlain, images.sayTheSame { return .none }
         let row = try watched.row(after)
         if let old {
@@ -115,7 +115,7 @@ package struct LiveRows {
         return .changed
     }
 
-    /// Takes away the edits since the last time; none where they were too many.
+    /// Returns and clears the recorded edits; nil if there were too many.
     package mutating func takeEdits() -> [RowEdit]? {
         defer { (edits, pushedOut) = ([], []) }
         return edits
@@ -130,7 +130,7 @@ package struct LiveRows {
         edits?.append(edit)
     }
 
-    /// Whether rows say what others said, which are of another state.
+    /// Whether the rows have the same contents as the rows of another snapshot.
     package func say(_ others: LiveRows, _ names: NameTable) throws(QueryError) -> Bool {
         guard rows.count == others.rows.count else { return false }
         for (row, other) in zip(rows, others.rows) {
@@ -145,11 +145,11 @@ package struct LiveRows {
         let isFull = watched.limit.map { rows.count >= $0 } ?? false
         let previous = rows.remove(at: old)
         let index = place(of: row, watched.isDescending)
-        // At the end somebody behind the limit may come before it.
+        // A row beyond the limit may precede the last row.
         if isFull, index == rows.count { return .unknown }
         rows.insert(row, at: index)
         let isUpdated = !previous.item.isComputed(like: row.item)
-        // What only sorts differently may stay where it is.
+        // A changed sort key need not change the position.
         guard isUpdated || index != old else { return .none }
         note(.move(from: old, to: index, isUpdated: isUpdated))
         return .changed
@@ -161,7 +161,7 @@ package struct LiveRows {
         row.id.span.withUnsafeBytes { place(of: row.keys, $0, isDescending).index }
     }
 
-    /// Where a row is, or would be.
+    /// Returns the index of a row, or the index at which it would be inserted.
     private func place(
         of keys: [Value?], _ id: UnsafeRawBufferPointer, _ isDescending: [Bool]
     ) -> (index: Int, isThere: Bool) {
@@ -192,7 +192,7 @@ package struct LiveRows {
 }
 
 extension LiveRow {
-    /// Whether another row of the same document stands at the same place.
+    /// Whether another row of the same document has equal sort keys.
     fileprivate func isSorted(like other: LiveRow) -> Bool {
         zip(keys, other.keys).allSatisfy { Sorter<LiveRow>.compare($0, $1) == 0 }
     }

@@ -1,12 +1,12 @@
 import SheafDocument
 import Synchronization
 
-/// A state of a store, as far as plans depend on it: in the same state the same plan is made again.
+/// The state of a store that plans depend on; equal states yield equal plans.
 package struct PlanState: Equatable, Sendable {
-    /// What no other store has in this process.
+    /// Identifier of the store, unique within the process.
     private let store: UInt64
     private let commit: UInt64
-    /// Names are given before the commits that use them.
+    /// Number of names in the dictionary, which may grow between commits.
     private let nameCount: Int
     private let hasIndexes: Bool
 
@@ -18,14 +18,13 @@ package struct PlanState: Equatable, Sendable {
     }
 }
 
-/// What a plan is made of besides the statement.
+/// The inputs of a plan besides the statement.
 struct PlanBasis: Sendable {
     let state: PlanState
     let arguments: ArgumentValues
     let isStrict: Bool
 
-    /// The basis of a plan that is worth keeping; none where it would keep large values, or what
-    /// hardly anybody sets has a say in it.
+    /// Creates a basis for caching; nil for large arguments or session directives.
     init?(_ options: QueryOptions, _ state: PlanState?) {
         guard let state, options.directives.isEmpty,
             options.arguments.allSatisfy(\.isSmall)
@@ -41,11 +40,11 @@ struct PlanBasis: Sendable {
     }
 }
 
-/// Keeps the last plan of a statement, for those who run it again before anything changes.
+/// A cache of the last plan of a statement, valid until one of the inputs changes.
 package final class PlanSlot: Sendable {
     private struct Kept: Sendable {
         let basis: PlanBasis
-        // Nobody changes a plan when it is made, and its closures hold constants alone.
+        // Plans are immutable after planning, and their closures capture only constants.
         nonisolated(unsafe) let plan: SelectPlan
     }
 
@@ -76,7 +75,7 @@ extension Value {
         }
     }
 
-    /// Whether a value is the same, and not only equal, as 1 is to 1.0.
+    /// Whether a value is identical and not only equal; 1 and 1.0 differ.
     func isIdentical(to other: Value) -> Bool {
         switch (self, other) {
         case (.null, .null): true

@@ -2,13 +2,13 @@ import SheafDocument
 
 /// EXPLAIN and PROFILE.
 extension QueryRun {
-    /// The plan of a statement, as one row.
+    /// Returns the plan of a statement as one row.
     func explain(_ body: Statement.Body) throws(QueryError) -> QueryRows {
         let description = try describe(body)
         return QueryRows(objects: [["plan": description.value]], columns: ["plan"])
     }
 
-    /// The plan of a statement, as a tree for people: an operator a line.
+    /// Returns the plan of a statement as an indented tree with one operator per line.
     package func planText() throws(QueryError) -> String {
         try describe(statement.body).text
     }
@@ -46,30 +46,30 @@ extension QueryRun {
         PlanDescription(PlanDescriber.describe(body, finding, environment))
     }
 
-    /// The rows of a statement that reads, and behind them a row with what each operator has done.
+    /// Returns the rows of a SELECT, followed by a row with its profile.
     func profile(_ body: Statement.Body) throws(QueryError) -> QueryRows {
         guard case .select(let select) = body else {
-            throw QueryError(.meaning, "only statements about documents have a profile")
+            throw QueryError(.meaning, "PROFILE requires a statement about documents")
         }
         let (rows, planned) = try rows(of: select, clock: options.clock)
         return rows.appending(describe(planned).profile)
     }
 }
 
-/// What PROFILE measures besides the finding of documents.
+/// The profile of the changes of a statement, apart from finding the documents.
 struct MutationProfile {
     private let body: Statement.Body
     private let tally = OperatorTally()
     private let meter: Meter
 
-    /// Begins when all changes are known, and none is made.
+    /// Creates a profile and starts measuring, before the planned changes are applied.
     init(_ body: Statement.Body, _ clock: @escaping () -> UInt64) {
         self.body = body
         meter = Meter(clock)
         _ = meter.turn(to: tally)
     }
 
-    /// The row with what each operator has done, once so many documents were changed.
+    /// Returns the profile after `count` documents were changed.
     func finish(_ plan: MutationPlan, _ count: Int, _ environment: PlanEnvironment) -> Object {
         _ = meter.turn(to: nil)
         tally.rowsIn = plan.mutations.count
@@ -77,7 +77,7 @@ struct MutationProfile {
         var isInsertion = false
         if case .insert = body { isInsertion = true }
         if !isInsertion, let found = plan.finding?.tallies {
-            // What a document becomes is found out while it is visited.
+            // Edits are computed during the search, by its projection.
             tally.rowsIn = found.projection.rowsIn
             tally.nanoseconds += found.projection.nanoseconds
         }
@@ -88,7 +88,7 @@ struct MutationProfile {
 }
 
 extension QueryRows {
-    /// The same with a row behind them.
+    /// Returns the rows followed by one more row.
     func appending(_ object: Object) -> QueryRows {
         QueryRows(items: items + [ResultItem(content: .object(object))], columns: columns)
     }

@@ -1,15 +1,15 @@
 package import SheafDocument
 
-/// What a statement does with the parameters of the system.
+/// A statement about system parameters.
 package enum ConfigurationChange {
     case set(String, Value)
-    /// Of one parameter, or of all.
+    /// A reset of one parameter, or of all of them if nil.
     case reset(String?)
     case show(String)
-    /// Those whose names match.
+    /// A list of the parameters whose names match.
     case showAll((String) throws(QueryError) -> Bool)
 
-    /// Whether nothing changes.
+    /// Whether the statement only reads parameters.
     package var isShowing: Bool {
         switch self {
         case .set, .reset: false
@@ -19,7 +19,7 @@ package enum ConfigurationChange {
 }
 
 extension QueryRun {
-    /// What a statement of the kind `system` asks for.
+    /// Returns the operation of a statement of the kind `system`.
     package func configuration() throws(QueryError) -> ConfigurationChange {
         let compiler = environment.compiler()
         switch statement.body {
@@ -33,7 +33,7 @@ extension QueryRun {
         case .showAll(let kind, let pattern):
             guard let pattern else { return .showAll { (_) throws(QueryError) in true } }
             guard case .string(let text)? = try compiler.constant(pattern, for: "the pattern")
-            else { throw compiler.error(.argument, "the pattern is no text", pattern) }
+            else { throw compiler.error(.argument, "the pattern must be a string", pattern) }
             let matcher = try TextPattern.like(
                 text, escape: nil, isCaseInsensitive: kind == .caseInsensitiveLike)
             return .showAll { (name) throws(QueryError) in try matcher.matches(name) }

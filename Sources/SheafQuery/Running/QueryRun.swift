@@ -1,25 +1,25 @@
 package import SheafDocument
 
-/// What a run of a statement is given besides the statement.
+/// The inputs of a run besides the statement.
 package struct QueryOptions: Sendable {
-    /// The values of parameters, by their names.
+    /// Values of the parameters.
     package var arguments: ArgumentValues
     /// Milliseconds since 1970.
     package var now: Int64
-    /// Whether fields without a declared type are registers.
+    /// Whether undeclared fields are registers.
     package var isStrict: Bool
-    /// When the statement has to end; none where it does not.
+    /// The interruption that ends the statement early; nil if it may run indefinitely.
     package var interruption: Interruption?
-    /// What counts the cost of the run; none where it may cost anything.
+    /// The meter of the run's cost; nil if the cost is unlimited.
     package var meter: EvaluationMeter?
-    /// What holds where the statement's own directives say nothing.
+    /// Default directives, which the statement's own directives override.
     package var directives: [Object] = []
-    /// Counts nanoseconds, for PROFILE.
+    /// A clock in nanoseconds, for PROFILE.
     package var clock: @Sendable () -> UInt64
-    /// Makes ids for documents that come without one.
+    /// The generator of ids for documents without an id.
     package var newID: @Sendable () -> Value
 
-    /// Whether statements mean what they say, and nothing besides.
+    /// Whether no option changes the meaning of the statement.
     var isPlain: Bool { !isStrict && directives.isEmpty }
 
     package init(
@@ -34,12 +34,12 @@ package struct QueryOptions: Sendable {
     }
 }
 
-/// The rows of a result; what they are made of is valid as long as the store is kept.
+/// The rows of a result; encoded documents are valid while the store is open.
 package struct QueryRows {
     package let items: [ResultItem]
-    /// The columns in their order; none where rows are whole documents.
+    /// Names of the columns in order; nil if rows are complete documents.
     package let columns: [String]?
-    /// What people should know of the statement, for the log.
+    /// Advice about the statement, for the log.
     package let notes: [String]
 
     package init(items: [ResultItem] = [], columns: [String]? = nil, notes: [String] = []) {
@@ -54,17 +54,17 @@ package struct QueryRows {
     }
 }
 
-/// What a statement is, as far as those who run it have to know.
+/// The kind of a statement, which decides how the engine runs it.
 package enum StatementKind: Sendable {
-    /// It gives rows, and changes nothing.
+    /// A statement that returns rows and changes nothing.
     case reading
-    /// It changes documents.
+    /// A statement that changes documents.
     case writing
     case createIndex(CreateIndex)
     case dropIndex(DropIndex)
-    /// It suggests indexes, and makes them where that is asked for.
+    /// A statement that suggests indexes, and creates them if requested.
     case advising(isProvisioning: Bool)
-    /// It is about parameters of the system.
+    /// A statement about system parameters.
     case system
 }
 
@@ -86,7 +86,7 @@ extension Statement.Body {
     }
 }
 
-/// Runs a statement against a store.
+/// A run of a statement on a store.
 package struct QueryRun {
     let statement: Statement
     let options: QueryOptions
@@ -108,15 +108,14 @@ package struct QueryRun {
     /// The text of the statement.
     package var text: String { statement.text }
 
-    /// The rows of a statement that reads.
+    /// Returns the rows of a statement that reads.
     package func rows() throws(QueryError) -> QueryRows {
         if options.isPlain,
             let rows = try statement.shortcut?.rows(options.arguments, on: environment.store)
         {
             return rows
         }
-        // The plan of the last run, where it would be made again.
-        // A plan with a meter would charge others for it.
+        // Plans contain the meter of their run, so a metered run neither uses nor fills the cache.
         let basis =
             options.meter == nil ? PlanBasis(options, environment.store.planState) : nil
         if let basis, let plan = statement.plans.plan(basis) { return try rows(of: plan) }
@@ -135,7 +134,7 @@ package struct QueryRun {
             notes: plan.notes)
     }
 
-    /// Makes the plan of a SELECT, and throws it away.
+    /// Plans a SELECT to check that it is valid.
     package func prepare() throws(QueryError) {
         guard case .select(let select) = statement.body else { return }
         let planner = SelectPlanner(select, environment)
@@ -147,7 +146,7 @@ package struct QueryRun {
         case .select(let select): return try rows(of: select).rows
         case .explain(let inner): return try explain(inner)
         case .profile(let inner): return try profile(inner)
-        default: throw QueryError(.meaning, "the statement gives no rows")
+        default: throw QueryError(.meaning, "the statement returns no rows")
         }
     }
 
@@ -163,7 +162,7 @@ package struct QueryRun {
 
     // MARK: Changes
 
-    /// What a statement that writes does to which documents.
+    /// Returns the changes of a statement that writes.
     package func mutations() throws(QueryError) -> MutationPlan {
         guard case .profile(let body) = statement.body else {
             if options.isPlain,
@@ -206,8 +205,7 @@ package struct QueryRun {
         }
     }
 
-    /// The rows of a statement that has changed so many documents: those of RETURNING, and behind
-    /// them that of PROFILE.
+    /// Returns the rows of RETURNING and PROFILE, after `count` documents were changed.
     package func returned(
         _ documents: [Object], by plan: MutationPlan, changing count: Int
     ) throws(QueryError) -> QueryRows {
@@ -229,7 +227,7 @@ package struct QueryRun {
 }
 
 extension Statement.Body {
-    /// What a statement that changes documents gives back of them.
+    /// The source and columns of the RETURNING clause.
     fileprivate var returning: (Source, [ResultColumn])? {
         switch self {
         case .insert(let insert): (insert.source, insert.returning)
@@ -242,7 +240,7 @@ extension Statement.Body {
 }
 
 extension ResultItem {
-    /// The row, decoded.
+    /// Returns the decoded row.
     package func object(_ names: NameTable) throws(QueryError) -> Object {
         switch content {
         case .object(let object): return object

@@ -1,20 +1,19 @@
 import SheafDocument
 
-/// The first documents of a collection by ORDER BY and LIMIT, kept up to date document by document.
+/// The first documents of a collection by ORDER BY and LIMIT, updated document by document.
 ///
-/// What nothing else puts in order is in that of the ids, so that all who have the same documents have the
-/// same ranking.
+/// Equal sort keys are ordered by id, so that peers with the same documents have the same ranking.
 package struct Ranking: Sendable {
-    /// A document, and what it is sorted by.
+    /// A ranked document with its sort keys.
     package struct Row: Sendable {
-        /// The bytes of the id, as keys have them.
+        /// The encoded id of the document.
         package let id: [UInt8]
         fileprivate let keys: [Value?]
     }
 
-    /// In their order.
+    /// The ranked documents in order.
     package private(set) var rows: [Row] = []
-    /// Which documents came in, and which went, since `forgetChanges`.
+    /// Ids of the documents that entered or left since `forgetChanges`.
     package private(set) var entered: Set<[UInt8]> = []
     package private(set) var left: Set<[UInt8]> = []
     private var ranks: [[UInt8]: Row] = [:]
@@ -26,30 +25,30 @@ package struct Ranking: Sendable {
         (self.isDescending, self.limit) = (isDescending, limit)
     }
 
-    /// Whether there may be more documents behind the last one.
+    /// Whether the limit is reached, so that matching documents may follow the last one.
     package var isFull: Bool { rows.count >= limit }
 
     package func contains(_ id: [UInt8]) -> Bool { ranks[id] != nil }
 
-    /// The row of a document; nil where it is not among the first.
+    /// Returns the row of a document, or nil if it is not ranked.
     package func row(of id: [UInt8]) -> Row? { ranks[id] }
 
-    /// Whether a document was among these when the changes were forgotten.
+    /// Whether a document was ranked at the last `forgetChanges`.
     package func contained(_ id: [UInt8]) -> Bool {
         left.contains(id) || (contains(id) && !entered.contains(id))
     }
 
-    /// Whether one document comes before another.
+    /// Whether one document precedes another.
     package func precedes(_ left: Row, _ right: Row) -> Bool { compare(left, right) < 0 }
 
     package mutating func forgetChanges() {
         (entered, left) = ([], [])
     }
 
-    /// Takes in what became of a document, which has no row where it does not match.
+    /// Applies the change of a document; `row` is nil if the document does not match.
     ///
-    /// Returns false, and is of no use any more, where a document from behind the last one may come in:
-    /// then all have to be looked at again.
+    /// Returns false if an unranked document may have entered. The ranking is then invalid and must
+    /// be rebuilt from the store.
     package mutating func take(_ id: [UInt8], _ row: Row?) -> Bool {
         let wasFull = isFull
         if let old = ranks.removeValue(forKey: id) {
@@ -75,7 +74,7 @@ package struct Ranking: Sendable {
         return true
     }
 
-    /// Goes on with what was found by looking at all documents.
+    /// Replaces the rows with those of a rebuilt ranking and records the differences.
     package mutating func replace(with other: Ranking) {
         for row in rows where !other.contains(row.id) { note(left: row.id) }
         for row in other.rows where !contains(row.id) { note(entered: row.id) }
@@ -95,7 +94,7 @@ package struct Ranking: Sendable {
         if entered.remove(id) == nil { left.insert(id) }
     }
 
-    /// Where a row is, or would be.
+    /// Returns the index of a row, or the index at which it would be inserted.
     private func place(of row: Row) -> Int {
         var (low, high) = (0, rows.count)
         while low < high {
@@ -114,7 +113,7 @@ package struct Ranking: Sendable {
 }
 
 extension WatchedSelect {
-    /// What a document is ranked by; none where it does not match.
+    /// Returns the row of a document, or nil if it does not match.
     package func rank(_ document: ScannedDocument) throws(QueryError) -> Ranking.Row? {
         guard try matches(document) else { return nil }
         return Ranking.Row(id: Array(document.id), keys: try keys(document))
@@ -122,7 +121,7 @@ extension WatchedSelect {
 }
 
 extension Ranking {
-    /// Looks at the documents of a statement, with an index where there is one; so many rows are kept.
+    /// Creates a ranking of the first `limit` documents, using an index if there is one.
     package init(_ watched: WatchedSelect, _ run: QueryRun, limit: Int) throws(QueryError) {
         self.limit = limit
         isDescending = watched.isDescending
@@ -138,7 +137,7 @@ extension Ranking {
 }
 
 extension QueryRun {
-    /// The keys of the first documents of a SELECT of one collection, those that are equal by their ids.
+    /// Returns the keys of the first documents of a SELECT; equal sort keys are ordered by id.
     fileprivate func firstIDs(_ limit: Int) throws(QueryError) -> [[UInt8]] {
         guard case .select(let select) = statement.body, limit > 0,
             let prefix = environment.store.keyPrefix(ofCollection: select.source.name.text)

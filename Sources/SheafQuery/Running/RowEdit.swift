@@ -1,13 +1,13 @@
-/// What was done to the rows of a result, one step after the other.
+/// An edit of the rows of a result; edits apply in sequence.
 package enum RowEdit: Sendable {
-    /// A row of the document with this id comes; if it was there before, it may say something else now.
+    /// An insertion; `isUpdated` is false if the same row was removed before.
     case insert(at: Int, id: [UInt8], isUpdated: Bool)
     case remove(at: Int, id: [UInt8])
-    /// The row says something else, and stays where it is.
+    /// A change of the contents of a row in its position.
     case update(at: Int)
-    /// The row is taken out, and put to an index of what is left.
+    /// A removal of a row, followed by its insertion at an index of the remaining rows.
     case move(from: Int, to: Int, isUpdated: Bool)
 
-    /// More edits are not kept: to compare all rows takes less time then.
+    /// Maximum number of recorded edits; beyond it, comparing all rows is faster.
     package static let maximumCount = 512
 }

@@ -1,7 +1,7 @@
 package import SheafDocument
 
 extension Shortcut {
-    /// The rows of a SELECT; none where the run takes a plan.
+    /// Returns the rows of a SELECT, or nil if the run needs a plan.
     package func rows(
         _ arguments: ArgumentValues, on store: any QueryStore
     ) throws(QueryError) -> QueryRows? {
@@ -14,9 +14,9 @@ extension Shortcut {
         return QueryRows(items: item.map { [$0] } ?? [])
     }
 
-    /// What the statement changes; none where the run takes a plan.
+    /// Returns the changes of the statement, or nil if the run needs a plan.
     ///
-    /// Whether the document exists is seen when it is changed.
+    /// Whether the document exists is checked when the changes are applied.
     package func mutations(
         _ arguments: ArgumentValues, newID: () -> Value
     ) throws(QueryError) -> MutationPlan? {
@@ -26,7 +26,7 @@ extension Shortcut {
         }
     }
 
-    /// The key of the document that the statement is about; none where the run has to look for it.
+    /// Returns the key of the only document of the statement, or nil if it must be searched.
     func key(_ arguments: ArgumentValues, in store: any QueryStore) -> [UInt8]? {
         guard case .lookup(let lookup) = self, let id = lookup.id(arguments) else { return nil }
         return lookup.key(of: id, in: store)
@@ -49,13 +49,13 @@ extension Shortcut.Insertion {
 }
 
 extension Shortcut.Lookup {
-    /// The id, where it finds one document at most.
+    /// Returns the id, or nil if several documents could match it.
     package func id(_ arguments: ArgumentValues) -> Value? {
         guard let value = id.value(arguments), value.isFoundAlone else { return nil }
         return value
     }
 
-    /// None where there is no document of the collection yet.
+    /// Returns the key of the document, or nil if the collection does not exist.
     fileprivate func key(of id: Value, in store: any QueryStore) -> [UInt8]? {
         store.keyPrefix(ofCollection: collection.text).map {
             SortKey.identity(of: id, behind: $0)
@@ -92,7 +92,7 @@ extension Shortcut.Lookup {
 }
 
 extension ResultItem {
-    /// A document as it is; decoded where its bytes are gone after the visit.
+    /// Creates a row of a document; decodes it if its bytes are invalid after the visit.
     fileprivate init(_ document: ScannedDocument, _ names: NameTable) throws(QueryError) {
         if document.isLasting {
             self.init(

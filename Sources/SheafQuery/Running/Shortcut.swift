@@ -1,32 +1,32 @@
 import SheafDocument
 import Synchronization
 
-/// How a statement is run without a plan: one about the document of an `_id`, or one that inserts
-/// documents that are given whole.
+/// The fast path of a statement: a point lookup by `_id`, or an insertion of given documents.
 ///
-/// What is unusual about a run, like an argument that is missing, is left to a plan, which comes to
-/// the same rows, changes and errors.
+/// Unusual runs, such as those with a missing argument, fall back to a plan, which yields the same
+/// rows, changes and errors.
 package enum Shortcut: Sendable {
     case lookup(Lookup)
     case insertion(Insertion)
 
     enum Action: Sendable {
         case select
-        /// None of the drafts, where the values have to be computed.
+        /// An update; the drafts are nil if the values must be computed.
         case update([EditDraft]?, returnsRows: Bool)
-        /// Whether the document has to be seen first: what was evicted leaves nothing, and what was
-        /// deleted does. And rows are made of what was there before.
+        /// A deletion.
+        ///
+        /// `needsLook` is true for EVICT and RETURNING, which must read the document first.
         case delete(needsLook: Bool)
     }
 
-    /// How the document is found, and what is done with it.
+    /// A point lookup by `_id`, with its action.
     ///
-    /// Objects, as they are handed around with each run.
+    /// It is a class because every run passes it around.
     package final class Lookup: Sendable {
         let collection: Name
         let id: Operand
         let action: Action
-        /// The number that the collection had where it was looked up last.
+        /// Number of the collection in the store of the last run.
         private let lastNumber = Atomic<UInt16>(0)
 
         fileprivate init(_ collection: Name, _ id: Operand, _ action: Action) {
@@ -35,8 +35,8 @@ package enum Shortcut: Sendable {
             self.action = action
         }
 
-        /// Which of the collections it is about, which is mostly the same one as before; where not,
-        /// `find` tells.
+        /// Returns the number of the collection, usually that of the last run; calls `find`
+        /// otherwise.
         package func number(
             among collections: [String], orBy find: (_ name: String) -> UInt16?
         ) -> UInt16? {
@@ -50,11 +50,11 @@ package enum Shortcut: Sendable {
         }
     }
 
-    /// What is inserted.
+    /// An insertion of documents that are literals or arguments.
     package final class Insertion: Sendable {
         let insert: Insert
         let documents: [(operand: Operand, range: SourceRange)]
-        /// The statement.
+        /// The text of the statement.
         let text: String
 
         fileprivate init(
@@ -67,13 +67,13 @@ package enum Shortcut: Sendable {
         }
     }
 
-    /// How the document is found that a SELECT asks for.
+    /// The point lookup of a SELECT; nil for other statements.
     var selection: Lookup? {
         guard case .lookup(let lookup) = self, case .select = lookup.action else { return nil }
         return lookup
     }
 
-    /// None where the statement takes a plan.
+    /// Creates the fast path of a statement; returns nil if the statement needs a plan.
     init?(_ body: Statement.Body, directives: [Object], in text: String) {
         guard Directives.areLenient(directives), let found = Self.shortcut(for: body, in: text)
         else {
@@ -112,7 +112,7 @@ package enum Shortcut: Sendable {
         return .lookup(Lookup(source.name, id, action()))
     }
 
-    /// What `_id` is compared with, where that is the whole condition.
+    /// Returns the value compared with `_id`, if the condition is nothing but this comparison.
     private static func id(in condition: Expression, of source: Source) -> Operand? {
         guard case .comparison(.equal, let left, let right) = condition.node else { return nil }
         let sides = [(left, right), (right, left)]
@@ -146,7 +146,7 @@ package enum Shortcut: Sendable {
     }
 }
 
-/// A value that is known when a statement is run: a literal or an argument.
+/// A value known when a statement runs: a literal or an argument.
 enum Operand: Sendable {
     case literal(Value)
     case parameter(String)
@@ -159,7 +159,7 @@ enum Operand: Sendable {
         }
     }
 
-    /// None where the argument is missing.
+    /// Returns the value; nil if the argument is missing.
     func value(_ arguments: ArgumentValues) -> Value? {
         switch self {
         case .literal(let value): value
@@ -171,11 +171,11 @@ enum Operand: Sendable {
 extension Value {
     private static let longestID = 256
 
-    /// Whether it is the `_id` of one document at most, and that of no other value.
+    /// Whether at most one document has this `_id`, and no other value denotes the same document.
     var isFoundAlone: Bool {
         switch self {
         case .bool, .integer: true
-        // What is too long to be an id is not looked up like one.
+        // Longer strings are not valid ids and are left to the plan.
         case .string(let text): text.utf8.count <= Self.longestID
         case .float, .null, .bytes, .array, .object: false
         }
@@ -183,7 +183,7 @@ extension Value {
 }
 
 extension Source {
-    /// Whether it is a collection of documents, and nothing else is said of it.
+    /// Whether the source is a collection of documents without types, hints or directives.
     fileprivate var isPlain: Bool {
         types.isEmpty && ids == nil && index == nil && directives.isEmpty
             && !PlanEnvironment.isVirtual(self) && !PlanEnvironment.isReserved(self)
@@ -195,7 +195,7 @@ extension Ordering {
 }
 
 extension Select {
-    /// Whether it asks for documents as they are, and in no order.
+    /// Whether the statement selects complete documents in any order.
     fileprivate var isWholeDocument: Bool {
         guard columns.count == 1, case .all(nil, _) = columns[0] else { return false }
         return !isDistinct && joins.isEmpty && groups.isEmpty && having == nil

@@ -1,31 +1,31 @@
 import SheafBytes
 import SheafDocument
 
-/// What a SELECT of one collection asks of each document by itself: whether it belongs to the result,
-/// what it is sorted by, and what becomes of it there.
+/// The definition of an incremental view: a SELECT that is evaluated per document.
 ///
-/// It is made for one set of arguments. One thread at a time may use it.
+/// It is compiled for one set of arguments and must be used by one thread at a time.
 package final class WatchedSelect {
-    /// What all documents of the result have in common, so that they can be looked up.
+    /// A property that all documents of the result share, by which views are indexed.
     package enum Handle: Hashable, Sendable {
-        /// The key of the only document that there can be.
+        /// The key of the only possible document.
         case document([UInt8])
-        /// The value of a field, by its path: what is equal has the same bytes.
+        /// The path of a field and the encoded value; equal values have equal bytes.
         case field([String], [UInt8])
         case none
     }
 
-    /// By what documents are looked up.
+    /// The shared property of the documents.
     package let handle: Handle
-    /// Whether a changed document changes the result in a way that it tells by itself; if not, the
-    /// statement has to be run again.
+    /// Whether each changed document alone determines the change of the result.
+    ///
+    /// Otherwise, the statement must run again.
     package let isIncremental: Bool
     package let limit: Int?
-    /// The columns of the rows; none where they are whole documents.
+    /// Names of the columns; nil if rows are complete documents.
     package let columns: [String]?
-    /// How many names there were when this was made: more may give fields a number that they had not.
+    /// Number of names known at creation; later names may give unknown fields a number.
     package let nameCount: Int
-    /// Whether each change of a document that is seen changes the result.
+    /// Whether every visible change of a matching document changes the result.
     package var showsEachChange: Bool {
         isIncremental && limit == nil && columns == nil && isPlain
     }
@@ -36,7 +36,7 @@ package final class WatchedSelect {
     private let order: [SortTerm]
     private let projection: Projection
     private let types: [FieldTypes]
-    /// Whether documents are seen as they are, and not by declared types.
+    /// Whether the statement declares no types, so that documents appear unchanged.
     package let isPlain: Bool
     private let isLazy: Bool
     private let frame: Frame
@@ -65,7 +65,7 @@ package final class WatchedSelect {
 
     /// Whether a document belongs to the result.
     package func matches(_ document: ScannedDocument) throws(QueryError) -> Bool {
-        // Not all who ask have looked documents up.
+        // Some callers have not looked the document up by the handle.
         if case .document(let id) = handle, !id.elementsEqual(document.id) { return false }
         if let filter {
             let holds = try onDocument(at: document.place) { () throws(Malformed) in
@@ -78,7 +78,7 @@ package final class WatchedSelect {
         return try rest(frame) == .yes
     }
 
-    /// What a document of the result is sorted by.
+    /// Returns the sort keys of a document.
     func keys(_ document: ScannedDocument) throws(QueryError) -> [Value?] {
         guard !order.isEmpty else { return [] }
         frame.rows[0] = Row(document)
@@ -87,7 +87,7 @@ package final class WatchedSelect {
         return keys
     }
 
-    /// The row of a document.
+    /// Returns the row of a document.
     func row(_ document: ScannedDocument) throws(QueryError) -> LiveRow {
         let keys = try keys(document)
         guard !isLazy || !document.isLasting || !types[0].showAll(of: document.fields) else {
@@ -102,33 +102,33 @@ package final class WatchedSelect {
     }
 }
 
-/// What observers of a statement have to look at.
+/// The changes that an observer of a statement must follow.
 package enum Watch {
-    /// The documents of one collection.
+    /// Documents of one collection, evaluated one by one.
     case select(WatchedSelect, collection: String)
-    /// Whatever changes in some collections, or in what is seen of their documents without types.
+    /// Any change in these collections; if `isPlain`, only changes of visible fields.
     case collections([String], isPlain: Bool)
-    /// What no commit tells of: somebody has to look from time to time.
+    /// System collections, which no commit changes; the statement must be polled.
     case system
 }
 
 extension QueryRun {
-    /// Whether the statement says in which order its rows come.
+    /// Whether the statement has an ORDER BY clause.
     package var ordersRows: Bool {
         guard case .select(let select) = statement.body else { return false }
         return !select.ordering.terms.isEmpty
     }
 
-    /// What somebody has to look at who waits for a statement that cannot be run to be run.
+    /// The changes to follow while the statement fails, after which it may succeed.
     package var watchOfAll: Watch {
         guard case .select(let select) = statement.body else { return .system }
         let sources = [select.source] + select.joins.map(\.source)
         return .collections(sources.map(\.name.text), isPlain: false)
     }
 
-    /// How all documents of a watched result are found, in any order and without limit.
+    /// Returns a plan for all documents of an observed result, without order and limit.
     ///
-    /// It is planned for the state that is looked at: indexes come and go.
+    /// It is planned for the current snapshot, because indexes may be created and dropped.
     func planOfDocuments() throws(QueryError) -> SelectPlan? {
         guard case .select(let select) = statement.body else { return nil }
         var all = Select(
@@ -137,7 +137,7 @@ extension QueryRun {
         return try SelectPlanner(all, environment).plan()
     }
 
-    /// What somebody has to look at who keeps the result of a SELECT up to date.
+    /// Returns the changes to follow in order to keep the result of a SELECT up to date.
     package func watch() throws(QueryError) -> Watch {
         guard case .select(let select) = statement.body else {
             throw QueryError(
@@ -146,7 +146,7 @@ extension QueryRun {
         }
         let sources = [select.source] + select.joins.map(\.source)
         if sources.contains(where: environment.isVirtual) {
-            // Whatever is wrong with the statement is said now.
+            // Planning reports the errors of the statement.
             _ = try SelectPlanner(select, environment).plan()
             return .system
         }
@@ -161,7 +161,7 @@ extension QueryRun {
 }
 
 extension SelectPlanner {
-    /// What the statement asks of each document by itself; none where it asks for more.
+    /// Compiles the statement as a view; returns nil if its rows depend on several documents.
     fileprivate func watched() throws(QueryError) -> WatchedSelect? {
         guard select.joins.isEmpty, select.source.ids == nil else { return nil }
         try add(select.source)
@@ -176,7 +176,7 @@ extension SelectPlanner {
                 try compiler.compilePredicate(left).predicate
             }
             handle = try self.handle(of: condition)
-            // The id is all that is asked.
+            // The handle already covers the complete condition.
             if case .document = handle, case .comparison = condition.node {
                 (filter, rest) = (nil, nil)
             }
@@ -189,7 +189,7 @@ extension SelectPlanner {
             isIncremental: !isGrouped && !select.isDistinct && offset == 0)
     }
 
-    /// What the documents for which a condition holds have in common.
+    /// Returns a property that all documents satisfying the condition share.
     private func handle(of condition: Expression) throws(QueryError) -> WatchedSelect.Handle {
         let terms: [Expression]
         if case .and(let all) = condition.node { terms = all } else { terms = [condition] }

@@ -1,7 +1,8 @@
 extension Expression {
-    /// Returns the expression with other parts where `body` returns one; those are not searched.
+    /// Returns a copy in which subexpressions are replaced where `body` returns a replacement.
     ///
-    /// Quantifiers and comprehensions stay as they are: their variables must not capture names.
+    /// Replacements are not searched. Quantifiers and comprehensions are kept as they are, because
+    /// their variables must not capture names.
     func replacing(_ body: (Expression) -> Expression?) -> Expression {
         if let other = body(self) { return other }
         func replaced(_ expression: Expression) -> Expression { expression.replacing(body) }

@@ -1,6 +1,6 @@
-/// What stands in an expression.
+/// Traversal of expression trees.
 extension Expression {
-    /// Visits the expressions right below this one.
+    /// Visits the direct subexpressions.
     package func forEachChild(
         _ body: (Expression) throws(QueryError) -> Void
     ) throws(QueryError) {
@@ -39,7 +39,7 @@ extension Expression {
         }
     }
 
-    /// Whether an aggregate stands anywhere in it.
+    /// Whether the expression contains an aggregate.
     var hasAggregate: Bool {
         if case .call(let call) = node, AggregateKind(rawValue: call.name) != nil { return true }
         var isFound = false
@@ -49,7 +49,7 @@ extension Expression {
         return isFound
     }
 
-    /// Visits all paths but those that begin with a variable.
+    /// Visits all paths except those whose first name is a bound variable.
     package func forEachPath(
         bound: [String] = [],
         _ body: ([String], SourceRange) throws(QueryError) -> Void
@@ -74,13 +74,13 @@ extension Expression {
 }
 
 extension [Binding] {
-    /// Visits the paths of what variables run through; returns what is bound behind them.
+    /// Visits the paths in the sources of the bindings; returns the variables in scope after them.
     fileprivate func forEachPath(
         _ outer: [String], _ body: ([String], SourceRange) throws(QueryError) -> Void
     ) throws(QueryError) -> [String] {
         var bound = outer
         for binding in self {
-            // A variable is not in sight of what it runs through itself.
+            // A variable is not in scope in its own source.
             try binding.source.forEachPath(bound: bound, body)
             bound.append(binding.variable)
         }

@@ -1,9 +1,9 @@
 package import SheafDocument
 
-/// What a statement computes, as it was written.
+/// A node of the syntax tree of an expression.
 ///
-/// Chains of one operator are flat, and all else is nested no deeper than `QueryLimits` says: so
-/// nothing that walks or releases an expression goes deeper than that.
+/// Chains of one operator are flat, and all other nesting is limited by `QueryLimits`, which bounds
+/// the recursion of tree walks and of deallocation.
 package struct Expression: Sendable {
     package let node: Node
     package let range: SourceRange
@@ -15,24 +15,24 @@ package struct Expression: Sendable {
 
     package indirect enum Node: Sendable {
         case literal(Value)
-        /// The word MISSING.
+        /// The keyword MISSING.
         case missing
         /// `:name`.
         case parameter(String)
-        /// Names with dots between them; the first may be a collection or its alias.
+        /// Dot-separated names; the first may be a collection or its alias.
         case path([String])
         case array([Expression])
         case object([ObjectField])
         case negate(Expression)
         case not(Expression)
-        /// Operators of one precedence, from left to right.
+        /// A chain of operators of one precedence, from left to right.
         case arithmetic(Expression, [ArithmeticStep])
         case and([Expression])
         case or([Expression])
         case xor([Expression])
         case comparison(ComparisonOperator, Expression, Expression)
         case between(Expression, low: Expression, high: Expression, isNegated: Bool)
-        /// `x IN (a, b)`, whose list is an array, or `x IN array`.
+        /// `x IN (a, b)`, whose list is parsed as an array, or `x IN array`.
         case membership(Expression, of: Expression, isNegated: Bool)
         case pattern(Pattern)
         case test(Test, Expression, isNegated: Bool)
@@ -44,7 +44,7 @@ package struct Expression: Sendable {
     }
 }
 
-/// A field of an object that is written out.
+/// A field of an object literal.
 package struct ObjectField: Sendable {
     package let name: String
     package let value: Expression
@@ -66,7 +66,7 @@ package enum ArithmeticOperator: String, Sendable {
     case shiftRight = ">>"
 }
 
-/// An operator and what stands to the right of it.
+/// An operator with its right operand.
 package struct ArithmeticStep: Sendable {
     package let operation: ArithmeticOperator
     package let operand: Expression
@@ -86,7 +86,7 @@ package enum ComparisonOperator: String, Sendable {
     case greaterOrEqual = ">="
 }
 
-/// `x LIKE 'a%'` and its relatives.
+/// `LIKE`, `ILIKE` or `SIMILAR TO`.
 package struct Pattern: Sendable {
     package enum Kind: String, Sendable {
         case like = "LIKE"
@@ -112,7 +112,7 @@ package struct Pattern: Sendable {
     }
 }
 
-/// What IS asks; `IS NULL` and `IS UNKNOWN` are the same question.
+/// The operand of IS; `IS UNKNOWN` is `IS NULL`.
 package enum Test: String, Sendable {
     case null = "NULL"
     case missing = "MISSING"
@@ -120,7 +120,7 @@ package enum Test: String, Sendable {
     case no = "FALSE"
 }
 
-/// CASE, with or without a value that its branches are compared with.
+/// `CASE`, with or without a subject to compare with each branch.
 package struct Conditional: Sendable {
     package struct Branch: Sendable {
         package let when: Expression
@@ -143,14 +143,15 @@ package struct Conditional: Sendable {
     }
 }
 
-/// A function with its arguments; words between these (`TRIM(BOTH x FROM s)`, `position(a IN b)`)
-/// are translated into an order of arguments.
+/// A function call.
+///
+/// Calls with keywords (`TRIM(BOTH x FROM s)`, `position(a IN b)`) become positional arguments.
 package struct Call: Sendable {
-    /// In lower case.
+    /// The name in lower case.
     package let name: String
     package let arguments: [Expression]
     package let isDistinct: Bool
-    /// `COUNT(*)`.
+    /// Whether the call is `COUNT(*)`.
     package let isStar: Bool
 
     package init(
@@ -167,7 +168,7 @@ package enum CastType: String, Sendable, CaseIterable {
     case string, integer, float, boolean, binary
 }
 
-/// `v IN array`, or WITHIN, which looks at every depth.
+/// `v IN array`, or `v WITHIN array`, which includes all nested values.
 package struct Binding: Sendable {
     package let variable: String
     package let source: Expression
@@ -199,7 +200,7 @@ package struct Quantified: Sendable {
     }
 }
 
-/// `ARRAY e FOR v IN a WHEN c END`, or OBJECT, which has a key.
+/// `ARRAY e FOR v IN a WHEN c END`, or `OBJECT k : e FOR ...`, which has a key.
 package struct Comprehension: Sendable {
     package let key: Expression?
     package let element: Expression

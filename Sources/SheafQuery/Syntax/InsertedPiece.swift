@@ -1,9 +1,9 @@
 import SheafBytes
 
-/// A piece that a program put into the text of a statement.
+/// A placeholder or name that string interpolation inserted into a statement.
 package struct InsertedPiece: Sendable {
     package enum Kind: Sendable {
-        /// `:$1`, which stands for the value of an argument.
+        /// `:$1`, the placeholder of an argument.
         case value
         /// A name in backticks.
         case name
@@ -17,8 +17,9 @@ package struct InsertedPiece: Sendable {
         self.range = range
     }
 
-    /// Why the first of these pieces that is not read as what it is cannot be; nil where all are,
-    /// as far as the text is made of tokens.
+    /// Returns an error for the first piece that is not a token of its kind; nil if none is found.
+    ///
+    /// The search ends at the first lexical error.
     package static func misplacement(
         of pieces: [InsertedPiece], in text: String
     ) -> QueryError? {
@@ -27,7 +28,7 @@ package struct InsertedPiece: Sendable {
         return found.map { $0.piece.misplacement(in: $0.place, of: text) }
     }
 
-    // MARK: Where it stands
+    // MARK: Search
 
     private enum Place {
         case comment
@@ -40,7 +41,7 @@ package struct InsertedPiece: Sendable {
         var lexer = lexer
         var rest = pieces[...]
         while let piece = rest.first {
-            // Where tokens end, the parser has said why.
+            // The parser has already reported lexical errors.
             guard let token = try? lexer.next() else { return nil }
             if piece.range.lower < token.lower { return (piece, .comment) }
             guard piece.range.lower < token.upper else { continue }
@@ -59,13 +60,13 @@ package struct InsertedPiece: Sendable {
         }
     }
 
-    // MARK: What is wrong with it
+    // MARK: Errors
 
     private func misplacement(in place: Place, of text: String) -> QueryError {
         let name = description(in: text)
         let (message, hint) =
             switch place {
-            case .comment: ("\(name) stands in a comment", "take it out: nobody would read it")
+            case .comment: ("\(name) is in a comment", "remove it: comments are ignored")
             case .token(let token): problem(name, in: token)
             }
         return QueryError(.syntax, message, hint: hint, at: range, in: text)
@@ -75,22 +76,22 @@ package struct InsertedPiece: Sendable {
         switch token.kind {
         case .string:
             (
-                "\(name) stands in quotes",
+                "\(name) is in quotes",
                 kind == .value
-                    ? "drop the quotes: it is an argument, which needs none"
-                    : "drop the quotes: a name comes with its backticks"
+                    ? "remove the quotes: it is an argument"
+                    : "remove the quotes: the name already has backticks"
             )
         case .directive:
-            ("\(name) stands in a directive", "write directives out: they have no arguments")
+            ("\(name) is in a directive", "directives cannot contain interpolated values")
         case .quotedName where token.lower < range.lower:
             (
-                "\(name) stands in backticks",
+                "\(name) is in backticks",
                 kind == .value
-                    ? "drop the backticks; as a name it is \\(identifier: ..)"
-                    : "drop the backticks: a name comes with its own"
+                    ? "remove the backticks; for a name, write \\(identifier: ..)"
+                    : "remove the backticks: the name already has them"
             )
         default:
-            ("more stands right behind \(name)", "put a space between them")
+            ("a space is missing after \(name)", "put a space between them")
         }
     }
 
@@ -105,9 +106,9 @@ package struct InsertedPiece: Sendable {
 }
 
 extension Statement {
-    /// Refuses pieces of the text that the parser has met as something else, or not at all.
+    /// Throws unless the parser read each piece as a placeholder or name.
     ///
-    /// What stands in quotes would silently be a text, and a name between them could end them.
+    /// Within quotes, a value would become part of a string and a name could end the string.
     package func check(_ pieces: [InsertedPiece]) throws(QueryError) {
         guard !pieces.isEmpty else { return }
         var placeholders = placeholders[...]
@@ -125,20 +126,20 @@ extension Statement {
             }
             guard met == piece.range else { throw mismatch(pieces) }
         }
-        // Without interpolated values, these are parameters like others.
+        // Without interpolated values, placeholders are ordinary parameters.
         guard placeholders.isEmpty || valueCount == 0 else { throw mismatch(pieces) }
     }
 
     private func mismatch(_ pieces: [InsertedPiece]) -> QueryError {
         if let error = InsertedPiece.misplacement(of: pieces, in: text) { return error }
-        // All pieces are tokens of their own, so there are more placeholders than pieces.
+        // All pieces are tokens, so the text has more placeholders than pieces.
         let inserted = Set(pieces.map(\.range))
         let foreign = placeholders.first { !inserted.contains($0) } ?? SourceRange(0, 0)
         let name = String(
             decoding: text.utf8.dropFirst(foreign.lower).prefix(
                 foreign.upper - foreign.lower), as: UTF8.self)
         return QueryError(
-            .syntax, "\(name) is written out, and such names are those of interpolated values",
+            .syntax, "\(name) is a name reserved for interpolated values",
             hint: "give the parameter another name, such as :color", at: foreign, in: text)
     }
 }

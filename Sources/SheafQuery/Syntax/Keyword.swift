@@ -1,4 +1,4 @@
-/// The words that mean something to the language; in most places they are names as well.
+/// A keyword of the query language; most keywords are also valid names.
 enum Keyword: String, CaseIterable, Sendable {
     case advise, all, alter, and, any, apply, array, `as`, asc, attachment
     case between, both, by
@@ -27,18 +27,18 @@ enum Keyword: String, CaseIterable, Sendable {
     case when, `where`, with, within
     case xor
 
-    /// As it is written in messages.
+    /// The keyword in upper case, as messages show it.
     var spelling: String { rawValue.uppercased() }
 }
 
 extension Keyword {
-    /// Where a keyword cannot be a name without backticks.
+    /// The contexts in which a keyword needs backticks to be a name.
     enum Reservation: Int, Sendable {
-        /// It can be one everywhere.
+        /// Valid as a name everywhere.
         case nowhere
-        /// It is no collection, and no alias without AS: a clause may begin there.
+        /// Not valid as a collection or as an alias without AS, where a clause may begin.
         case besideClauses
-        /// It is one only where nothing else can stand, as behind a dot.
+        /// Valid as a name only where no other token is possible, such as after a dot.
         case everywhere
     }
 
@@ -58,7 +58,7 @@ extension Keyword {
     }
 }
 
-/// Finds keywords by their letters.
+/// A hash table from words to keywords.
 struct KeywordTable: Sendable {
     private struct Slot: Sendable {
         var start: Int32 = 0
@@ -83,7 +83,7 @@ struct KeywordTable: Sendable {
         }
     }
 
-    /// The keyword that a word is, in any case; the word has at least one byte.
+    /// Returns the keyword of a word in any case; the word must not be empty.
     func keyword(_ word: UnsafeBufferPointer<UInt8>) -> Keyword? {
         var index = Self.hash(word)
         while let keyword = slots[index].keyword {
@@ -102,7 +102,7 @@ struct KeywordTable: Sendable {
         return true
     }
 
-    /// A letter in lower case; what else names consist of stays different from all others.
+    /// Folds a letter to lower case; the other bytes of names stay distinct.
     private static func folded(_ byte: UInt8) -> UInt8 { byte | 0x20 }
 
     private static func hash(_ word: UnsafeBufferPointer<UInt8>) -> Int {

@@ -1,6 +1,6 @@
-/// Signs: operators, brackets and what stands between.
+/// Operators, brackets and punctuation.
 extension Lexer {
-    /// The sign that begins with a byte.
+    /// Returns the operator or punctuation token that begins with `byte`.
     mutating func sign(_ byte: UInt8) throws(QueryError) -> Token {
         let start = offset
         let following = self.byte(at: start + 1)
@@ -15,7 +15,7 @@ extension Lexer {
         return Token(kind, start, offset)
     }
 
-    /// `:$1`; what follows it must not look like a part of it.
+    /// Returns a placeholder such as `:$1`; throws if a name follows without a space.
     private mutating func placeholder() throws(QueryError) -> Token {
         let start = offset
         offset += 2
@@ -25,7 +25,7 @@ extension Lexer {
             while Self.isNamePart(byte(at: offset)) { offset += 1 }
             let name = String(decoding: text[start..<end], as: UTF8.self)
             throw error(
-                "a word stands right behind the interpolated value \(name)",
+                "a space is missing after the interpolated value \(name)",
                 hint: "put a space between them", start, offset)
         }
         return Token(.placeholder, start, offset)
@@ -80,15 +80,15 @@ extension Lexer {
             var end = offset + 1
             while self.byte(at: end) & 0xC0 == 0x80 { end += 1 }
             return error(
-                "the character \(Self.name(of: text[offset..<end])) stands outside of quotes",
-                hint: "names with other letters than a to z stand in backticks", offset, end)
+                "the character \(Self.name(of: text[offset..<end])) is only allowed in quotes",
+                hint: "put names with characters other than a to z in backticks", offset, end)
         default:
             let name = Self.name(of: text[offset...offset])
-            return error("the character \(name) means nothing here", offset, offset + 1)
+            return error("unexpected character \(name)", offset, offset + 1)
         }
     }
 
-    /// A character itself where it can be seen, and its number otherwise.
+    /// Returns the character if it is printable, and its code point otherwise.
     private static func name(of bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String {
         let text = String(decoding: bytes, as: UTF8.self)
         guard let scalar = text.unicodeScalars.first else { return "" }

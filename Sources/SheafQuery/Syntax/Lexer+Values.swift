@@ -1,17 +1,17 @@
 import SheafDocument
 
-/// What tokens stand for.
+/// The values of tokens.
 extension Lexer {
     private func slice(_ lower: Int, _ upper: Int) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(rebasing: text[lower..<upper])
     }
 
-    /// A token as it is written.
+    /// Returns the source text of a token.
     func spelling(_ token: Token) -> String {
         String(decoding: slice(token.lower, token.upper), as: UTF8.self)
     }
 
-    /// A word in lower case.
+    /// Returns a word in lower case.
     func lowercased(_ word: Token) -> String {
         let letters = slice(word.lower, word.upper)
         return String(unsafeUninitializedCapacity: letters.count) { buffer in
@@ -23,7 +23,7 @@ extension Lexer {
         }
     }
 
-    /// The name that a word or a quoted name is.
+    /// Returns the name that a word or quoted name denotes.
     func name(_ token: Token) -> String {
         guard token.kind == .quotedName else { return spelling(token) }
         guard token.hasEscapes else {
@@ -33,7 +33,7 @@ extension Lexer {
         var index = token.lower + 1
         while index < token.upper - 1 {
             bytes.append(text[index])
-            // Of two backticks the second is passed over.
+            // The second of two backticks is skipped.
             index += text[index] == UInt8(ascii: "`") ? 2 : 1
         }
         return String(decoding: bytes, as: UTF8.self)
@@ -41,7 +41,7 @@ extension Lexer {
 
     // MARK: Numbers
 
-    /// The value of a number, with the sign that stood before it.
+    /// Returns the value of a number with the sign that precedes it.
     func number(_ token: Token, isNegative: Bool) throws(QueryError) -> Value {
         guard token.kind != .float else { return .float(try float(token, isNegative: isNegative)) }
         let isHexadecimal = token.kind == .hexadecimal
@@ -67,13 +67,13 @@ extension Lexer {
     private func tooLarge(_ token: Token) -> QueryError {
         error(
             "the integer does not fit into 64 bits",
-            hint: token.kind == .integer ? "with .0 behind it, it is a float" : nil,
+            hint: token.kind == .integer ? "append .0 to write a float" : nil,
             token.lower, token.upper, reason: .limit)
     }
 
     private func float(_ token: Token, isNegative: Bool) throws(QueryError) -> Double {
         var start = token.lower
-        // JSON has no leading zeros.
+        // JSON allows no leading zeros.
         while text[start] == UInt8(ascii: "0"), Self.isDigit(byte(at: start + 1)) { start += 1 }
         let value = try? JSONReader.read(UnsafeRawBufferPointer(slice(start, token.upper)))
         guard case .float(let magnitude)? = value else {
@@ -86,7 +86,7 @@ extension Lexer {
 
     // MARK: Strings
 
-    /// The text of a string; an unknown escape stands for what is behind the backslash.
+    /// Returns the value of a string; an unknown escape denotes the character after the backslash.
     func string(_ token: Token) throws(QueryError) -> String {
         guard token.hasEscapes else {
             return String(decoding: slice(token.lower + 1, token.upper - 1), as: UTF8.self)
@@ -116,7 +116,7 @@ extension Lexer {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The character whose digits begin at `index`; a pair of surrogates is one.
+    /// Returns the UTF-8 of a `\u` escape whose digits begin at `index`, or of a surrogate pair.
     private func scalar(at index: inout Int) throws(QueryError) -> [UInt8] {
         let start = index - 2
         var unit = try hexadecimal(at: &index, from: start)
@@ -136,9 +136,9 @@ extension Lexer {
     private func hexadecimal(at index: inout Int, from start: Int) throws(QueryError) -> UInt32 {
         var unit: UInt32 = 0
         for _ in 0..<4 {
-            // The quote that ends the string ends this, too.
+            // The closing quote also fails this check, so the loop stays within the string.
             guard let digit = Character(Unicode.Scalar(byte(at: index))).hexDigitValue else {
-                throw error("\\u stands before four hexadecimal digits", start, index)
+                throw error("\\u must be followed by four hexadecimal digits", start, index)
             }
             unit = unit << 4 | UInt32(digit)
             index += 1
@@ -147,6 +147,6 @@ extension Lexer {
     }
 
     private func halfSurrogate(_ lower: Int, _ upper: Int) -> QueryError {
-        error("this is half of a pair of surrogates, and no character", lower, upper)
+        error("unpaired surrogate", lower, upper)
     }
 }

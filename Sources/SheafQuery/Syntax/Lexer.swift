@@ -1,6 +1,6 @@
-/// Cuts a statement into tokens, one whenever it is asked for the next.
+/// A lexer that splits a statement into tokens on demand.
 ///
-/// It goes over bytes that are UTF-8. Whatever ends a token is ASCII, so tokens are UTF-8, too.
+/// The input is UTF-8. All delimiters are ASCII, so the tokens are valid UTF-8 as well.
 struct Lexer {
     let text: UnsafeBufferPointer<UInt8>
     var offset = 0
@@ -9,7 +9,7 @@ struct Lexer {
         self.text = text
     }
 
-    /// A byte of the text; zero beyond its end.
+    /// Returns a byte of the text, or zero beyond its end.
     @inline(__always)
     func byte(at index: Int) -> UInt8 { index < text.count ? text[index] : 0 }
 
@@ -22,7 +22,7 @@ struct Lexer {
             in: String(decoding: text, as: UTF8.self))
     }
 
-    /// The next token; at the end of the text, that.
+    /// Returns the next token; at the end of the text, `endOfStatement`.
     mutating func next() throws(QueryError) -> Token {
         while offset < text.count {
             let byte = text[offset]
@@ -51,7 +51,7 @@ struct Lexer {
 
     // MARK: Comments
 
-    /// Goes on to the end of the line; what that was, if it was a directive.
+    /// Skips to the end of the line; returns a token if the comment is a directive.
     private mutating func skipLine() -> Token? {
         let start = offset
         while offset < text.count, text[offset] != 0x0A { offset += 1 }
@@ -69,7 +69,7 @@ struct Lexer {
             }
             offset += 1
         }
-        throw error("the comment has no end", hint: "it ends with */", start, start + 2)
+        throw error("unterminated comment", hint: "comments end with */", start, start + 2)
     }
 
     // MARK: Words and names
@@ -105,19 +105,19 @@ struct Lexer {
             }
             offset += 1
         }
-        throw error("the name has no end", hint: "it ends with another backtick", start, start + 1)
+        throw error("unterminated name", hint: "the closing backtick is missing", start, start + 1)
     }
 
     // MARK: Numbers and strings
 
-    /// A number; what follows it must not look like a part of it.
+    /// Returns a number; throws if a name follows without a space.
     private mutating func number() throws(QueryError) -> Token {
         let start = offset
         let kind = skipNumber()
         guard !Self.isNamePart(byte(at: offset)) else {
             while Self.isNamePart(byte(at: offset)) { offset += 1 }
             throw error(
-                "this is no number", hint: "numbers look like 42, 2.5, 1e3 or 0xFF", start, offset)
+                "invalid number", hint: "numbers look like 42, 2.5, 1e3 or 0xFF", start, offset)
         }
         return Token(kind, start, offset)
     }
@@ -126,7 +126,7 @@ struct Lexer {
         if text[offset] == UInt8(ascii: "0"), byte(at: offset + 1) | 0x20 == UInt8(ascii: "x") {
             var end = offset + 2
             while Self.isHexadecimal(byte(at: end)) { end += 1 }
-            // Without digits, the x belongs to nothing, and is refused.
+            // Without digits, the number ends before the x, which is then refused.
             offset = end > offset + 2 ? end : offset + 1
             return .hexadecimal
         }
@@ -181,6 +181,6 @@ struct Lexer {
             }
         }
         offset = text.count
-        throw error("the string has no end", hint: "it ends as it begins", start, start + 1)
+        throw error("unterminated string", hint: "the closing quote is missing", start, start + 1)
     }
 }

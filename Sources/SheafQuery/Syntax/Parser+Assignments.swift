@@ -1,13 +1,13 @@
-/// What an UPDATE does, while it is read.
+/// The assignments of an UPDATE, collected during parsing.
 struct AssignmentList {
-    /// What fields are declared as, which decides what `-> increment(n)` means.
+    /// Declared types of the fields; they select the counter that `-> increment(n)` changes.
     let types: [FieldType]
     var assignments: [Assignment] = []
 
     func isOlderCounter(_ path: [String]) -> Bool {
         var types = types
         for (index, name) in path.enumerated() {
-            // Names are bytes: two that look alike may be two.
+            // Names are compared as bytes: names that look equal may differ.
             let type = types.first { $0.name.text.utf8.elementsEqual(name.utf8) }
             switch type?.kind {
             case .map(let inner)?: types = inner
@@ -19,9 +19,9 @@ struct AssignmentList {
     }
 }
 
-/// What stands behind APPLY and SET.
+/// The APPLY and SET clauses.
 extension Parser {
-    /// A path that is written to.
+    /// Parses the path of an assigned field.
     mutating func target() throws(QueryError) -> Path {
         try path("a path")
     }
@@ -76,7 +76,7 @@ extension Parser {
         } while try take(.comma)
     }
 
-    /// What older statements have behind the arrow.
+    /// Parses a legacy mutator after the arrow.
     private mutating func mutator(
         of path: Path, _ list: inout AssignmentList
     ) throws(QueryError) {

@@ -1,6 +1,6 @@
-/// Calls of functions, also of those that have words between their arguments.
+/// Function calls, including those with keywords between the arguments.
 extension Parser {
-    /// A call whose name was read already; the parenthesis is the current token.
+    /// Parses a call whose name was already read; the current token is the parenthesis.
     mutating func call(_ name: Token) throws(QueryError) -> Expression {
         try enter()
         try advance()
@@ -45,13 +45,13 @@ extension Parser {
         return .cast(value, type)
     }
 
-    /// `TRIM(x)`, `TRIM(s, x)` or `TRIM([BOTH | LEADING | TRAILING] [x] FROM s)`.
+    /// Parses `TRIM(x)`, `TRIM(s, x)` or `TRIM([BOTH | LEADING | TRAILING] [x] FROM s)`.
     private mutating func trim() throws(QueryError) -> Call {
         var name = "trim"
         var hasSide = false
         switch token.keyword {
         case .both, .leading, .trailing:
-            // They may be names of fields as well.
+            // BOTH, LEADING and TRAILING may also be field names.
             hasSide = Self.beginsOperand(try following())
             if hasSide {
                 name =
@@ -72,7 +72,7 @@ extension Parser {
         return Call(name, [text] + arguments)
     }
 
-    /// Whether a token begins an operand, and cannot go on with one.
+    /// Whether a token begins an operand and cannot continue one.
     private static func beginsOperand(_ token: Token) -> Bool {
         switch token.kind {
         case .string, .integer, .hexadecimal, .float, .quotedName, .colon, .placeholder,
@@ -89,12 +89,12 @@ extension Parser {
     }
 
     private mutating func position() throws(QueryError) -> Call {
-        // Whatever binds looser than IN stands in parentheses.
+        // Operators that bind looser than IN need parentheses here.
         let part = try expression(.concatenation)
         let partHeight = height
         guard try take(.in) else {
             throw unexpected(
-                "IN", [.in], hint: "it is position(part IN text), or pos(text, part)")
+                "IN", [.in], hint: "write position(part IN text) or pos(text, part)")
         }
         let text = try expression()
         height = max(height, partHeight)

@@ -1,4 +1,4 @@
-/// Operators that ask something: comparisons, IN, BETWEEN, LIKE and IS.
+/// Predicates: comparisons, IN, BETWEEN, LIKE and IS.
 extension Parser {
     mutating func comparison(_ left: Expression) throws(QueryError) -> Expression {
         let tallest = height
@@ -45,7 +45,7 @@ extension Parser {
         return Expression(.between(left, low: low, high: high, isNegated: isNegated), at: range)
     }
 
-    /// `(a, b)` behind IN, which is an array also where there is only one in it.
+    /// Parses the list `(a, b)` after IN; a single element is an array as well.
     private mutating func parenthesizedList() throws(QueryError) -> Expression {
         let start = token.lower
         try enter()
@@ -83,7 +83,7 @@ extension Parser {
             return .similar
         }
         throw unexpected(
-            "IN, BETWEEN, LIKE, ILIKE or SIMILAR TO behind NOT",
+            "IN, BETWEEN, LIKE, ILIKE or SIMILAR TO after NOT",
             [.in, .between, .like, .ilike, .similar])
     }
 

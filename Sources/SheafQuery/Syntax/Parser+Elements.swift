@@ -1,4 +1,4 @@
-/// What goes over the elements of arrays: ANY, EVERY, ARRAY and OBJECT.
+/// Quantifiers and comprehensions: ANY, EVERY, ARRAY and OBJECT.
 extension Parser {
     mutating func quantified() throws(QueryError) -> Expression {
         let start = token.lower
@@ -56,7 +56,7 @@ extension Parser {
         return Expression(.comprehension(node), at: range)
     }
 
-    /// `v IN a, w WITHIN b`.
+    /// Parses `v IN a, w WITHIN b`.
     private mutating func bindings() throws(QueryError) -> [Binding] {
         var bindings: [Binding] = []
         var tallest = 0

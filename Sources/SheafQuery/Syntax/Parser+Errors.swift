@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// What is said where something else was expected.
+/// Syntax errors.
 extension Parser {
     func failure(
         _ reason: QueryError.Reason, _ message: String, hint: String? = nil,
@@ -10,7 +10,7 @@ extension Parser {
         return lexer.error(message, hint: hint, range.lower, range.upper, reason: reason)
     }
 
-    /// An error at the current token; the nearest of `keywords` is suggested, or else the hint made.
+    /// Returns an error at the current token; a similar keyword takes precedence over `hint`.
     func unexpected(
         _ expected: String, _ keywords: [Keyword] = [], hint: String? = nil
     ) -> QueryError {
@@ -22,17 +22,17 @@ extension Parser {
                 hint = "did you mean \(keyword.spelling)?"
             }
         case .leftBracket:
-            hint = hint ?? "paths have dots only, as in a.b.c: no brackets"
+            hint = hint ?? "paths use dots, as in a.b.c, not brackets"
         case .directive:
-            hint = "a directive stands at the start, behind SELECT or behind a collection"
+            hint = "directives are allowed at the start, after SELECT and after a collection"
         default: break
         }
         return failure(.syntax, "expected \(expected), found \(found(token))", hint: hint)
     }
 
-    /// `SELECT a FORM cars` has an alias FORM, and fails behind it.
+    /// Returns an error for `SELECT a FORM cars`, where FORM was read as an alias.
     private func misspelledAlias(_ keywords: [Keyword]) -> QueryError? {
-        // Short aliases are near to short keywords, and mean themselves.
+        // Short aliases resemble short keywords too often to be taken for typing errors.
         guard let alias = bareAlias, alias.upper == previousEnd, alias.upper - alias.lower > 2,
             let keyword = Suggestion.nearest(
                 to: lexer.spelling(alias), of: keywords.filter { $0.rawValue.utf8.count > 3 })
@@ -42,7 +42,7 @@ extension Parser {
             hint: "did you mean \(keyword.spelling)?", at: alias.range)
     }
 
-    /// A token for a message.
+    /// Returns a description of a token for messages.
     func found(_ token: Token) -> String {
         switch token.kind {
         case .endOfStatement, .directive: token.kind.rawValue
@@ -55,7 +55,7 @@ extension Parser {
         lexer.spelling(token).shortened(to: 40)
     }
 
-    // MARK: The end
+    // MARK: End of the statement
 
     static let clauses: [Keyword] = [
         .from, .join, .inner, .left, .right, .where, .group, .having, .order, .limit, .offset, .on,
@@ -63,27 +63,27 @@ extension Parser {
         .similar, .as,
     ]
 
-    /// Whatever follows a statement is refused, but for one semicolon.
+    /// Throws unless the statement ends here, after at most one semicolon.
     mutating func end() throws(QueryError) {
         let hasEnded = try take(.semicolon)
         guard token.kind != .endOfStatement else { return }
         if hasEnded, token.kind != .semicolon {
-            throw failure(.syntax, "there is a second statement", hint: "a call runs one statement")
+            throw failure(.syntax, "unexpected second statement", hint: "a call runs one statement")
         }
         throw unexpected("the end of the statement", Self.clauses, hint: orderHint)
     }
 
-    /// What the token says that stands where it cannot.
+    /// Advice for a keyword that is out of order or not supported.
     private var orderHint: String? {
         switch token.keyword {
         case .where, .group, .having, .order, .limit, .offset, .join, .inner, .left, .right, .use,
             .returning, .from:
             "the order is FROM, USE, JOIN, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET, "
-                + "RETURNING; not all statements have them all"
+                + "RETURNING; not every statement has every clause"
         case .apply, .set, .unset: "the order is APPLY, SET, UNSET, WHERE, RETURNING"
         case .full, .cross, .natural: "joins are INNER, LEFT or RIGHT"
-        case .union, .intersect, .except: "there are no set operations"
-        default: token.kind == .comma ? "two collections are read with JOIN" : nil
+        case .union, .intersect, .except: "set operations are not supported"
+        default: token.kind == .comma ? "use JOIN to read two collections" : nil
         }
     }
 }

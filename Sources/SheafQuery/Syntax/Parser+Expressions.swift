@@ -1,24 +1,24 @@
-/// How tight operators bind, the loosest first.
+/// Binding strength of operators, loosest first.
 enum Precedence: Int, Sendable {
     case or, xor, and, not, test, pattern, comparison, concatenation, shift, sum, product, unary
 
-    /// The next tighter one.
+    /// The next tighter precedence.
     var tighter: Precedence { Precedence(rawValue: rawValue + 1) ?? .unary }
 }
 
-/// Expressions, by the precedence of their operators.
+/// Expressions, parsed by operator precedence.
 extension Parser {
-    /// An expression whose operators bind at least as tight as `minimum`.
+    /// Parses an expression whose operators bind at least as tightly as `minimum`.
     ///
-    /// What stands behind an operator binds tighter than it does. So where an operator is followed
-    /// by one that binds tighter still, something has ended that only looks like an operand, like
-    /// the list of IN: `ceiling` is what remembers this.
+    /// `ceiling` is the precedence of the last operator. A right operand includes all tighter
+    /// operators, so a tighter operator that follows one ends the expression, as after the list of
+    /// IN.
     mutating func expression(_ minimum: Precedence = .or) throws(QueryError) -> Expression {
         var left: Expression
         var ceiling = Precedence.unary
         if token.keyword == .not {
             guard minimum.rawValue <= Precedence.not.rawValue else {
-                throw unexpected("an expression", hint: "NOT .. stands in parentheses here")
+                throw unexpected("an expression", hint: "put NOT .. in parentheses")
             }
             left = try negation()
             ceiling = .not
@@ -29,7 +29,7 @@ extension Parser {
             if precedence.rawValue >= ceiling.rawValue {
                 guard precedence == ceiling else { break }
                 throw failure(
-                    .syntax, "\(found(token)) does not follow another comparison",
+                    .syntax, "\(found(token)) cannot follow another comparison",
                     hint: "put one of the two in parentheses")
             }
             ceiling = precedence
@@ -45,7 +45,7 @@ extension Parser {
         return left
     }
 
-    /// How tight the operator binds that the current token is or begins; nil where it is none.
+    /// Returns the precedence of the operator at the current token; nil if there is none.
     private func infix() throws(QueryError) -> Precedence? {
         switch token.kind {
         case .star, .slash, .percent: return .product
@@ -85,7 +85,7 @@ extension Parser {
         return Expression(.not(operand), at: range)
     }
 
-    /// What operators stand between.
+    /// Parses an operand with its sign.
     private mutating func operand() throws(QueryError) -> Expression {
         let isNegated = try isNegation()
         guard token.kind == .minus || isNegated else { return try primary() }
@@ -109,7 +109,7 @@ extension Parser {
         return result
     }
 
-    /// Whether the current token is the operator NEG, and not a field of that name.
+    /// Whether the current token is the operator NEG rather than a field of that name.
     private func isNegation() throws(QueryError) -> Bool {
         guard token.keyword == .neg else { return false }
         let next = try following()
@@ -188,7 +188,7 @@ extension Parser {
 }
 
 extension Keyword {
-    /// Whether the word may follow an expression, so that what precedes it is a field.
+    /// Whether the keyword may follow an expression, which makes the word before it a field.
     fileprivate var endsOperand: Bool {
         switch self {
         case .asc, .desc, .escape: true

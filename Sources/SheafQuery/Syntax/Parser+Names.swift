@@ -1,26 +1,26 @@
 /// Names, paths and parameters.
 extension Parser {
-    /// A name, unless it is a keyword that is reserved in `place`.
+    /// Parses a name that is not a keyword reserved in `context`.
     mutating func name(
-        _ what: StaticString, in place: Keyword.Reservation = .everywhere
+        _ what: StaticString, in context: Keyword.Reservation = .everywhere
     ) throws(QueryError) -> Name {
         switch token.kind {
         case .quotedName: break
         case .word:
             let reservation = token.keyword?.reservation ?? .nowhere
-            guard reservation == .nowhere || reservation.rawValue < place.rawValue else {
+            guard reservation == .nowhere || reservation.rawValue < context.rawValue else {
                 let spelling = lexer.spelling(token)
                 throw unexpected("\(what)", hint: "as a name, write it in backticks: `\(spelling)`")
             }
         case .colon, .placeholder: throw refusedParameter("\(what)")
         case .string:
-            throw unexpected("\(what)", hint: "quotes make strings; names stand in backticks")
+            throw unexpected("\(what)", hint: "quotes are for strings; put names in backticks")
         default: throw unexpected("\(what)")
         }
         return try anyName(what)
     }
 
-    /// A name where nothing else can stand, so that keywords are names as well.
+    /// Parses a name where no other token is possible, so that keywords are names as well.
     mutating func anyName(_ what: StaticString) throws(QueryError) -> Name {
         switch token.kind {
         case .word, .quotedName: break
@@ -35,21 +35,21 @@ extension Parser {
     func refusedParameter(_ what: String) -> QueryError {
         guard token.kind == .placeholder else {
             return unexpected(
-                what, hint: "a parameter stands for a value, never for a name or a path")
+                what, hint: "a parameter is a value, not a name or a path")
         }
         return unexpected(
             what,
-            hint: "what is interpolated is a value, never a name or a path; as a name it is "
+            hint: "an interpolation is a value, not a name or a path; for a name, write "
                 + "\\(identifier: ..)")
     }
 
-    /// Names with dots between them.
+    /// Parses dot-separated names.
     mutating func path(_ what: StaticString) throws(QueryError) -> Path {
         let first = try name(what)
         return try path(from: first.text, at: first.range)
     }
 
-    /// A path whose first name was read already.
+    /// Parses the rest of a path whose first name was already read.
     mutating func path(from first: String, at range: SourceRange) throws(QueryError) -> Path {
         var names = [first]
         while token.kind == .dot {
@@ -57,14 +57,14 @@ extension Parser {
             try checkTerms(
                 names.count, "names in the path", limit: QueryLimits.maximumPathLength)
             guard token.kind != .star else {
-                throw unexpected("a name", hint: "all fields of a collection are a column only")
+                throw unexpected("a name", hint: ".* is only allowed as a column")
             }
             names.append(try step())
         }
         return Path(names, at: SourceRange(range.lower, previousEnd))
     }
 
-    /// A name after a dot, where a string can only be a name.
+    /// Parses a name after a dot, where a string is a name as well.
     private mutating func step() throws(QueryError) -> String {
         guard token.kind == .string else { return try anyName("a name").text }
         let name = try lexer.string(token)
@@ -72,7 +72,7 @@ extension Parser {
         return name
     }
 
-    /// `:name`, or `:$1`.
+    /// Parses `:name` or `:$1`.
     mutating func parameter() throws(QueryError) -> Expression {
         let start = token
         if start.kind == .placeholder {
@@ -85,11 +85,11 @@ extension Parser {
         try advance()
         guard token.kind != .placeholder else {
             throw unexpected(
-                "the name of a parameter behind the colon",
-                hint: "drop the colon: an interpolated value needs none")
+                "the name of a parameter after the colon",
+                hint: "remove the colon before the interpolated value")
         }
         guard token.kind == .word, token.lower == start.upper else {
-            throw unexpected("the name of a parameter behind the colon")
+            throw unexpected("the name of a parameter after the colon")
         }
         let name = lexer.spelling(token)
         note(parameter: name)

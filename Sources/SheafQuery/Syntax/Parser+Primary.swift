@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// What expressions are made of: literals, paths, parameters, and whatever has brackets or an END.
+/// Operands: literals, paths, parameters, and expressions with brackets or END.
 extension Parser {
     mutating func primary() throws(QueryError) -> Expression {
         switch token.kind {
@@ -21,7 +21,7 @@ extension Parser {
 
     private var operandHint: String? {
         switch token.kind {
-        case .star: "* stands alone, or behind the name of a collection and a dot"
+        case .star: "* is used alone or after the name of a collection and a dot"
         case .dot: "numbers begin with a digit, and paths with a name"
         default: nil
         }
@@ -49,7 +49,7 @@ extension Parser {
         case .any, .every: return try quantified()
         case .array, .object: return try comprehension()
         case .select:
-            throw unexpected("an expression", hint: "there are no statements inside of others")
+            throw unexpected("an expression", hint: "subqueries are not supported")
         case let keyword?:
             guard keyword.reservation != .everywhere else {
                 throw unexpected(
@@ -82,7 +82,7 @@ extension Parser {
         return Expression(inner.node, at: SourceRange(start, previousEnd))
     }
 
-    /// Goes over what closes brackets; operators might have stood there as well.
+    /// Consumes a closing bracket; the error also suggests operators.
     private mutating func expectEnd(_ kind: Token.Kind) throws(QueryError) {
         guard try take(kind) else {
             throw unexpected(
@@ -90,7 +90,7 @@ extension Parser {
         }
     }
 
-    /// One or more expressions with commas between them; the height is that of the tallest.
+    /// Parses one or more comma-separated expressions; `height` becomes that of the tallest.
     mutating func expressions(_ what: StaticString) throws(QueryError) -> [Expression] {
         var expressions: [Expression] = []
         var tallest = 0

@@ -1,4 +1,4 @@
-/// SELECT, and the clauses that other statements share with it.
+/// SELECT, and the clauses that it shares with other statements.
 extension Parser {
     mutating func select() throws(QueryError) -> Select {
         try advance()
@@ -65,7 +65,7 @@ extension Parser {
         return .expression(expression, alias: try alias())
     }
 
-    /// `orders.*`; nil where there is something else, of which nothing is taken.
+    /// Parses `orders.*`; returns nil and consumes nothing if other tokens follow.
     private mutating func qualifiedStar() throws(QueryError) -> ResultColumn? {
         guard token.kind == .word || token.kind == .quotedName else { return nil }
         var ahead = lexer
@@ -76,7 +76,7 @@ extension Parser {
         return .all(qualifier: name, at: SourceRange(name.range.lower, previousEnd))
     }
 
-    /// `[AS] alias`.
+    /// Parses `[AS] alias`.
     mutating func alias() throws(QueryError) -> Name? {
         if try take(.as) { return try name("an alias") }
         switch token.kind {
@@ -95,12 +95,12 @@ extension Parser {
         let condition = try expression()
         guard token.kind != .comma else {
             throw unexpected(
-                "the end of the statement", Self.clauses, hint: "AND and OR join conditions")
+                "the end of the statement", Self.clauses, hint: "join conditions with AND or OR")
         }
         return condition
     }
 
-    /// ORDER BY, LIMIT and OFFSET.
+    /// Parses ORDER BY, LIMIT and OFFSET.
     mutating func ordering() throws(QueryError) -> Ordering {
         var terms: [OrderTerm] = []
         if try take(.order) {
@@ -119,7 +119,7 @@ extension Parser {
         return Ordering(terms: terms, limit: limit, offset: offset)
     }
 
-    /// Whether there is DESC; ASC is what is meant without a word.
+    /// Parses ASC or DESC and returns whether it was DESC; ASC is the default.
     mutating func direction() throws(QueryError) -> Bool {
         if try take(.desc) { return true }
         _ = try take(.asc)

@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// What a collection is used for, which decides what may stand behind its name.
+/// The role of a collection in a statement, which decides what may follow its name.
 enum SourceRole: Sendable {
     case selected, joined, inserted, updated, removed
 
@@ -8,7 +8,7 @@ enum SourceRole: Sendable {
     var hasUse: Bool { self != .inserted }
 }
 
-/// Collections, and what stands behind their names.
+/// Collections with their types, aliases, directives and USE clauses.
 extension Parser {
     mutating func source(as role: SourceRole) throws(QueryError) -> Source {
         let hasKeyword = token.keyword == .collection
@@ -18,7 +18,7 @@ extension Parser {
                 token.keyword?.reservation ?? .nowhere == .nowhere
             else {
                 throw unexpected(
-                    "the name of a collection behind COLLECTION",
+                    "the name of a collection after COLLECTION",
                     hint: "for a collection of this name, write `collection` in backticks")
             }
         }
@@ -28,7 +28,7 @@ extension Parser {
         if token.kind == .leftParenthesis {
             guard role != .updated || hasKeyword else {
                 throw unexpected(
-                    "APPLY, SET or UNSET", hint: "types stand behind UPDATE COLLECTION only")
+                    "APPLY, SET or UNSET", hint: "types are only allowed after UPDATE COLLECTION")
             }
             types = try fieldTypes()
             directives += try sourceDirectives()
@@ -45,18 +45,18 @@ extension Parser {
             indexes: uses.indexes, directives: directives + uses.directives)
     }
 
-    /// The name of a collection, with its namespace if it is one of the system's.
+    /// Parses the name of a collection with its namespace, if any.
     mutating func collectionName() throws(QueryError) -> Name {
         let name = try name("the name of a collection", in: .besideClauses)
         guard token.kind == .colon else { return name }
         guard name.text == "system", token.lower == previousEnd else {
             throw failure(
-                .syntax, "a colon does not follow the name of a collection",
-                hint: "a parameter stands for a value, never for a name; "
+                .syntax, "unexpected colon after the name of a collection",
+                hint: "a parameter is a value, not a name; "
                     + "the only namespace is system")
         }
         try advance()
-        let inner = try anyName("the name of a collection of the system")
+        let inner = try anyName("the name of a system collection")
         return Name(
             name.text + ":" + inner.text, at: SourceRange(name.range.lower, inner.range.upper))
     }
@@ -88,7 +88,7 @@ extension Parser {
             throw unexpected(
                 "MAP, REGISTER, COUNTER, PN_COUNTER or ATTACHMENT",
                 [.map, .register, .counter, .pnCounter, .attachment],
-                hint: token.kind == .dot ? "fields of fields are in a MAP(..)" : nil)
+                hint: token.kind == .dot ? "declare nested fields in a MAP(..)" : nil)
         }
         try advance()
         return FieldType(name, kind)
@@ -107,7 +107,8 @@ extension Parser {
         switch token.keyword {
         case .ids where role == .joined:
             throw failure(
-                .syntax, "USE IDS is not for joins", hint: "compare _id in the condition instead")
+                .syntax, "USE IDS is not allowed in joins",
+                hint: "compare _id in the condition instead")
         case .ids:
             guard uses.ids == nil else { throw repeated("USE IDS", start) }
             try advance()
@@ -135,7 +136,7 @@ extension Parser {
         }
     }
 
-    /// The name of an index, with quotes or without.
+    /// Parses the name of an index, in quotes or not.
     private mutating func indexName() throws(QueryError) -> Name {
         guard token.kind == .string else {
             return try name("the name of an index", in: .besideClauses)
@@ -145,7 +146,7 @@ extension Parser {
     }
 
     private func repeated(_ what: String, _ token: Token) -> QueryError {
-        failure(.syntax, "there is more than one \(what)", at: token.range)
+        failure(.syntax, "duplicate \(what)", at: token.range)
     }
 
     private mutating func literalText(_ what: StaticString) throws(QueryError) -> String {
@@ -169,18 +170,18 @@ extension Parser {
         return directives
     }
 
-    /// What the current token says, which is a directive.
+    /// Parses the current token, a directive.
     mutating func directive() throws(QueryError) -> Object {
         let spelling = lexer.spelling(token).utf8.dropFirst(3)
         let hasEnd = lexer.byte(at: token.lower) == UInt8(ascii: "/")
         let json = String(Substring(hasEnd ? spelling.dropLast(2) : spelling))
         let object = try object(json: json, at: token.range)
-        // Statements that write have no plan, which would refuse it.
+        // Statements that write have no planner to refuse a wrong value, so it is checked here.
         for field in object where field.name.lowercased() == Directives.strictMode {
             guard case .bool = field.value else {
                 throw failure(
                     .meaning,
-                    "\(Directives.strictMode) is true or false, and not \(field.value.json)",
+                    "\(Directives.strictMode) must be true or false, not \(field.value.json)",
                     at: token.range)
             }
         }
@@ -193,8 +194,8 @@ extension Parser {
             if case .object(let object) = try Value(json: json) { return object }
         } catch {
             throw failure(
-                .syntax, "a directive is an object in JSON", hint: "in it, \(error)", at: range)
+                .syntax, "a directive must be a JSON object", hint: "in it, \(error)", at: range)
         }
-        throw failure(.syntax, "a directive is an object in JSON", at: range)
+        throw failure(.syntax, "a directive must be a JSON object", at: range)
     }
 }

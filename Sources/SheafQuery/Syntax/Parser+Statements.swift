@@ -1,4 +1,4 @@
-/// Which statement it is, and those that are about statements.
+/// The kinds of statements, and statements about statements, indexes and the system.
 extension Parser {
     private static let documentStatements: [Keyword] = [.select, .insert, .update, .delete, .evict]
     private static let statements =
@@ -38,7 +38,7 @@ extension Parser {
         }
     }
 
-    /// The statement behind EXPLAIN or ADVISE.
+    /// Parses the statement after EXPLAIN or ADVISE.
     private mutating func anyStatement() throws(QueryError) -> Statement.Body {
         try enter()
         let body = try body()
@@ -46,14 +46,14 @@ extension Parser {
         return body
     }
 
-    /// The statement behind PROFILE.
+    /// Parses the statement after PROFILE.
     private mutating func explained() throws(QueryError) -> Statement.Body {
         try leadingDirectives()
         if let body = try documentStatement() { return body }
         throw unexpected("SELECT, INSERT, UPDATE, DELETE or EVICT", Self.documentStatements)
     }
 
-    /// A statement about documents; nil where there is none.
+    /// Parses a statement about documents; returns nil if no such statement begins here.
     private mutating func documentStatement() throws(QueryError) -> Statement.Body? {
         switch token.keyword {
         case .select: .select(try select())
@@ -71,7 +71,7 @@ extension Parser {
         guard token.keyword != .collection else {
             throw failure(
                 .syntax, "there is no CREATE COLLECTION",
-                hint: "a collection exists once a document is in it")
+                hint: "inserting a document creates its collection")
         }
         try expect(.index)
         var allowsExisting = false
@@ -103,7 +103,7 @@ extension Parser {
         guard token.keyword != .collection else {
             throw failure(
                 .syntax, "there is no DROP COLLECTION",
-                hint: "DELETE removes documents everywhere, EVICT only here")
+                hint: "DELETE removes documents on all peers, EVICT only on this one")
         }
         try expect(.index)
         var allowsMissing = false
@@ -151,7 +151,7 @@ extension Parser {
         return .showAll(kind, pattern: try expression())
     }
 
-    /// The name of a system parameter, whose case does not matter.
+    /// Parses the name of a system parameter, which is not case-sensitive.
     private mutating func systemParameter() throws(QueryError) -> String {
         guard token.kind == .word else { return try name("a system parameter").text.lowercased() }
         let name = lexer.lowercased(token)

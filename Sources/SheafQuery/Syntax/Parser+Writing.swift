@@ -18,7 +18,7 @@ extension Parser {
             guard token.keyword != .on, token.keyword != .returning else {
                 throw unexpected(
                     "the end of the statement",
-                    hint: "INSERT .. INITIAL does nothing where there is a document already")
+                    hint: "INSERT .. INITIAL always skips existing documents")
             }
             return Insert(
                 into: source, documents, isInitial: true, onConflict: .doNothing, returning: [])
@@ -29,7 +29,7 @@ extension Parser {
             returning: try returning())
     }
 
-    /// The error for `INSERT INTO t (a, b) VALUES ..`; nil where no list of columns stands there.
+    /// Returns the error for `INSERT INTO t (a, b) VALUES ..`; nil if no column list follows.
     private func columnList() throws(QueryError) -> QueryError? {
         var ahead = self
         if ahead.token.keyword == .collection { try ahead.advance() }
@@ -57,7 +57,7 @@ extension Parser {
         example.write(" })")
         let isShort = example.text.utf8.count <= 160
         return failure(
-            .syntax, "INSERT takes documents, and no columns",
+            .syntax, "INSERT takes documents, not columns",
             hint: "write "
                 + (isShort ? example.text : "INSERT INTO .. DOCUMENTS ({ 'field': .. })"),
             at: SourceRange(list.lower, ahead.token.upper))
@@ -77,13 +77,13 @@ extension Parser {
                 throw parser.unexpected(
                     ")",
                     hint: parser.token.kind == .comma
-                        ? "each document has parentheses of its own" : nil)
+                        ? "put each document in its own parentheses" : nil)
             }
             return document
         }
     }
 
-    /// `ON ID CONFLICT ..`; without it, a conflict is an error.
+    /// Parses `ON ID CONFLICT ..`; without it, a conflict is an error.
     private mutating func conflict() throws(QueryError) -> Insert.Conflict {
         guard try take(.on) else { return .fail }
         try expect(.id)

@@ -1,28 +1,28 @@
 import SheafDocument
 
-/// Reads statements, by recursive descent with one token in hand.
+/// A recursive-descent parser with one current token.
 ///
-/// It goes over the text once: nothing is read again but a token or two that were looked ahead.
+/// It reads the text once; only a few tokens of lookahead are read again.
 package struct Parser {
     var lexer: Lexer
     var token: Token
-    /// Where the token before ended.
+    /// End of the previous token.
     var previousEnd = 0
-    /// How many expressions lie around the current token.
+    /// Number of expressions that enclose the current token.
     var depth = 0
-    /// How deep the expression is that was read last; zero if there is none in it.
+    /// Height of the last parsed expression; zero for a leaf.
     var height = 0
     var parameters: [String] = []
     private var parameterSet: Set<String> = []
-    /// Where `:$1` and the like stand, in the order of the text.
+    /// Positions of placeholders such as `:$1`, in order of appearance.
     private var placeholders: [SourceRange] = []
-    /// Where names in backticks stand, in the order of the text.
+    /// Positions of names in backticks, in order of appearance.
     private var quotedNames: [SourceRange] = []
     var directives: [Object] = []
-    /// The alias without AS that was read last: it may be a keyword that is not spelled well.
+    /// The last alias without AS, which may be a misspelled keyword.
     var bareAlias: Token?
 
-    /// The statement that all of `text` is.
+    /// Parses `text` as one statement.
     package static func parse(_ text: String) throws(QueryError) -> Statement {
         let parser = { (parser: inout Parser) throws(QueryError) -> Statement in
             let body = try parser.body()
@@ -35,7 +35,7 @@ package struct Parser {
         return try read(text, parser)
     }
 
-    /// The expression that all of `text` is.
+    /// Parses `text` as one expression.
     package static func parseExpression(_ text: String) throws(QueryError) -> Expression {
         let parser = { (parser: inout Parser) throws(QueryError) -> Expression in
             let expression = try parser.expression()
@@ -51,7 +51,7 @@ package struct Parser {
         guard text.utf8.count <= QueryLimits.maximumLength else {
             throw QueryError(
                 .limit,
-                "the statement has \(text.utf8.count) bytes, and the limit of a statement is "
+                "the statement has \(text.utf8.count) bytes; the limit is "
                     + "\(QueryLimits.maximumLength)")
         }
         var text = text
@@ -84,20 +84,20 @@ package struct Parser {
         token = try lexer.next()
     }
 
-    /// The token behind the current one.
+    /// Returns the token after the current one.
     func following() throws(QueryError) -> Token {
         var lexer = lexer
         return try lexer.next()
     }
 
-    /// Goes over a keyword if it is the current token.
+    /// Consumes the current token if it is `keyword`; returns whether it was.
     mutating func take(_ keyword: Keyword) throws(QueryError) -> Bool {
         guard token.keyword == keyword else { return false }
         try advance()
         return true
     }
 
-    /// Goes over a sign if it is the current token.
+    /// Consumes the current token if it is of `kind`; returns whether it was.
     mutating func take(_ kind: Token.Kind) throws(QueryError) -> Bool {
         guard token.kind == kind else { return false }
         try advance()
@@ -114,7 +114,7 @@ package struct Parser {
 
     // MARK: Limits
 
-    /// Goes one deeper; whoever calls this calls `leave` as well, unless it throws.
+    /// Increments the depth; the caller balances this with `leave` unless it throws.
     mutating func enter() throws(QueryError) {
         guard depth < QueryLimits.maximumDepth else { throw tooDeep(token.range) }
         depth += 1
@@ -124,7 +124,7 @@ package struct Parser {
         depth -= 1
     }
 
-    /// Notes that an expression lies around others, the deepest of which is so deep.
+    /// Sets the height of an expression whose tallest child has the height `tallest`.
     mutating func rise(above tallest: Int, at range: SourceRange) throws(QueryError) {
         guard tallest < QueryLimits.maximumDepth else { throw tooDeep(range) }
         height = tallest + 1
@@ -133,11 +133,11 @@ package struct Parser {
     private func tooDeep(_ range: SourceRange) -> QueryError {
         failure(
             .limit,
-            "expressions lie deeper in one another than the limit of "
+            "expressions are nested deeper than the limit of "
                 + "\(QueryLimits.maximumDepth)", at: range)
     }
 
-    /// Refuses one more of `what` where there are as many as a list may have.
+    /// Throws if a list with `count` elements has reached its limit.
     func checkTerms(
         _ count: Int, _ what: StaticString, limit: Int = QueryLimits.maximumTerms
     ) throws(QueryError) {
@@ -146,7 +146,7 @@ package struct Parser {
         }
     }
 
-    /// One or more of something, with commas between them.
+    /// Parses one or more comma-separated elements.
     mutating func list<Element>(
         _ what: StaticString, _ element: (inout Parser) throws(QueryError) -> Element
     ) throws(QueryError) -> [Element] {
@@ -159,7 +159,7 @@ package struct Parser {
     }
 
     mutating func note(parameter name: String) {
-        // A few are found faster one by one.
+        // For a few names, a linear search is faster than hashing.
         guard parameters.count > 8 else {
             if !parameters.contains(name) { parameters.append(name) }
             return

@@ -12,7 +12,7 @@ extension Assignment {
 }
 
 extension Printer {
-    /// Writes assignments in their order: those that stand out of it become older mutators.
+    /// Writes assignments in order; those that no clause can hold in this order become mutators.
     mutating func write(assignments: [Assignment]) {
         let applied = assignments.prefix { $0.isApplied }
         let rest = assignments[applied.endIndex...]

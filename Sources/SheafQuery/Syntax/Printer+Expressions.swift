@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// Expressions, with parentheses only where the tree would be another without them.
+/// Printing of expressions with only the parentheses that the tree requires.
 extension Expression: CustomStringConvertible {
     package var description: String {
         var printer = Printer()
@@ -8,7 +8,7 @@ extension Expression: CustomStringConvertible {
         return printer.text
     }
 
-    /// How tight the outermost operator binds.
+    /// Precedence of the outermost operator.
     fileprivate var precedence: Precedence {
         switch node {
         case .or: .or
@@ -23,7 +23,7 @@ extension Expression: CustomStringConvertible {
         }
     }
 
-    /// Whether a minus before it would become a part of it, or a comment.
+    /// Whether a preceding minus would become part of the literal or begin a comment.
     fileprivate var swallowsMinus: Bool {
         switch node {
         case .negate: true
@@ -34,7 +34,7 @@ extension Expression: CustomStringConvertible {
 }
 
 extension [ArithmeticStep] {
-    /// How tight the operators of a chain bind.
+    /// Precedence of the operators in a chain.
     fileprivate var precedence: Precedence {
         switch first?.operation {
         case .concatenate?: .concatenation
@@ -46,7 +46,7 @@ extension [ArithmeticStep] {
 }
 
 extension Printer {
-    /// Writes an expression, in parentheses where it binds less tight than `minimum`.
+    /// Writes an expression, in parentheses if it binds looser than `minimum`.
     mutating func write(_ expression: Expression, _ minimum: Precedence = .or) {
         let needsParentheses = expression.precedence.rawValue < minimum.rawValue
         if needsParentheses { write("(") }

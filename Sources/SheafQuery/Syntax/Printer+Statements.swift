@@ -1,4 +1,4 @@
-/// The statement written anew: words in capitals, one space, and nothing that could be left out.
+/// Printing of statements with upper-case keywords, single spaces and nothing optional.
 extension Statement: CustomStringConvertible {
     package var description: String {
         var printer = Printer()
@@ -47,7 +47,7 @@ extension Printer {
         write(body)
     }
 
-    /// Writes a clause, if there is one.
+    /// Writes a clause if it is present.
     private mutating func write(_ words: String, _ expression: Expression?) {
         guard let expression else { return }
         write(words + " ")
@@ -124,7 +124,7 @@ extension Printer {
 
     private mutating func write(collection name: Name) { write(collection: name.text) }
 
-    /// Writes the name of a collection, which may be one of the system's.
+    /// Writes the name of a collection, with `system:` for system collections.
     mutating func write(collection name: String) {
         let system = "system:"
         guard name.utf8.starts(with: system.utf8) else { return write(name: name) }

@@ -1,16 +1,16 @@
 import SheafDocument
 
-/// Writes trees as statements, each in one way only; what it writes is parsed into the same tree.
+/// A printer of syntax trees in a canonical form, which parses to the same tree.
 struct Printer {
     private(set) var text = ""
-    /// What some parameters are written as; all others have their own names.
+    /// Replacement names of parameters; parameters not listed keep their names.
     var parameterNames: [String: String] = [:]
 
     mutating func write(_ words: String) {
         text += words
     }
 
-    /// Writes elements with something between them.
+    /// Writes elements with a separator between them.
     mutating func write<Element>(
         _ elements: some Sequence<Element>, separator: String = ", ",
         _ body: (inout Printer, Element) -> Void
@@ -23,7 +23,7 @@ struct Printer {
         }
     }
 
-    /// Writes a name, in backticks where it is none without them or a keyword.
+    /// Writes a name, in backticks if it is a keyword or not a word.
     mutating func write(name: String, isBehindDot: Bool = false) {
         var copy = name
         let isBare = copy.withUTF8 { letters in
@@ -66,7 +66,7 @@ struct Printer {
         write("'")
     }
 
-    /// Writes a value as a literal; bytes have none, and look like those that JSON has instead.
+    /// Writes a value as a literal; bytes, which have no literal, are written in their JSON form.
     mutating func write(value: Value) {
         switch value {
         case .null: write("NULL")
@@ -90,7 +90,7 @@ struct Printer {
         }
     }
 
-    /// Writes a directive with a space on the side where something follows.
+    /// Writes directives, each with a space on the side of the adjacent token.
     mutating func write(directives: [Object], isLeading: Bool) {
         for directive in directives {
             if !isLeading { write(" ") }
@@ -98,7 +98,7 @@ struct Printer {
             var last: UInt8 = 0
             var bytes: [UInt8] = []
             for byte in Value.object(directive).json.utf8 {
-                // The end of the comment may stand in a string.
+                // A JSON string may contain the end of the comment.
                 if last == UInt8(ascii: "*"), byte == UInt8(ascii: "/") {
                     bytes.append(UInt8(ascii: "\\"))
                 }

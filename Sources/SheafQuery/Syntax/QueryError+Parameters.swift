@@ -1,6 +1,5 @@
 extension QueryError {
-    /// The same error where a parameter stands first; without a place, if the statement has none
-    /// of the name.
+    /// Returns the error located at the first use of a parameter; unchanged if there is none.
     package func located(atParameter name: String, in statement: String) -> QueryError {
         var copy = statement
         let range = copy.withUTF8 { Self.range(ofParameter: name, in: Lexer($0)) }

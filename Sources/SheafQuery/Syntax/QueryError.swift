@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// Where a piece of a statement stands, in bytes.
+/// A range of a statement, in bytes.
 package struct SourceRange: Hashable, Sendable {
     package let lower: Int
     package let upper: Int
@@ -10,42 +10,42 @@ package struct SourceRange: Hashable, Sendable {
         self.upper = upper
     }
 
-    /// From the start of this one to the end of another.
+    /// Returns the range from the start of this one to the end of `other`.
     package func through(_ other: SourceRange) -> SourceRange {
         SourceRange(lower, max(upper, other.upper))
     }
 }
 
-/// Why a statement cannot be run, and where in it that shows.
+/// The reason why a statement failed, with the relevant excerpt of its text.
 package struct QueryError: Error, Equatable, Sendable {
     package enum Reason: Equatable, Sendable {
-        /// The statement is not written as the language wants it.
+        /// The statement violates the grammar.
         case syntax
-        /// It is written well and means nothing: unknown names, or what cannot go together.
+        /// The statement is well-formed but invalid: unknown names or an invalid combination.
         case meaning
-        /// An argument is missing or is not what it has to be.
+        /// An argument is missing or invalid.
         case argument
-        /// Something is more than a limit allows.
+        /// A limit was exceeded.
         case limit
-        /// What the statement does cannot be done to the documents that there are.
+        /// The statement conflicts with existing documents.
         case conflict
-        /// The bytes of a document are not what its format says.
+        /// The bytes of a document are malformed.
         case damaged
-        /// The statement took longer than it may.
+        /// The statement exceeded its time limit.
         case timedOut
-        /// Who asked for it does not want it any more.
+        /// The caller canceled the statement.
         case cancelled
-        /// What the statement runs in has failed, or does not allow it.
+        /// The store or transaction failed or does not allow the statement.
         case failed
     }
 
-    /// A line of the statement with a mark below it.
+    /// A line of the statement with its marked part.
     package struct Excerpt: Equatable, Sendable {
-        /// From 1, in characters.
+        /// Line number, starting at 1.
         package let line: Int
         package let column: Int
         package let text: String
-        /// The place of the mark in the text, and how long it is, in characters.
+        /// Start of the mark in `text`, in characters.
         package let markStart: Int
         package let markLength: Int
     }
@@ -58,7 +58,7 @@ package struct QueryError: Error, Equatable, Sendable {
         let document: UInt64
     }
 
-    /// A reference: whatever throws has room for an error on its stack, and parsers recurse.
+    /// Indirect, so that throwing functions reserve little stack space; the parser is recursive.
     private indirect enum Box: Equatable, Sendable {
         case details(Details)
     }
@@ -92,22 +92,22 @@ package struct QueryError: Error, Equatable, Sendable {
 
     package var reason: Reason { details.reason }
     package var message: String { details.message }
-    /// What would be right, as a sentence; `did you mean FROM?`.
+    /// A suggestion, such as `did you mean FROM?`.
     package var hint: String? { details.hint }
     package var excerpt: Excerpt? { details.excerpt }
-    /// The place of the document that is damaged; zero where there is none, or it is not known.
+    /// Log position of the damaged document; zero if there is none or it is unknown.
     package var document: UInt64 { details.document }
 
-    /// The same error where a piece of the statement stands first; without a place, if it does not.
+    /// Returns the error located at the first occurrence of `piece`; unchanged if there is none.
     package func located(at piece: String, in statement: String) -> QueryError {
         let (text, piece) = (Array(statement.utf8), Array(piece.utf8))
         guard !piece.isEmpty, piece.count <= text.count else { return self }
-        let place = (0...text.count - piece.count).first { text[$0...].starts(with: piece) }
-        guard let place else { return self }
-        return located(at: SourceRange(place, place + piece.count), in: statement)
+        let start = (0...text.count - piece.count).first { text[$0...].starts(with: piece) }
+        guard let start else { return self }
+        return located(at: SourceRange(start, start + piece.count), in: statement)
     }
 
-    /// The same error with a place in a statement, unless it has one already.
+    /// Returns the error with a location in the statement, unless it already has one.
     package func located(at range: SourceRange, in statement: String) -> QueryError {
         guard excerpt == nil else { return self }
         return QueryError(reason, message, hint: hint, at: range, in: statement)
@@ -115,10 +115,10 @@ package struct QueryError: Error, Equatable, Sendable {
 }
 
 extension QueryError.Excerpt {
-    /// Longer lines are cut off on both sides of the mark.
+    /// Maximum number of characters shown; longer lines are cut on both sides of the mark.
     private static let maximumLength = 100
 
-    /// The line on which a range begins.
+    /// Creates an excerpt of the line on which `range` begins.
     package init(_ range: SourceRange, of statement: String) {
         let bytes = Array(statement.utf8)
         let lower = min(range.lower, bytes.count)
@@ -135,7 +135,7 @@ extension QueryError.Excerpt {
         let rest = shown.count < marked.count ? [] : after.prefix(room).prefix(scalars: room)
         line = 1 + bytes[..<lower].count { $0 == 0x0A }
         column = before.count + 1
-        // A tab or another control character would move the mark.
+        // A tab or another control character would shift the mark.
         text = String((kept + shown + rest).map { $0.asciiValue ?? 32 < 32 ? " " : $0 })
         markStart = kept.count
         markLength = max(shown.count, 1)

@@ -1,33 +1,34 @@
-/// How much a statement may ask for.
+/// Limits on statements and on the values they compute.
 package enum QueryLimits {
-    /// The bytes of a statement.
+    /// Maximum length of a statement, in bytes.
     package static let maximumLength = 1 << 20
-    /// How deep expressions lie in one another.
+    /// Maximum nesting of expressions.
     package static let maximumDepth = 128
-    /// The terms of one chain of operators, of one list, of one object.
+    /// Maximum number of terms in a chain of operators, a list or an object.
     package static let maximumTerms = 4_096
-    /// The names of one path.
+    /// Maximum number of names in a path.
     package static let maximumPathLength = 64
-    /// The bytes of a text or of bytes that a function makes.
+    /// Maximum length of a string or byte string that a function returns, in bytes.
     package static let maximumTextLength = 16 << 20
-    /// The elements of an array that a function makes, and the parts of a value that is made.
+    /// Maximum number of elements of a computed array, and of values within a computed value.
     package static let maximumElements = 1 << 20
-    /// The elements that a loop may visit, for one row.
+    /// Maximum number of elements visited by a loop, for one row.
     package static let maximumLoopSteps = 1 << 20
-    /// How many loops may lie within one another.
+    /// Maximum nesting of loops.
     package static let maximumLoopNesting = 8
-    /// The elements that a loop within another may visit, all its runs together: a short text can
-    /// ask for very many.
+    /// Maximum number of elements visited by all runs of a nested loop, for one row.
+    ///
+    /// A short statement with nested loops could otherwise visit very many.
     package static let maximumNestedSteps = 1 << 17
-    /// The same, where loops lie deeper in one another.
+    /// The same limit for loops at deeper levels.
     package static let maximumDeepSteps = 1 << 16
-    /// The parts of a value that a loop makes, which loops around it make more of.
+    /// Maximum number of values within the result of a loop, which enclosing loops may multiply.
     package static let maximumLoopParts = 1 << 18
     package static let maximumJoins = 16
-    /// The fields of an index.
+    /// Maximum number of fields in an index.
     package static let maximumIndexFields = 16
 
-    /// A sum of counts, as far as there are such numbers.
+    /// Returns the sum of two counts, or `Int.max` on overflow.
     static func sum(_ left: Int, _ right: Int) -> Int {
         let (sum, overflows) = left.addingReportingOverflow(right)
         return overflows ? .max : sum

@@ -1,11 +1,12 @@
-/// Statements as logs may have them: without the values in them.
+/// Statements without literal values, for logs.
 package enum RedactedText {
-    /// What stands in the place of a value.
+    /// The replacement for a value.
     private static let mark = "…"
     private static let maximumLength = 2_000
 
-    /// The text with a mark in the place of each literal and comment; only a mark, where the text is none
-    /// of the language.
+    /// Returns the text with each literal and directive replaced by a mark, without comments.
+    ///
+    /// The text is cut at the first lexical error and at `maximumLength`.
     package static func of(_ text: String) -> String {
         var text = text
         return text.withUTF8 { bytes in
@@ -15,7 +16,7 @@ package enum RedactedText {
             while redacted.utf8.count < maximumLength {
                 guard let token = try? lexer.next() else { return redacted + mark }
                 if token.kind == .endOfStatement { return redacted }
-                // Comments and directives between tokens are left out with the spaces.
+                // Comments between tokens are dropped together with the spaces.
                 if last > 0, token.lower > last { redacted += " " }
                 last = token.upper
                 redacted += token.isValue ? mark : string(bytes, token)

@@ -1,26 +1,26 @@
 package import SheafDocument
 
-/// A statement as it was written.
+/// A parsed statement.
 ///
-/// It is an object, as each run hands it around.
+/// It is a class because every run passes it around.
 package final class Statement: Sendable {
     package let text: String
     package let body: Body
-    /// What `/*+ {..} */` says at the start of the statement or behind SELECT, one after the other.
+    /// Directives `/*+ {..} */` at the start of the statement and after SELECT, in order.
     package let directives: [Object]
-    /// The names of all parameters, each once, in the order of their appearance.
+    /// Names of the parameters, without duplicates, in order of appearance.
     package let parameters: [String]
-    /// How it is run without a plan; none where it takes one.
+    /// The fast path of the statement; nil if it needs a plan.
     package let shortcut: Shortcut?
-    /// The same where it is a SELECT.
+    /// The point lookup of a SELECT; nil for other statements.
     package let selection: Shortcut.Lookup?
-    /// The plan of its last run.
+    /// The cached plan of the last run.
     let plans = PlanSlot()
-    /// Whether undeclared fields are registers; nil where the store's parameter decides.
+    /// Whether undeclared fields are registers; nil if the store's parameter decides.
     package let strictness: Bool?
-    /// Where `:$1` and the like stand, in the order of the text.
+    /// Positions of placeholders such as `:$1`, in order of appearance.
     let placeholders: [SourceRange]
-    /// Where names in backticks stand, in the order of the text.
+    /// Positions of names in backticks, in order of appearance.
     let quotedNames: [SourceRange]
 
     package convenience init(
@@ -46,9 +46,9 @@ package final class Statement: Sendable {
         selection = shortcut?.selection
     }
 
-    /// Returns the statement with a strictness that no parameter changes, unless it has one.
+    /// Returns the statement with its strictness fixed, unless a directive already sets it.
     ///
-    /// The text of a strict one begins with the directive, so that other stores read it the same way.
+    /// A strict statement gets the directive in its text, so that other stores parse it alike.
     package func fixed(isStrict: Bool) throws(QueryError) -> Statement {
         guard strictness == nil else { return self }
         if isStrict { return try Parser.parse(Directives.strict + text) }
@@ -57,7 +57,7 @@ package final class Statement: Sendable {
             placeholders: placeholders, quotedNames: quotedNames, strictness: false)
     }
 
-    /// Whether it is about so few documents, known beforehand, that it takes no time worth a word.
+    /// Whether the statement touches at most a few documents, known before it runs.
     package var isBrief: Bool {
         switch shortcut {
         case .lookup: true
@@ -77,14 +77,14 @@ package final class Statement: Sendable {
         case profile(Body)
         case advise(Body, isProvisioning: Bool)
         case set(parameter: String, Expression)
-        /// Of one parameter, or of all.
+        /// A reset of one parameter, or of all of them if nil.
         case reset(parameter: String?)
         case show(parameter: String)
         case showAll(Pattern.Kind?, pattern: Expression?)
     }
 }
 
-/// A name, and where it stands.
+/// A name with its position in the statement.
 package struct Name: Sendable {
     package let text: String
     package let range: SourceRange
@@ -95,7 +95,7 @@ package struct Name: Sendable {
     }
 }
 
-/// A path of names with dots between them, and where it stands.
+/// A dot-separated path with its position in the statement.
 package struct Path: Sendable {
     package let names: [String]
     package let range: SourceRange
@@ -125,7 +125,7 @@ package struct FieldType: Sendable {
     }
 }
 
-/// USE IDS: a list, or an expression that is one.
+/// USE IDS with a list of expressions, or with one expression that yields a list.
 package enum IDSelection: Sendable {
     case list([Expression])
     case expression(Expression)
@@ -133,13 +133,13 @@ package enum IDSelection: Sendable {
 
 /// A collection that a statement reads or writes.
 package struct Source: Sendable {
-    /// With its namespace, if there is one: `system:indexes`.
+    /// The name with its namespace, as in `system:indexes`.
     package let name: Name
     package let hasCollectionKeyword: Bool
     package let types: [FieldType]
     package let alias: Name?
     package let ids: IDSelection?
-    /// USE INDEX; an empty name allows a scan of the inner side of a join.
+    /// Names in USE INDEX; an empty name allows a full scan of the inner side of a join.
     package let indexes: [Name]
     package let directives: [Object]
 
@@ -157,7 +157,7 @@ package struct Source: Sendable {
         self.directives = directives
     }
 
-    /// The first name behind USE INDEX.
+    /// The first name in USE INDEX.
     package var index: Name? { indexes.first }
 }
 
@@ -194,7 +194,7 @@ package enum ResultColumn: Sendable {
 package struct OrderTerm: Sendable {
     package let expression: Expression
     package let isDescending: Bool
-    /// The alias or number in the text; nil where the expression itself is written there.
+    /// The alias or number in the text; nil if the text contains the expression itself.
     let alias: Expression?
 
     package init(_ expression: Expression, isDescending: Bool) {
@@ -207,7 +207,7 @@ package struct OrderTerm: Sendable {
         self.alias = alias
     }
 
-    /// Whether the expression is a column of the statement.
+    /// Whether the term refers to a column of the statement.
     var isColumn: Bool { alias != nil }
 }
 
@@ -271,19 +271,19 @@ package struct Insert: Sendable {
     }
 }
 
-/// What UPDATE does to a field; the older mutators are translated into these.
+/// An assignment of UPDATE; legacy mutators are translated into these cases.
 package enum Assignment: Sendable {
     case set(Path, Expression)
     case unset(Path)
     case increment(Path, by: Expression)
-    /// Without a number, with zero.
+    /// A restart of a counter with a number, or with zero if nil.
     case restart(Path, with: Expression?)
     case incrementOlder(Path, by: Expression)
 }
 
 package struct Update: Sendable {
     package let source: Source
-    /// In the order in which they are written.
+    /// Assignments in the order of the text.
     package let assignments: [Assignment]
     package let condition: Expression?
     package let returning: [ResultColumn]

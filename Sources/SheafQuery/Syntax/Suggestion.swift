@@ -1,22 +1,22 @@
-/// Which word somebody may have meant.
+/// Corrections for misspelled words.
 package enum Suggestion {
-    /// Longer words are nobody's slip.
+    /// Maximum length of a word to correct; longer words are rarely misspelled keywords.
     private static let maximumLength = 64
 
-    /// The nearest of some keywords; nil where none is near.
+    /// Returns the most similar keyword, or nil if none is similar.
     static func nearest(to word: String, of keywords: [Keyword]) -> Keyword? {
         nearest(to: word, among: keywords.map(\.rawValue)).flatMap { Keyword(rawValue: $0) }
     }
 
-    /// The nearest of some words, whose case does not matter; nil where none is near.
+    /// Returns the most similar word, ignoring case, or nil if none is similar.
     package static func nearest(to word: String, among words: [String]) -> String? {
-        // Of long words each candidate would take the square of the length.
+        // The time per candidate is quadratic in the length of the word.
         guard word.utf8.count <= maximumLength else { return nil }
         let letters = Array(word.lowercased().utf8)
         var best: (word: String, distance: Int)?
         for candidate in words {
             let other = Array(candidate.lowercased().utf8)
-            // In short words two letters are most of it.
+            // In short words, two edits would change most of the word.
             let limit = other.count > 3 ? 2 : 1
             let distance = distance(letters, other, limit: limit)
             if distance > 0, distance <= limit, distance < best?.distance ?? .max {
@@ -26,7 +26,7 @@ package enum Suggestion {
         return best?.word
     }
 
-    /// How many letters must be added, removed, replaced or swapped with their neighbor.
+    /// Returns the Damerau-Levenshtein distance, or more than `limit` if it exceeds that.
     private static func distance(_ left: [UInt8], _ right: [UInt8], limit: Int) -> Int {
         guard abs(left.count - right.count) <= limit else { return limit + 1 }
         var beforeLast: [Int] = []

@@ -1,15 +1,15 @@
-/// A word, a literal or a sign of a statement: what it is, and where it stands.
+/// A token with its position in the statement.
 struct Token: Sendable {
     enum Kind: String, Sendable {
         case endOfStatement = "the end of the statement"
         case word = "a word"
-        /// Between backticks.
+        /// A name in backticks.
         case quotedName = "a name"
         case string = "a string"
         case integer = "an integer"
         case hexadecimal = "a hexadecimal integer"
         case float = "a number"
-        /// `:$1`, which stands for a value that a program put into its text.
+        /// A placeholder such as `:$1`, which string interpolation inserted for a value.
         case placeholder = "an interpolated value"
         /// `--+ {..}` up to the end of the line, or `/*+ {..} */`.
         case directive = "a directive"
@@ -41,9 +41,9 @@ struct Token: Sendable {
     }
 
     let kind: Kind
-    /// Which keyword a word is.
+    /// The keyword of a word; nil if it is none.
     let keyword: Keyword?
-    /// Whether a string or a quoted name has to be decoded.
+    /// Whether a string or quoted name contains escapes to decode.
     let hasEscapes: Bool
     let lower: Int
     let upper: Int
